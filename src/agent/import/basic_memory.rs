@@ -92,7 +92,7 @@ fn map_note(
     let fields = matter
         .iter()
         .map(|(name, value)| (name.clone(), value_to_json(value)));
-    let mut attributes = super::mapping::other_attributes(&fields.collect(), &file.path, mapped);
+    let mut attributes = super::mapping::other_attributes(fields.collect(), &file.path, mapped);
     drop(attributes.insert(attribute::SUBJECT, title.as_str()));
     drop(attributes.insert(attribute::TITLE, title.as_str()));
     if let Some(tags) = texts(&tags) {

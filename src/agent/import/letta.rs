@@ -7,20 +7,24 @@
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
+//! # Invariants
+//! - LTA-1: without a given scope, no fault of a file shows a block of one agent to others. A block whose owner cannot be
+//!   read is refused.
+//!
 //! # Limits
 //! - Messages, the system prompt, tools and files of an agent are not imported. The findings count the messages.
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use super::mapping::{
-    DEPTH_MAX, Foreign, Mapped, id_for, other_attributes, read_parts, text_of, texts_in, time_of, unreadable,
+    Foreign, Mapped, id_for, other_attributes, read_parts, text_of, texts_in, time_of, unreadable,
 };
 use crate::agent::item::texts;
 use crate::agent::vocabulary::{attribute, kind};
 use crate::error::Result;
-use crate::ingest::json::{Parts, parse_within, split};
+use crate::ingest::json::{Parts, split};
 use crate::object::Scope;
 
 /// The folder of the ids of passages.
@@ -37,11 +41,28 @@ const DERIVED: [&str; 6] = [
 /// The parts of an agent file that are read, or that only describe the file.
 const READ: [&str; 5] = ["agents", "blocks", "metadata", "created_at", "revision_id"];
 
+/// The parts of an agent that may contain memory, and that are not imported.
+const MEMORY_IN_AGENT: [&str; 2] = ["memory_blocks", "core_memory"];
+
 /// An agent of the file.
+#[derive(Default)]
 struct Agent {
     /// The name, if it can be read.
     name: Option<String>,
+    /// The ids of its blocks that can be read.
     blocks: Vec<String>,
+    /// Whether the agent may have other blocks, because some ids cannot be read.
+    has_unread_blocks: bool,
+}
+
+/// The owner of a block, by the agents of the file.
+#[derive(Clone, Copy)]
+enum Owner<'a> {
+    Only(&'a Agent),
+    Several,
+    /// No agent names the block, and some ids of blocks cannot be read.
+    Unknown,
+    Nobody,
 }
 
 /// Maps an agent file to blocks, or a list of passages to facts.
@@ -58,7 +79,7 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
             }
             let agents = agents.iter().zip(1..);
             let agents: Vec<Agent> = agents
-                .filter_map(|(one, number)| agent(one, number, &mut mapped))
+                .map(|(one, number)| agent(one, number, &mut mapped))
                 .collect();
             map_blocks(foreign, key, blocks, &agents, &mut mapped)?;
         }
@@ -80,33 +101,56 @@ fn list_in<'a>(parts: &[(String, &'a str)], name: &str) -> Option<Vec<&'a str>> 
     }
 }
 
-/// Returns the name and the blocks of an agent. Adds a finding with the number of its messages. Does not read the messages,
-/// because a fault in one of them must not move the blocks of the agent into another scope.
-fn agent(agent: &str, number: usize, mapped: &mut Mapped) -> Option<Agent> {
+/// Returns the name and the blocks of an agent. Adds findings for its messages and for memory inside of it. Does not read
+/// the messages, because a fault in one of them must not move the blocks of the agent into another scope.
+fn agent(agent: &str, number: usize, mapped: &mut Mapped) -> Agent {
     let at = format!("agent {number}");
     let Ok(Parts::Map(parts)) = split(agent) else {
-        mapped.refuse(at, "the agent is not an object and is ignored");
-        return None;
+        mapped.refuse(at, "the agent cannot be read and is ignored");
+        return Agent {
+            has_unread_blocks: true,
+            ..Agent::default()
+        };
     };
-    let mut fields = Map::new();
-    for name in ["name", "block_ids"] {
-        let value = part_of(&parts, name).and_then(|part| parse_within(part, DEPTH_MAX).ok());
-        fields.extend(value.map(|value| (name.to_owned(), value)));
-    }
-    let name = text_of(&mut fields, "name");
+    let name = part_of(&parts, "name")
+        .and_then(text)
+        .filter(|name| !name.is_empty());
     if name.is_none() {
-        let what = "`name` is missing, empty or not text; the agent and its blocks are ignored";
-        mapped.refuse(&at, what);
+        mapped.refuse(&at, "`name` is missing, empty or not text");
     }
+    let at = name.as_ref().unwrap_or(&at);
     let messages = list_in(&parts, "messages").map_or(0, |messages| messages.len());
     if messages > 0 {
         mapped.say(
-            name.as_ref().unwrap_or(&at),
+            at,
             format!("the messages of the agent are not imported: {messages}"),
         );
     }
-    let blocks = texts_in(&mut fields, "block_ids");
-    Some(Agent { name, blocks })
+    for (part, text) in parts
+        .iter()
+        .filter(|(part, _)| MEMORY_IN_AGENT.contains(&part.as_str()))
+    {
+        mapped.leave_out(&format!("{at}: {part}"), text);
+    }
+    let ids = match part_of(&parts, "block_ids") {
+        None | Some("null") => Some(Vec::new()),
+        Some(_) => list_in(&parts, "block_ids"),
+    };
+    let ids: Option<Vec<_>> = ids.map(|ids| ids.into_iter().map(text).collect());
+    let has_unread_blocks = ids.as_ref().is_none_or(|ids| ids.contains(&None));
+    if has_unread_blocks {
+        mapped.refuse(at, "`block_ids` has a value that is not text");
+    }
+    Agent {
+        blocks: ids.into_iter().flatten().flatten().collect(),
+        name,
+        has_unread_blocks,
+    }
+}
+
+/// Returns the text in a part of a file.
+fn text(part: &str) -> Option<String> {
+    serde_json::from_str(part).ok()
 }
 
 fn map_blocks(
@@ -116,16 +160,21 @@ fn map_blocks(
     agents: &[Agent],
     mapped: &mut Mapped,
 ) -> Result<()> {
-    // The only agent of each block; `None` for a block of several agents.
-    let mut owners: HashMap<&str, Option<&Agent>> = HashMap::new();
+    let mut owners: HashMap<&str, Owner<'_>> = HashMap::new();
     for agent in agents {
         for block in &agent.blocks {
-            owners
-                .entry(block)
-                .and_modify(|owner| *owner = owner.filter(|owner| std::ptr::eq(*owner, agent)))
-                .or_insert(Some(agent));
+            let owner = owners.entry(block).or_insert(Owner::Only(agent));
+            if !matches!(owner, Owner::Only(first) if std::ptr::eq(*first, agent)) {
+                *owner = Owner::Several;
+            }
         }
     }
+    let is_complete = !agents.iter().any(|agent| agent.has_unread_blocks);
+    let unnamed = if is_complete {
+        Owner::Nobody
+    } else {
+        Owner::Unknown
+    };
     for (block, number) in blocks.into_iter().zip(1..) {
         let at = format!("block {number}");
         let Some(mut fields) = mapped.object(block, &at, "block") else {
@@ -139,13 +188,17 @@ fn map_blocks(
             );
             continue;
         };
-        let id = text_of(&mut fields, "id").unwrap_or_default();
-        let Some(scope) = scope_of_block(foreign, owners.get(id.as_str()).copied().flatten(), &at, mapped)?
-        else {
-            continue;
+        let id = text_of(&mut fields, "id");
+        let owner = id.as_deref().and_then(|id| owners.get(id));
+        let scope = match scope_of_block(foreign, owner.copied().unwrap_or(unnamed))? {
+            Ok(scope) => scope,
+            Err(why) => {
+                mapped.refuse(at, format!("{why}; the block is ignored; --scope imports it"));
+                continue;
+            }
         };
         fields.retain(|_, value| !is_unset(value));
-        let mut attributes = other_attributes(&fields, &at, mapped);
+        let mut attributes = other_attributes(fields, &at, mapped);
         drop(attributes.insert(attribute::SUBJECT, label.as_str()));
         let id = id_for(key, &scope, kind::BLOCK, &label);
         mapped.push(at, id, kind::BLOCK, &scope, value, attributes);
@@ -153,28 +206,22 @@ fn map_blocks(
     Ok(())
 }
 
-/// Returns the scope of a block: the scope of its only agent, otherwise the usual scope. Returns `None` if the name of the
-/// agent cannot be read, because another scope would show the block to others.
-fn scope_of_block(
-    foreign: &Foreign<'_>,
-    owner: Option<&Agent>,
-    at: &str,
-    mapped: &mut Mapped,
-) -> Result<Option<Scope>> {
-    if let (None, Some(owner)) = (&foreign.scope, owner) {
-        let Some(name) = &owner.name else {
-            mapped.refuse(at, "the name of its agent cannot be read; the block is ignored");
-            return Ok(None);
-        };
-        match Scope::new(&format!("agent:{name}")) {
-            Ok(scope) => return Ok(Some(scope)),
-            Err(error) => mapped.say(
-                at,
-                format!("the name of the agent is no scope: {}", error.message()),
-            ),
+/// LTA-1: returns the scope of a block: the scope of its only agent, otherwise the usual scope. Returns the reason if the
+/// scope of the agent is not known, because another scope would show the block to others.
+fn scope_of_block(foreign: &Foreign<'_>, owner: Owner<'_>) -> Result<std::result::Result<Scope, String>> {
+    let agent = match owner {
+        Owner::Only(agent) if foreign.scope.is_none() => agent,
+        Owner::Unknown if foreign.scope.is_none() => {
+            let why = "no agent names it, and the blocks of an agent cannot be read";
+            return Ok(Err(why.to_owned()));
         }
-    }
-    foreign.usual_scope().map(Some)
+        _ => return foreign.usual_scope().map(Ok),
+    };
+    let Some(name) = &agent.name else {
+        return Ok(Err("the name of its agent cannot be read".to_owned()));
+    };
+    let scope = Scope::new(&format!("agent:{name}"));
+    Ok(scope.map_err(|error| format!("the name of its agent is no scope: {}", error.message())))
 }
 
 fn map_passages(
@@ -203,7 +250,7 @@ fn map_passages(
         let time = time_of(&mut fields, "created_at", &at, mapped);
         let tags = texts_in(&mut fields, "tags");
         fields.retain(|name, value| !DERIVED.contains(&name.as_str()) && !is_unset(value));
-        let mut attributes = other_attributes(&fields, &at, mapped);
+        let mut attributes = other_attributes(fields, &at, mapped);
         if let Some(tags) = texts(&tags) {
             drop(attributes.insert(attribute::TAGS, tags));
         }
@@ -251,6 +298,48 @@ mod tests {
             (at, mapped.refused),
             (vec!["tools", "planner", "agent 2", "block 2"], 2)
         );
+    }
+
+    /// LTA-1: each fault hides which agent owns the block `b1`.
+    #[test]
+    fn a_block_whose_owner_cannot_be_read_is_refused_without_a_scope() {
+        for agent in [
+            r#"{"name":"bo","block_ids":["\ud83d","b2"]}"#,
+            r#"{"name":"bo","block_ids":[1e999,"b2"]}"#,
+            r#"{"name":"bo","block_ids":{"0":"b1"}}"#,
+            r#"{"name":"bo","name":"cem","block_ids":["b1"]}"#,
+            r#"{"name":"no/sco pe:","block_ids":["b1"]}"#,
+            r#"{"name":7,"block_ids":["b1"]}"#,
+            "7",
+        ] {
+            let text = format!(
+                r#"{{"agents":[{agent},{{"name":"di","block_ids":["b2"]}}],
+                "blocks":[{{"id":"b1","label":"secret","value":"Vera"}},{{"id":"b2","label":"human","value":"Ada"}}]}}"#
+            );
+            let mapped = map_of(&text).unwrap();
+            let ids: Vec<_> = mapped.incoming.iter().map(|(_, one)| one.id.as_str()).collect();
+            assert!(!ids.iter().any(|id| id.ends_with("secret")), "{agent}: {ids:?}");
+            assert!(
+                mapped.findings.iter().any(|found| found.at == "block 1"),
+                "{agent}"
+            );
+            let mut given = foreign(ForeignFormat::Letta, text.as_bytes());
+            given.scope = Some(Scope::new("project:tea").unwrap());
+            assert_eq!(map(&given, &[0; 32]).unwrap().incoming.len(), 2, "{agent}");
+        }
+    }
+
+    #[test]
+    fn memory_inside_an_agent_has_a_finding() {
+        let text = r#"{"agents":[{"name":"bo","memory_blocks":[{"label":"human","value":"Vera"}],"core_memory":[],
+            "block_ids":null}],"blocks":[]}"#;
+        let at: Vec<_> = map_of(text)
+            .unwrap()
+            .findings
+            .into_iter()
+            .map(|found| found.at)
+            .collect();
+        assert_eq!(at, ["bo: memory_blocks"]);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Serialize;
+use serde::de::IgnoredAny;
 use serde_json::{Map, Value as Json};
 
 use crate::agent::blocks::FoundFile;
@@ -231,7 +232,15 @@ pub(super) fn read_parts(bytes: &[u8]) -> Result<Parts<'_>> {
         let byte = error.valid_up_to();
         unreadable(format!("the file is not UTF-8 text: byte {byte} is invalid"))
     })?;
-    split(text).map_err(|error| unreadable(format!("the file {}", reason(&error))))
+    split(text).map_err(|error| {
+        let syntax = serde_json::from_str::<IgnoredAny>(text).err();
+        let place = syntax.map(|error| format!(": line {}, column {}", error.line(), error.column()));
+        unreadable(format!(
+            "the file {}{}",
+            reason(&error),
+            place.unwrap_or_default()
+        ))
+    })
 }
 
 /// Returns what is wrong with a JSON text, as the end of a sentence.
@@ -318,26 +327,32 @@ pub(super) fn id_for(key: &[u8; 32], scope: &Scope, folder: &str, name: &str) ->
     Id::new(&format!("{prefix}{}", mark_of(key, name)))
 }
 
-/// Checks whether a value has a number that was perhaps an integer beyond 64 bits, whose last digits are lost.
-fn is_rounded(json: &Json) -> bool {
+/// Converts integers beyond 64 bits with a sign to floats. Returns whether a value has a float that was perhaps an integer
+/// whose last digits are lost.
+fn round_integers(json: &mut Json) -> bool {
     match json {
+        Json::Number(number) if number.as_i64().is_some() => false,
         Json::Number(number) => {
-            number.is_f64() && number.as_f64().is_some_and(|float| float.abs() >= INTEGERS_MAX)
+            let float = number.as_f64().unwrap_or_default();
+            *json = Json::from(float);
+            float.abs() >= INTEGERS_MAX
         }
-        Json::Array(list) => list.iter().any(is_rounded),
-        Json::Object(map) => map.values().any(is_rounded),
+        Json::Array(list) => list.iter_mut().fold(false, |any, one| round_integers(one) || any),
+        Json::Object(map) => map
+            .values_mut()
+            .fold(false, |any, one| round_integers(one) || any),
         _ => false,
     }
 }
 
 /// Converts the attributes of the other system. Adds a prefix to names that have another meaning in Treering.
-pub(super) fn other_attributes(other: &Map<String, Json>, at: &str, mapped: &mut Mapped) -> Attributes {
+pub(super) fn other_attributes(other: Map<String, Json>, at: &str, mapped: &mut Mapped) -> Attributes {
     let mut attributes = Attributes::new();
-    for (name, json) in other {
+    for (name, mut json) in other {
         let is_known =
             KNOWN.contains(&name.as_str()) || MADE_BY_VERBS.contains(&name.as_str()) || name == RELATION;
         let prefix = if is_known { FOREIGN } else { "" };
-        if is_rounded(json) {
+        if round_integers(&mut json) {
             mapped.say(
                 at,
                 format!("`{name}` has a number above 2^53, which is stored as a float and may be rounded"),
@@ -347,7 +362,7 @@ pub(super) fn other_attributes(other: &Map<String, Json>, at: &str, mapped: &mut
         while attributes.get(&name).is_some() {
             name.insert_str(0, FOREIGN);
         }
-        match value_from_json(json) {
+        match value_from_json(&json) {
             Ok(value) => drop(attributes.insert(name, value)),
             Err(error) => mapped.say(at, format!("`{name}` is ignored: {}", error.message())),
         }

@@ -75,15 +75,21 @@ fn memories<'a>(map: Vec<(String, &'a str)>, mapped: &mut Mapped) -> Option<Vec<
 }
 
 /// Removes the times of a memory. Returns the time of its text, and the time at which it expires. A memory is valid until
-/// the end of its expiration date, in UTC. The time of its first text stays a field, if it differs.
+/// the last microsecond of its expiration date, in UTC. The time of its first text stays a field, if it differs.
 fn times(fields: &mut Map<String, Json>, at: &str, mapped: &mut Mapped) -> (Option<Time>, Option<Time>) {
+    const DATE_BYTES: usize = "2026-01-31".len();
+    let expiration = fields.get("expiration_date").and_then(Json::as_str);
+    let is_date = expiration.is_some_and(|text| text.len() == DATE_BYTES);
     let mut time = |name: &str| time_of(fields, name, at, mapped);
     let (created, updated, expires) = (time("created_at"), time("updated_at"), time("expiration_date"));
     if let Some(created) = created.filter(|_| updated.is_some() && updated != created) {
         fields.insert("created_at".to_owned(), Json::String(created.to_string()));
     }
-    let after = |day: Time| day.as_micros().checked_add(DAY).map(Time::from_micros);
-    (updated.or(created), expires.and_then(after))
+    let end = |day: Time| Time::from_micros(day.as_micros() + DAY - 1);
+    (
+        updated.or(created),
+        expires.map(|time| if is_date { end(time) } else { time }),
+    )
 }
 
 /// Returns the attributes of a memory: those that have a meaning in Treering, and all others under their names.
@@ -106,7 +112,7 @@ fn attributes(mut fields: Map<String, Json>, at: &str, mapped: &mut Mapped) -> A
         }
         fields.insert(name, value);
     }
-    let mut attributes = other_attributes(&fields, at, mapped);
+    let mut attributes = other_attributes(fields, at, mapped);
     for (name, value) in [
         (attribute::SUBJECT, user),
         (attribute::SESSION, run),
@@ -160,6 +166,34 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_is_no_json_names_the_place() {
+        // Python writes NaN, which is not JSON.
+        let error = map_of("[{\"id\":\"1\",\n \"score\": NaN}]").err().unwrap();
+        assert_eq!(error.code(), "unreadable");
+        assert!(error.message().ends_with(": line 2, column 11"), "{error}");
+    }
+
+    #[test]
+    fn a_memory_expires_at_the_end_of_a_date_or_at_a_time() {
+        for (given, expires) in [
+            ("\"2026-03-01\"", "2026-03-01T23:59:59.999999Z"),
+            ("\"9999-12-31\"", "9999-12-31T23:59:59.999999Z"),
+            ("\"2026-03-01T10:00:00+02:00\"", "2026-03-01T08:00:00.000000Z"),
+            ("1767225600", "2026-01-01T00:00:00.000000Z"),
+        ] {
+            let mapped = map_of(&format!(
+                r#"[{{"id":"1","memory":"Tea.","expiration_date":{given}}}]"#
+            ))
+            .unwrap();
+            assert_eq!(
+                mapped.incoming[0].1.expires.unwrap().to_string(),
+                expires,
+                "{given}"
+            );
+        }
+    }
+
+    #[test]
     fn an_invalid_memory_costs_only_itself() {
         let text =
             r#"[1, {"memory":"x"}, {"id":"2","memory":""}, {"id":"3","memory":"y","created_at":"noon"}]"#;
@@ -186,7 +220,7 @@ mod tests {
     #[test]
     fn no_field_is_lost() {
         let text = r#"[{"id":"1","memory":"Tea.","created_at":1767225600,"updated_at":"noon","user_id":7,"run_id":"r",
-            "categories":["a",{"b":1}],"role":"user","hash":"h","big":123456789012345678901,
+            "categories":["a",{"b":1}],"role":"user","hash":"h","big":123456789012345678901,"large":[18446744073709551615],
             "metadata":{"role":"other","tags":[1],"category":"c","hash":"mine","user_id":"u","none":null}},
             {"id":"2","memory":"x","flags":["a"],"snap.flags":"b","metadata":"text"},
             {"id":"3","memory":"y","metadata":{"category":["a",""]}},{"id":"4","memory":"z","metadata":{"category":""}}]"#;
@@ -200,7 +234,7 @@ mod tests {
             json,
             serde_json::json!({
                 "big": 1.234_567_890_123_456_8e20, "categories": ["a", {"b": 1}], "category": "c", "hash": "mine",
-                "metadata.role": "other", "metadata.user_id": "u", "role": "user", "session": "r", "snap.tags": [1],
+                "large": [1.844_674_407_370_955_2e19], "metadata.role": "other", "metadata.user_id": "u", "role": "user", "session": "r", "snap.tags": [1],
                 "tags": ["c"], "updated_at": "noon", "user_id": 7,
             })
         );
@@ -220,7 +254,7 @@ mod tests {
         );
         assert_eq!(
             (mapped.findings.len(), mapped.refused),
-            (2, 0),
+            (3, 0),
             "{:?}",
             mapped.findings
         );

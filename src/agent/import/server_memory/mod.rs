@@ -41,6 +41,7 @@ named! {
         EntityTwice => "the entity repeats an earlier one; the observations of both are merged",
         EntityTypes => "the entity repeats an earlier one with another type; the first type is used",
         NoObservation => "observation {} is not text and is ignored",
+        FieldTwice => "the field `{}` differs from an earlier line of the entity and is ignored",
         RelationTwice => "the relation repeats an earlier one and is ignored",
         NoEntity => "the relation names the entity `{}`, which is not in the file; the relation is stored",
     }
@@ -125,7 +126,7 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
             None => entity.name.clone(),
         };
         let text = [vec![title], entity.observations].concat().join("\n");
-        let mut attributes = other_attributes(&entity.other, &at, &mut mapped);
+        let mut attributes = other_attributes(entity.other, &at, &mut mapped);
         drop(attributes.insert(attribute::SUBJECT, entity.name.as_str()));
         if let Some(tags) = entity.class.and_then(|class| texts(&[class])) {
             drop(attributes.insert(attribute::TAGS, tags));
@@ -135,7 +136,7 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     }
     for Relation { parts, other, line } in graph.relations {
         let at = format!("line {line}");
-        let attributes = other_attributes(&other, &at, &mut mapped);
+        let attributes = other_attributes(other, &at, &mut mapped);
         mapped.push_relation(at, key, &scope, parts, attributes);
     }
     Ok(mapped)
@@ -237,15 +238,23 @@ impl Graph {
             return;
         };
         let class = self.text(&mut map, "entityType");
-        let observations = self.observations(map.shift_remove("observations"));
+        let observations = self.observations(&mut map);
         let place = *self.places.entry(name.clone()).or_insert(self.entities.len());
         if let Some(held) = self.entities.get_mut(place) {
+            let mut lost = Vec::new();
             for (key, value) in map {
-                held.other.entry(key).or_insert(value);
+                if held.other.get(&key).is_some_and(|first| *first != value) {
+                    lost.push(key);
+                } else {
+                    held.other.insert(key, value);
+                }
             }
             let is_other = class.is_some() && held.class.is_some() && held.class != class;
             held.class = held.class.take().or(class);
             self.say(Fault::EntityTwice, "");
+            for key in lost {
+                self.say(Fault::FieldTwice, key);
+            }
             if is_other {
                 self.say(Fault::EntityTypes, "");
             }
@@ -265,11 +274,18 @@ impl Graph {
         }
     }
 
-    fn observations(&mut self, json: Option<Json>) -> Vec<String> {
-        let Some(Json::Array(items)) = json else {
-            self.say(Fault::NoText, "observations");
-            return Vec::new();
+    /// Removes and returns the observations: a list, or a single text. Another value becomes an attribute.
+    fn observations(&mut self, map: &mut Map<String, Json>) -> Vec<String> {
+        let items = match map.get_mut("observations").map(Json::take) {
+            Some(Json::Array(items)) => items,
+            Some(text @ Json::String(_)) => vec![text],
+            other => {
+                map.extend(other.map(|value| ("observations".to_owned(), value)));
+                self.say(Fault::NoText, "observations");
+                return Vec::new();
+            }
         };
+        map.shift_remove("observations");
         let mut texts = Vec::new();
         for (place, item) in items.into_iter().enumerate() {
             match item {

@@ -79,13 +79,13 @@ fn doubles_are_put_together() {
     let graph = read_graph_text(concat!(
         r#"{"type":"relation","from":"A","to":"Z","relationType":"is"}"#,
         "\n",
-        r#"{"type":"entity","name":"A","entityType":"x","observations":["1","1"],"extra":1}"#,
+        r#"{"type":"entity","name":"A","entityType":"x","observations":["1","1"],"extra":1,"more":[2]}"#,
         "\n",
-        r#"{"type":"entity","name":"A","entityType":"y","observations":["2","1"],"more":[2]}"#,
+        r#"{"type":"entity","name":"A","entityType":"y","observations":"2","extra":3,"more":[2]}"#,
         "\n",
         r#"{"type":"relation","from":"A","to":"Z","relationType":"is","weight":2}"#,
         "\n",
-        r#"{"type":"entity","name":"B","entityType":"x"}"#,
+        r#"{"type":"entity","name":"B","entityType":"x","observations":{"a":1}}"#,
         "\n",
         r#"{"type":"entity","name":"","entityType":"x","observations":[]}"#,
         "\n",
@@ -106,10 +106,15 @@ fn doubles_are_put_together() {
         ["extra", "more"]
     );
     assert_eq!(
+        graph.entities[1].other["observations"],
+        serde_json::json!({"a": 1})
+    );
+    assert_eq!(
         findings(&graph),
         [
             (1, Fault::NoEntity, "Z"),
             (3, Fault::EntityTwice, ""),
+            (3, Fault::FieldTwice, "extra"),
             (3, Fault::EntityTypes, ""),
             (4, Fault::RelationTwice, ""),
             (5, Fault::NoText, "observations"),

@@ -152,7 +152,7 @@ fn new_object(
     for (name, value) in pairs.flatten().unwrap_or_default() {
         attributes.entry(name).or_insert_with(|| value.to_json());
     }
-    new.attributes = other_attributes(&attributes, &object.id, mapped);
+    new.attributes = other_attributes(attributes, &object.id, mapped);
     for (name, value) in &object.fields {
         if !FIELDS.contains(&name.as_str())
             && let Ok(value) = value_from_json(&value.to_json())
