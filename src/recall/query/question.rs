@@ -75,7 +75,7 @@ impl Question {
                     question.who.extend(meant);
                     question.nameless.push_str(&text[copied..run.start]);
                     copied = run.start + run.text.len();
-                    // INVARIANT QST-3: otherwise whoever names a speaker "Oslo office" would hide the text about the office.
+                    // INVARIANT QST-3: otherwise a speaker named "Oslo office" would hide the text about the office.
                     asked.add_weighted(forms, FRAME_WEIGHT);
                     continue;
                 }
@@ -93,6 +93,11 @@ impl Question {
             question.dates.extend(relative(text, now));
         }
         question
+    }
+
+    /// Checks whether the question names a speaker, and every other word only frames it.
+    pub(crate) fn only_names(&self) -> bool {
+        !self.who.is_empty() && self.terms.iter().all(|term| term.weight <= FRAME_WEIGHT)
     }
 }
 

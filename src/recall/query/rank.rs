@@ -222,16 +222,16 @@ impl<'a> Ranking<'a> {
 
     /// Returns the numbers of the candidates, each once.
     pub(crate) fn candidate_numbers(&self) -> Vec<u32> {
-        let touched = self.scratch.touched.iter().copied();
-        let mut numbers = if self.scratch.touched.is_empty() {
-            // The index contains no word of the question. The dates and names in the question may still find a
-            // document.
-            let asked = !self.question.dates.is_empty() || !self.question.who.is_empty();
-            let all = if asked { self.index.columns.len() as u32 } else { 0 };
-            let admitted = (0..all)
+        let question = self.question;
+        let has_sign = !question.dates.is_empty() || !question.who.is_empty();
+        let mut numbers = if has_sign && (self.base_max == 0.0 || question.only_names()) {
+            // The documents that the query accepts contain no word of the question but names. The dates and names in the
+            // question may still find a document.
+            let admitted = (0..self.index.columns.len() as u32)
                 .filter(|&document| self.index.columns.is_live(document) && self.admission.has(document));
             self.best(admitted, CANDIDATES, |document| self.key(document))
         } else {
+            let touched = self.scratch.touched.iter().copied();
             self.best(touched, CANDIDATES, |document| self.key(document))
         };
         if let Some(dense) = self.dense {

@@ -150,7 +150,7 @@ fn a_name_that_others_gave_hides_no_text_with_its_words() {
     }
 }
 
-/// The words of a speaker are found by the speaker's name, also outside of a session.
+/// The words of a speaker are found by the speaker's name, also outside of a session, and whatever texts have the name.
 #[test]
 fn a_speaker_is_found_by_name() {
     let agent = agent();
@@ -159,6 +159,26 @@ fn a_speaker_is_found_by_name() {
     put(&agent, "tea", tea);
     put(&agent, "office", NewItem::new("The office is in Oslo"));
     assert_eq!(ids(&recall(&agent, &asked("Ada"))), ["tea"]);
+    put_from(&agent, "page", NewItem::new("Ada"), &Writer::tool("browser"));
+    let trusted = RecallQuery::new("Ada", Reach::All);
+    assert_eq!(ids(&recall(&agent, &trusted)), ["tea"]);
+    put(&agent, "mondays", NewItem::new("Bo greets Ada on Mondays"));
+    for question in ["Ada", "What did Ada say?"] {
+        let query = RecallQuery::new(question, Reach::All);
+        assert_eq!(sorted_ids(&agent, &query), ["mondays", "tea"], "{question}");
+    }
+}
+
+/// An untrusted text with a word of the question does not hide what was said on the day in the question.
+#[test]
+fn an_untrusted_text_hides_no_item_of_a_day() {
+    let agent = agent();
+    let mut door = NewItem::new("The warehouse gets a second door");
+    door.time = Some(Time::from_micros(1_772_355_600_000_000));
+    put(&agent, "door", door);
+    put_from(&agent, "page", NewItem::new("cake"), &Writer::tool("browser"));
+    let query = RecallQuery::new("cake on 1 March 2026", Reach::All);
+    assert_eq!(ids(&recall(&agent, &query)), ["door"]);
 }
 
 /// INVARIANT ASK-4: untrusted items are hits only if the query asks for them. Otherwise they are counted.
