@@ -9,7 +9,7 @@
 //! - QST-2: a word of the question is stemmed in every language of the admitted documents that has its script.
 //! - QST-3: a word that names a speaker is a term, too, of little weight.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 
 use super::dates::{Asked, dates};
 use super::forms::{collect, languages_in};
@@ -132,8 +132,8 @@ fn forms(raw: &str, folded: &str, own: Languages, others: &[Language]) -> Vec<St
 #[derive(Default)]
 struct Terms {
     all: Vec<Term>,
-    /// The first form of each term.
-    known: HashSet<String>,
+    /// The index in `all` of each term, by its first form.
+    known: HashMap<String, usize>,
 }
 
 impl Terms {
@@ -143,9 +143,13 @@ impl Terms {
     }
 
     fn add_weighted(&mut self, forms: Vec<String>, weight: f32) {
-        let Some(first) = forms.first() else { return };
-        if !first.is_empty() && self.known.insert(first.clone()) {
-            self.all.push(Term { forms, weight });
+        let Some(first) = forms.first().filter(|first| !first.is_empty()) else {
+            return;
+        };
+        let place = *self.known.entry(first.clone()).or_insert(self.all.len());
+        match self.all.get_mut(place) {
+            Some(known) => known.weight = known.weight.max(weight),
+            None => self.all.push(Term { forms, weight }),
         }
     }
 
@@ -171,4 +175,23 @@ fn relative(text: &str, now: i64) -> Vec<Asked> {
         marker.push_word(run.start, run, &mut folded);
     }
     marker.spans.into_iter().map(Asked::Relative).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_word_inside_and_outside_of_a_name_counts_in_full() {
+        let office = || vec!["office".to_owned()];
+        let mut terms = Terms {
+            all: Vec::new(),
+            known: HashMap::new(),
+        };
+        terms.add_weighted(office(), FRAME_WEIGHT);
+        terms.add(office());
+        terms.add_weighted(office(), FRAME_WEIGHT);
+        let weights: Vec<f32> = terms.all.iter().map(|term| term.weight).collect();
+        assert_eq!(weights, [1.0]);
+    }
 }
