@@ -3,7 +3,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import puppeteer from "puppeteer-core";
-import { hostile, large, poisoned } from "./page_stores.mjs";
+import { empty, hostile, large, poisoned } from "./page_stores.mjs";
 import { TEXTS } from "./page_texts.mjs";
 
 const [, , program, work, ...wanted] = process.argv;
@@ -71,6 +71,13 @@ function inSight(page, selector) {
   }).filter((one) => one.seen), selector);
 }
 
+// Returns the boxes whose content is wider than they are, so that a person would have to scroll sideways.
+function tooWide(page) {
+  return page.evaluate(() => [document.documentElement, ...document.querySelectorAll(".panel-body")]
+    .filter((box) => box.scrollWidth > box.clientWidth)
+    .map((box) => `${box.className || "the page"} is ${box.scrollWidth - box.clientWidth} px too wide at ${innerWidth}`));
+}
+
 async function click(page, selector, matches) {
   const found = (await inSight(page, selector)).find((one) => matches(one.text));
   if (!found) throw new Error(`nothing in sight matches ${selector}`);
@@ -113,6 +120,7 @@ async function find() {
   await openAgain(server);
   server.end();
   await takeBack(store, guilty);
+  await beginEmpty();
 }
 
 // Opens the page without a ticket, with a used one, in a new tab beside an open one, and after a reload.
@@ -145,6 +153,8 @@ async function openAgain(server) {
   await again.close();
 }
 
+const times = (text, part) => text.split(part).length - 1;
+
 // Takes the session back with the mouse alone, after the preview, and undoes that for the next run.
 async function takeBack(store, guilty) {
   const server = store.serve(["--write"]);
@@ -155,7 +165,8 @@ async function takeBack(store, guilty) {
   await click(page, "aside button", (text) => text.startsWith("Take back"));
   const preview = (await inSight(page, "dialog"))[0].text;
   check(/12 changed/.test(preview) && /8 removed/.test(preview), "the preview says what will change");
-  check(/will be taken back/.test(preview) && !/\n\s*taken back/.test(preview) && /treering undo/.test(preview) && /a person/.test(preview), "the preview speaks of the future, and names the way back");
+  check(times(preview, "will be set back to an earlier version") === 12 && times(preview, "will be removed") === 8 && !/taken back/.test(preview), "the preview says of each object what will happen to it");
+  check(/treering undo/.test(preview) && /a person/.test(preview), "the preview names the writer and the way back");
   store.put([{ id: "notes/meanwhile", kind: "note", content: `Somebody else at ${Date.now()}.` }], ["--session", "meanwhile"]);
   await click(page, "dialog button[type=submit]", () => true);
   const refused = (await inSight(page, "dialog"))[0].text;
@@ -166,12 +177,17 @@ async function takeBack(store, guilty) {
   await click(page, "dialog button[type=submit]", () => true);
   await wait(800);
   await settled(page);
-  check((await inSight(page, ".toast")).some(({ text }) => text.includes("treering undo")), "the answer names the way back");
+  const wayBack = (await inSight(page, ".toast code"))[0]?.text ?? "no command";
   const row = (await inSight(page, ".row")).find((one) => one.text.includes(guilty));
   check(!row || /none alive/.test(row.text), "after the confirmation nothing of the session is alive");
   check([guilty, undefined].includes(await active()), "the cursor is at no other session");
   const button = await page.evaluate(() => [...document.querySelectorAll("aside button.danger")].map((one) => one.disabled));
   check(button.length === 1 && button[0] && (await inSight(page, "aside")).some(({ text }) => text.includes("Nothing of it is left")), "the session offers nothing to take back");
+  store.run(["remove", "notes/meanwhile", "--session", "cleanup"]);
+  await go(page, "sessions?lane=cleanup");
+  await click(page, "aside button", (text) => text.startsWith("Take back"));
+  check(times((await inSight(page, "dialog"))[0].text, "will be added back") === 1, "the preview says that a removed object will be added back");
+  await click(page, "dialog button", (text) => text === "Cancel");
   // The server dies in a revert.
   await go(page, "sessions?lane=day-1");
   await click(page, "aside button", (text) => text.startsWith("Take back"));
@@ -183,7 +199,24 @@ async function takeBack(store, guilty) {
   await click(page, "dialog button", (text) => text === "Cancel");
   check((await inSight(page, "#stale")).some(({ text }) => /out of date/.test(text)), "the page says that it is out of date");
   await close();
-  store.run(["undo"]);
+  check(/undone/.test(store.paste(wayBack)), `the way back of the answer works in any folder: ${wayBack}`);
+}
+
+// Opens an empty store, and stores something by the command that the page shows.
+async function beginEmpty() {
+  const store = empty(program, work);
+  const server = store.serve();
+  const { page, close } = await open(await server.address());
+  await settled(page);
+  // With its files at hand, the browser draws the list before the summary names the store.
+  await page.reload();
+  await settled(page);
+  const command = (await inSight(page, "main code"))[0]?.text ?? "no command";
+  store.paste(command);
+  await page.waitForSelector(".row:not(.waiting)", { timeout: 10_000 }).catch(() => {});
+  check((await inSight(page, ".row")).length === 1, `an empty memory shows what its command stores: ${command}`);
+  await close();
+  server.end();
 }
 
 const ALLOWED = new Set("HTML HEAD META TITLE LINK SCRIPT BODY A HEADER DIV IMG STRONG SPAN NAV SECTION P FOOTER BUTTON FORM LABEL INPUT KBD MAIN ASIDE NOSCRIPT H1 H2 H3 UL OL LI DL DT DD TIME CODE B I INS DEL HR ARTICLE DATALIST OPTION svg path circle rect".split(" "));
@@ -199,7 +232,7 @@ async function hostileTexts() {
     const read = await fetch("/ui/objects?count=200", { headers: { Authorization: `Bearer ${token}` } });
     return (await read.json()).rows;
   });
-  const places = ["objects", "objects?only=untrusted", "sessions", "timeline", "compare", "compare?from=seq:45&to=@", ...TEXTS.map((text) => `search?${new URLSearchParams({ q: text })}`)];
+  const places = ["objects", "objects?only=untrusted", "sessions", "timeline", "compare", "compare?from=seq:45&to=@", ...TEXTS.flatMap((text) => [`search?${new URLSearchParams({ q: text })}`, `compare?${new URLSearchParams({ from: text, to: text })}`])];
   for (const row of rows) places.push(`objects?${new URLSearchParams({ id: row.key ?? row.id })}`);
   for (let seq = 1; seq <= 47; seq += 1) places.push(`timeline?commit=seq:${seq}`);
   const sessions = await page.evaluate(async () => {
@@ -227,10 +260,13 @@ async function hostileTexts() {
       if (window.taken !== undefined) wrong.push("a text ran");
       const unseen = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b\u200e\u200f\u202a-\u202e\u2028\u2029\u2066-\u2069\ufeff]/u;
       if (unseen.test(document.getElementById("main").textContent + document.getElementById("panel").textContent)) wrong.push("an invisible character");
-      if (document.documentElement.scrollWidth > innerWidth + 1) wrong.push("wider than the screen");
       return { wrong, reports: window.reports, length: document.body.innerText.length };
     }, [...ALLOWED]);
     texts += found.length;
+    for (const [width, height] of [...SIZES].reverse()) {
+      await page.setViewport({ width, height, hasTouch: false });
+      found.wrong.push(...await tooWide(page));
+    }
     bad.push(...[...found.wrong, ...found.reports].map((what) => `${what} at ${place.slice(0, 60)}`));
   }
   // The server refuses what a hostile address names, which the browser logs.
@@ -354,8 +390,7 @@ async function shots() {
         await go(page, view);
         const name = view.replaceAll(/[^a-z]+/g, "-");
         await page.screenshot({ path: join(work, `${name}-${size[0]}-${theme}.png`) });
-        const wide = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
-        if (wide > 0) bad.push(`${view} is ${wide} px too wide`);
+        bad.push(...(await tooWide(page)).map((what) => `${what} at ${view}`));
       }
       check(bad.length === 0, `screenshots at ${size[0]} pixels, ${theme} ${bad.join("; ")}`);
       await close();

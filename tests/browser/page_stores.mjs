@@ -1,6 +1,6 @@
 // The stores of the check, made by the program itself.
 
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -16,6 +16,13 @@ export class Store {
   run(arguments_, input) {
     const env = { PATH: process.env.PATH, HOME: this.folder, TREERING_TRUST: "direct_user" };
     return execFileSync(this.program, ["--store", this.store, ...arguments_], { input: input ?? "", env, cwd: this.folder, maxBuffer: 1 << 30, stdio: ["pipe", "pipe", "pipe"] }).toString();
+  }
+
+  // Runs a command of the page as a person does, in a folder without a store.
+  paste(command) {
+    const env = { PATH: process.env.PATH, HOME: this.folder, TREERING_TRUST: "direct_user", PROGRAM: this.program };
+    const { stdout, stderr } = spawnSync("sh", ["-c", command.replace(/^treering/, '"$PROGRAM"')], { env, cwd: "/" });
+    return `${stdout}${stderr}`;
   }
 
   make(fill) {
@@ -72,6 +79,13 @@ export function poisoned(program, work) {
     }
   });
   return { store, guilty };
+}
+
+// A store without objects, made anew for each run.
+export function empty(program, work) {
+  const store = new Store(program, work, "empty");
+  rmSync(store.folder, { recursive: true, force: true });
+  return store.make(() => {});
 }
 
 // Objects whose content, id, tag, session and reason are hostile.

@@ -143,8 +143,16 @@ pub(crate) fn object(reader: &Reader, asked: &ObjectAsked) -> Result<ObjectPage>
         children_total: view.child_count(&id)?,
         sources: sources.collect::<Result<_>>()?,
         outdated: now.is_none_or(|now| now.digest() != object.digest()),
-        listed: Listed::of(&view, object)?,
+        listed: in_text(Listed::of(&view, object)?),
     })
+}
+
+/// Writes every attribute as text, because a browser rounds integers beyond 2^53.
+fn in_text(mut listed: Listed) -> Listed {
+    for value in listed.attributes.values_mut().filter(|value| !value.is_string()) {
+        *value = value.to_string().into();
+    }
+    listed
 }
 
 fn without_erased(found: Result<Option<Object>>) -> Result<Option<Object>> {

@@ -3,6 +3,8 @@
 //! # Layer
 //! Layer 9, part of serve.
 
+use std::path::absolute;
+
 use serde::{Deserialize, Serialize};
 
 use super::ROWS_MAX;
@@ -18,7 +20,7 @@ pub(crate) struct Nothing {}
 /// The state of the memory in numbers.
 #[derive(Serialize)]
 pub(crate) struct Summary {
-    /// The folder of the store.
+    /// The absolute path of the store, so that a command of the page finds it from any folder.
     store: Option<String>,
     version: &'static str,
     head: LogLine,
@@ -83,7 +85,10 @@ pub(crate) fn summary(reader: &Reader, _: &Nothing) -> Result<Summary> {
         }
     });
     Ok(Summary {
-        store: memory.path().map(|path| path.display().to_string()),
+        store: memory.path().map(|path| {
+            let absolute = absolute(path).unwrap_or_else(|_| path.to_path_buf());
+            absolute.display().to_string()
+        }),
         version: env!("CARGO_PKG_VERSION"),
         head: LogLine::of(memory, &view.commit())?,
         objects: view.len(),

@@ -63,7 +63,7 @@ async function send(path, options = {}) {
     return await fetch(`/ui/${path}`, { ...options, headers, credentials: "omit", cache: "no-store" });
   } catch (error) {
     if (error.name === "AbortError") throw error;
-    throw new Refused(0, { code: "offline", message: "The server does not answer.", hint: "Start treering serve --ui again, and open the address that it prints." });
+    throw new Refused(0, { code: "offline", message: "The server does not answer.", hint: "Start the server again, and open the address that it prints." });
   }
 }
 

@@ -16,11 +16,14 @@ export function countsOf(row) {
     h("span", { class: name, title: `${number(count)} ${name}` }, sign, number(count))));
 }
 
-// The words of a preview, in which nothing was taken back yet.
-export const SINCE_PREVIEW = { ...SINCE, restored: "will be taken back" };
+// What a way back will do with an object.
+const EFFECTS = { added: "will be added back", changed: "will be set back to an earlier version", removed: "will be removed" };
 
-// Returns the card of an object that differs.
-export function card(row, place = {}, since = SINCE) {
+// Returns the words of a preview. A rollback also brings back versions that were erased.
+export const effectOf = (row) => (row.new && !row.class_new ? "will return without its text, which was erased" : EFFECTS[row.change]);
+
+// Returns the card of an object that differs, with the words of `status`.
+export function card(row, place = {}, status = ({ since }) => SINCE[since] ?? "") {
   const { change } = row;
   const title = row.erased ? h("span", { class: "id", text: `${row.id.slice(0, 15)}… (erased)` })
     : link({ ...place, id: nameOf(row), commit: undefined, lane: undefined }, { class: "id" }, row.id);
@@ -31,7 +34,7 @@ export function card(row, place = {}, since = SINCE) {
     h("header", {},
       h("span", { class: `sign ${change}` }, h("span", { "aria-hidden": "true", text: SIGNS[change] }), change),
       title, ...classes, ...flags(row.flags),
-      h("span", { class: `since ${row.since}`, text: since[row.since] ?? "" })),
+      h("span", { class: `since ${row.since}`, text: status(row) })),
     row.fields.length > 0 ? h("dl", { class: "fields" }, ...row.fields.flatMap(({ name, old, new: now }) =>
       [h("dt", { text: name }), h("dd", {}, old === null ? h("i", { text: "none" }) : h("del", { text: old }), " ", now === null ? h("i", { text: "none" }) : h("ins", { text: now }))])) : null,
     row.lines.length > 0 ? linesOf(row.lines) : null,
@@ -113,7 +116,7 @@ export class CompareView {
       put(this.result, empty("Compare any two points", "A point is a commit such as seq:7, a snapshot, a time, or nothing for now. The timeline has a button for each commit."), this.suggestions = h("div", { class: "chips" }));
       return;
     }
-    const about = h("div", { class: "about" }, skeleton(2));
+    const about = h("div", { class: "about" });
     const cards = changeCards({ from: place.from, to: place.to }, { view: "compare", from: place.from, to: place.to });
     cards.addEventListener("read", ({ detail }) => {
       put(about, h("p", { class: "between" }, "From ", point(detail.from), " to ", point(detail.to)), countsOf(detail), h("span", { class: "muted", text: counted(detail.total, "object") }));

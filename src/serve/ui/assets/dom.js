@@ -74,6 +74,11 @@ export function glyph(name, props = {}) {
   return svg("svg", { viewBox: "0 0 24 24", class: `icon ${props.class ?? ""}`.trim(), "aria-hidden": "true", focusable: "false" }, ...lines);
 }
 
+// Shows a command. No line ends inside the name of an option.
+export function commandCode(text) {
+  return h("code", {}, ...text.split(/(--[a-z]+=?)/).map((part, at) => (at % 2 === 1 ? h("span", { class: "option", text: part }) : part)));
+}
+
 // Returns a state without content: what is missing, and what to do.
 export function empty(title, text, ...more) {
   return h("div", { class: "empty" }, h("p", { class: "title", text: title }), h("p", { text }), ...more);

@@ -50,6 +50,20 @@ export function laneOf(line) {
 // Returns a short number for the key of a lane, or its name.
 export const laneText = (key) => (key?.startsWith("~") ? `#${key.slice(1, 17)}` : plain(key));
 
+let store = null;
+
+// Remembers the store of this page, for its commands.
+export function rememberStore(folder) { store = folder; }
+
+// Quotes a text for a shell.
+export const quoted = (text) => (/^[\w.:/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);
+
+// Returns a command of the program that finds the store from any folder. An option without a value is left out.
+export function command(words, options = {}) {
+  const given = Object.entries({ ...options, store }).filter(([, value]) => value);
+  return [`treering ${words}`, ...given.map(([name, value]) => `--${name}=${quoted(value)}`)].join(" ");
+}
+
 const OPS = { put: "put", remember: "remember", ingest: "ingest", remove: "remove", init: "created", rollback: "rollback", undo: "undo", redo: "redo", revert: "revert", restore: "restore", erase: "erase", forget: "forget" };
 
 export const opName = (op) => OPS[op] ?? op;

@@ -3,7 +3,7 @@
 import { dropToken, follow, get, takeToken } from "./api.js";
 import { CompareView } from "./changes.js";
 import { empty, failure, glyph, h, hashOf, link, put } from "./dom.js";
-import { ago, counted, moment, number, opName, short } from "./format.js";
+import { ago, counted, moment, number, opName, rememberStore, short } from "./format.js";
 import { showPanel } from "./object.js";
 import { ObjectsView } from "./objects.js";
 import { SearchView } from "./search.js";
@@ -74,6 +74,7 @@ async function showSummary() {
     return put(at("head"), h("p", { class: "muted", text: error.message }));
   }
   page.summary = summary;
+  rememberStore(summary.store);
   const { head } = summary;
   const seq = `seq:${head.seq}`;
   at("store").textContent = summary.store?.split("/").slice(-2).join("/") ?? "in memory";

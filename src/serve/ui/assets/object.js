@@ -2,8 +2,8 @@
 
 import { get } from "./api.js";
 import { changeCards, countsOf } from "./changes.js";
-import { empty, failure, glyph, h, laneName, link, put, skeleton } from "./dom.js";
-import { ago, counted, goesBack, laneKey, laneOf, moment, nameOf, number, opName, plain, short } from "./format.js";
+import { commandCode, empty, failure, glyph, h, laneName, link, put, skeleton } from "./dom.js";
+import { ago, command, counted, goesBack, laneKey, laneOf, moment, nameOf, number, opName, plain, quoted, short } from "./format.js";
 import { badge, flags, wordOf } from "./trust.js";
 import { isLeft, offer } from "./ways_back.js";
 
@@ -34,7 +34,7 @@ const within = (place, change) => ({ view: place.view, lane: place.view === "obj
 const laneLink = (place, row) => link(within(place, { view: place.view === "objects" ? "sessions" : place.view, prefix: "", only: "", lane: laneKey(row) }), { class: "lane-link" }, ...laneName(row.lane, row.lane_key));
 const commitLink = (place, seq) => link(within(place, { commit: `seq:${seq}` }), {}, `seq ${number(seq)}`);
 
-async function objectParts(place) {
+async function objectParts(place, page) {
   const { id, at } = place;
   let object;
   try {
@@ -45,6 +45,7 @@ async function objectParts(place) {
     if (!versions) throw error;
     return [h("h2", { class: "id", text: plain(id) }), h("p", { class: "callout", text: "The memory no longer has this object. Its history is below." }), versionsOf(place, id, versions)];
   }
+  if (object.cut) await page.ready;
   const { writer } = object;
   const attributes = Object.entries(object.attributes).filter(([name]) => name !== "flags");
   return [
@@ -55,7 +56,7 @@ async function objectParts(place) {
     object.flags.length > 0 ? h("p", { class: "callout warn" }, glyph("warn"), `The scan flagged this text: ${object.flags.join(", ")}.`) : null,
     object.content_erased ? h("p", { class: "callout", text: "The content was erased." }) : null,
     object.content ? h("div", { class: "content", text: object.content, tabindex: "0", role: "region", "aria-label": "Content" }) : h("p", { class: "muted", text: "The object has no content." }),
-    object.cut ? h("p", { class: "muted", text: "The content is longer. treering get prints all of it." }) : null,
+    object.cut ? h("p", { class: "muted" }, "The content is longer. ", ...(object.key ? [] : ["All of it: ", commandCode(command(`get ${quoted(object.id)}`, { at }))])) : null,
     h("dl", { class: "facts" },
       ...(writer ? fact("written by", laneLink(place, laneOf(writer)), writer.session && writer.actor ? ` (${writer.actor})` : "", " with class ", h("b", { text: wordOf(writer.trust) })) : fact("written by", "a commit that was thinned")),
       ...(writer ? fact("in", commitLink(place, writer.seq), ` ${opName(writer.op)}, `, h("time", { datetime: writer.time, title: moment(writer.time), text: ago(writer.time) })) : []),
@@ -66,7 +67,7 @@ async function objectParts(place) {
       ...(object.event_time ? fact("event", moment(object.event_time)) : []),
       ...(object.expires ? fact("expires", moment(object.expires)) : []),
       ...fact("digest", h("code", { title: object.digest, text: short(object.digest) }))),
-    attributes.length > 0 ? h("section", {}, h("h3", { text: "Attributes" }), h("dl", { class: "facts" }, ...attributes.flatMap(([name, value]) => fact(name, typeof value === "string" ? value : JSON.stringify(value))))) : null,
+    attributes.length > 0 ? h("section", {}, h("h3", { text: "Attributes" }), h("dl", { class: "facts" }, ...attributes.flatMap(([name, value]) => fact(name, value)))) : null,
     object.sources.length > 0 ? h("section", {}, h("h3", { text: "Derived from" }), h("ul", { class: "plain-list" }, ...object.sources.map((source) => h("li", {},
       source.id ? [badge(source.class), " ", link(within(place, { id: nameOf(source) }), { class: "id" }, source.id), h("span", { class: "gist", text: source.gist })] : h("span", { class: "muted", text: `a version that history no longer keeps (${short(source.digest)})` }))))) : null,
     object.children.length > 0 ? h("section", {}, h("h3", { text: `${counted(object.children_total, "child", "children")}` }), h("ul", { class: "plain-list" }, ...object.children.map((child) => h("li", {}, badge(child.trust), " ", link(within(place, { id: nameOf(child) }), { class: "id" }, child.id), h("span", { class: "gist", text: child.gist }))))) : null,

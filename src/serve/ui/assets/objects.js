@@ -1,8 +1,8 @@
 // The view of the objects: the folders that the ids make, and the objects of one folder.
 
 import { get } from "./api.js";
-import { empty, glyph, h, link, put } from "./dom.js";
-import { ago, laneText, nameOf, number, plain } from "./format.js";
+import { commandCode, empty, glyph, h, link, put } from "./dom.js";
+import { ago, command, laneText, nameOf, number, plain } from "./format.js";
 import { VirtualList } from "./list.js";
 import { badge, flags } from "./trust.js";
 
@@ -77,7 +77,10 @@ export class ObjectsView {
     if (this.place.only || this.place.lane) {
       return empty("Nothing here", this.place.only === "flagged" ? "The scan flagged no object." : "No object is selected by this filter.", this.#link({ only: "", lane: "" }, {}, "Show all objects"));
     }
-    return empty("The memory is empty", "Store something, and it appears here: treering remember 'The office is in Oslo'");
+    // The list may be read before the summary, which names the store.
+    const how = h("p");
+    this.page.ready.then(() => how.append(commandCode(command("remember 'The office is in Oslo'"))));
+    return empty("The memory is empty", "Store something, and it appears here:", how);
   }
 
   #link(change, props, ...children) {

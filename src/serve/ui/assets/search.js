@@ -25,6 +25,7 @@ export class SearchView {
       put(this.results, h("h2", { text: "By words" }), this.hits, h("h2", { text: "With this text" }), this.parts);
       put(this.hits);
       put(this.parts);
+      this.asked = { q: place.q };
       await Promise.all([this.#words(0), this.#part(0, 0)]);
     }
     this.#mark();
@@ -36,7 +37,7 @@ export class SearchView {
   focus() { (this.results.querySelector("button.hit") ?? this.results).focus(); }
 
   // Ends the search that goes on by itself.
-  stop() { this.place = null; }
+  stop() { this.asked = null; }
 
   #mark() {
     for (const hit of this.results.querySelectorAll("button.hit")) hit.setAttribute("aria-pressed", String(hit.dataset.name === this.place?.id));
@@ -50,8 +51,8 @@ export class SearchView {
   }
 
   async #words(start) {
-    const { q } = this.place;
-    await this.#load(this.hits, () => get("search", { q, start, count: 20 }), q, (read, more) => {
+    const { asked } = this;
+    await this.#load(this.hits, () => get("search", { q: asked.q, start, count: 20 }), asked, (read, more) => {
       this.hits.append(...read.rows.map((row) => this.#hit(row, row.snippet)));
       if (read.rows.length === 0 && start === 0) more.append(h("p", { class: "muted", text: "No object has these words." }));
       if (read.more) more.append(h("button", { type: "button", on: { click: () => this.#words(start + 20) } }, "Show more"));
@@ -59,14 +60,14 @@ export class SearchView {
   }
 
   async #part(from, shown) {
-    const { q } = this.place;
-    await this.#load(this.parts, () => get("part", { q, from, count: 50 }), q, (read, more) => {
+    const { asked } = this;
+    await this.#load(this.parts, () => get("part", { q: asked.q, from, count: 50 }), asked, (read, more) => {
       this.parts.append(...read.rows.map((row) => this.#hit(row, row.excerpt)));
       const all = shown + read.rows.length;
       if (read.next !== null) {
         more.append(h("p", { class: "muted", text: `Searched ${number(read.searched)} of ${counted(read.total, "object")}.` }));
         // Goes on by itself until something is on the screen.
-        if (all < 20) setTimeout(() => this.place?.q === q && this.#part(read.next, all), 0);
+        if (all < 20) setTimeout(() => this.asked === asked && this.#part(read.next, all), 0);
         else more.append(h("button", { type: "button", on: { click: () => this.#part(read.next, 0) } }, "Search on"));
       } else if (all === 0) {
         more.append(h("p", { class: "muted", text: "No object contains this text." }));
@@ -74,18 +75,15 @@ export class SearchView {
     });
   }
 
-  async #load(box, read, q, shown) {
+  // Shows what `read` returns, unless another search began meanwhile.
+  async #load(box, read, asked, shown) {
     box.querySelector(".more")?.remove();
     const more = h("div", { class: "more" }, skeleton(2));
     box.append(more);
-    try {
-      const found = await read();
-      if (this.place?.q !== q) return;
-      put(more);
-      shown(found, more);
-    } catch (error) {
-      put(more, failure(error));
-    }
+    const found = await read().catch((error) => ({ error }));
+    if (this.asked !== asked) return;
+    put(more, found.error ? failure(found.error) : null);
+    if (!found.error) shown(found, more);
     box.append(more);
     this.#mark();
   }

@@ -1,9 +1,9 @@
 // The ways back: a revert and a rollback, each after a preview of what will change.
 
 import { get, post } from "./api.js";
-import { SINCE_PREVIEW, card } from "./changes.js";
-import { failure, glyph, h, laneName, put, skeleton, toast } from "./dom.js";
-import { counted, counts, number } from "./format.js";
+import { card, effectOf } from "./changes.js";
+import { commandCode, failure, glyph, h, laneName, put, skeleton, toast } from "./dom.js";
+import { command, counted, counts, number } from "./format.js";
 import { writerIn } from "./trust.js";
 
 // Returns whether a revert would change something. An error of the preview is shown when the person asks for it.
@@ -22,15 +22,12 @@ export function offer(page, { lane, commit, text, rollback, left = true }) {
 }
 
 // Returns the command that takes back the newest change of the writer of the page.
-function wayBack({ session, actor }) {
-  const quoted = (name) => (/^[\w.:/-]+$/.test(name) ? name : `'${name.replaceAll("'", "'\\''")}'`);
-  return `treering undo${session ? ` --session ${quoted(session)}` : actor ? ` --actor ${quoted(actor)}` : ""}`;
-}
+const wayBack = ({ session, actor }) => command("undo", { session, actor: session ? null : actor });
 
 // Returns an error of a preview or change with words that say what to do, and whether something was changed.
 function explained(error) {
   if (error.code === "less_trusted") {
-    return { message: error.message, hint: "If you are the person, end the server, and start it with: treering serve --ui --write --trust direct_user", isLast: true };
+    return { message: error.message, hint: `If you are the person, end the server, and start it with: ${command("serve --ui --write", { trust: "direct_user" })}`, isLast: true };
   }
   if (error.code === "head_moved") {
     return { message: "Somebody committed after this preview, so nothing was changed.", hint: "Read the new preview, and confirm it.", label: "Show the new preview" };
@@ -38,7 +35,7 @@ function explained(error) {
   if (error.code === "offline") {
     return {
       message: "The connection ended before the answer, so it is unknown whether the change was made.",
-      hint: "Start treering serve --ui --write again, and open its address. The newest commit in the timeline shows whether the change was made. Or run: treering log --limit 1",
+      hint: `Start the server again, and open its address. The newest commit in the timeline shows whether the change was made. Or run: ${command("log --limit 1")}`,
       label: "Look again",
     };
   }
@@ -64,7 +61,7 @@ class Revert {
       h("p", {}, "Each object gets its newest version by anybody else, or is removed if there is none: ", h("strong", { text: words(read) }), "."),
       read.kept_total > 0 ? h("p", { class: "callout", text: `${counted(read.kept_total, "object")} stay, because others changed them later: ${read.kept.slice(0, 5).map((kept) => kept.id).join(", ")}` }) : null,
       read.derived_total > 0 ? h("p", { class: "callout warn", text: `${counted(read.derived_total, "object")} were derived from this and stay: ${read.derived.slice(0, 5).join(", ")}` }) : null,
-      h("div", { class: "cards" }, ...read.rows.map((row) => card(row, { view: "objects" }, SINCE_PREVIEW))),
+      h("div", { class: "cards" }, ...read.rows.map((row) => card(row, { view: "objects" }, effectOf))),
       changes > read.rows.length ? h("p", { class: "muted", text: `and ${number(changes - read.rows.length)} more` }) : null,
     ];
   }
@@ -87,7 +84,7 @@ class Rollback {
     return [
       h("p", {}, "The whole memory returns to this state: ", h("strong", { text: words(read) }), ". Snapshots stay."),
       this.all ? h("p", { class: "callout warn" }, glyph("warn"), h("span", {}, "This also takes back the work of ", ...lanesOf(read.lanes), ".")) : null,
-      h("div", { class: "cards" }, ...differences.rows.map((row) => card(row, { view: "objects" }, SINCE_PREVIEW))),
+      h("div", { class: "cards" }, ...differences.rows.map((row) => card(row, { view: "objects" }, effectOf))),
       differences.total > differences.rows.length ? h("p", { class: "muted", text: `and ${number(differences.total - differences.rows.length)} more` }) : null,
     ];
   }
@@ -104,7 +101,7 @@ function dialog(page, way) {
   const writer = page.summary.writer;
   const form = h("form", { on: { submit: (event) => { event.preventDefault(); run(); } } },
     h("div", { class: "field" }, h("label", { for: "reason", text: "Reason" }), reason),
-    h("p", { class: "muted small" }, `The change is a commit, written as ${writerIn(writer)}. To take it back: `, h("code", { text: wayBack(writer) })),
+    h("p", { class: "muted small" }, `The change is a commit, written as ${writerIn(writer)}. To take it back: `, commandCode(wayBack(writer))),
     h("div", { class: "actions" }, cancel, yes));
   const box = h("dialog", { class: "dialog", "aria-labelledby": "dialog-title", on: { cancel: () => box.remove() } }, h("h2", { id: "dialog-title", text: way.title }), body, form);
   document.body.append(box);
@@ -128,7 +125,7 @@ function dialog(page, way) {
     try {
       await way.confirm(head, reason.value.trim() || undefined);
       close();
-      toast("good", `${way.done}. To take this back: `, h("code", { text: wayBack(writer) }));
+      toast("good", `${way.done}. To take this back: `, commandCode(wayBack(writer)));
       page.refresh(true);
     } catch (error) {
       failed(explained(error));

@@ -1,5 +1,8 @@
 //! What the page reads.
 
+use std::fs;
+use std::path::Path;
+
 use serde_json::{Value, json};
 
 use super::super::Folder;
@@ -38,6 +41,34 @@ fn the_summary_counts_objects_by_their_class() {
         ])
     );
     assert!(summary["writer"].is_null());
+}
+
+/// A person pastes the commands of the page into a shell in any folder.
+#[test]
+fn the_summary_has_the_absolute_path_of_the_store() {
+    let folder = Folder::with_store();
+    let page = Page::start(&folder, &["--store", ".treering"]);
+    let store = text(&page.get("summary")["store"]);
+    assert!(store.starts_with('/'), "{store}");
+    let real = |path: &Path| fs::canonicalize(path).unwrap();
+    assert_eq!(real(Path::new(&store)), real(&folder.store()));
+}
+
+/// A browser reads every number as a float, which has 53 bits.
+#[test]
+fn the_numbers_of_attributes_are_text_that_a_browser_does_not_round() {
+    let folder = Folder::with_store();
+    let line = r#"{"id":"one","kind":"fact","attributes":{"deep":{"list":[9007199254740993]},"float":0.1,"large":9223372036854775807,"text":"1"}}"#;
+    folder.write("lines", line);
+    folder.json(&["put", "--jsonl", "lines"]);
+    let page = Page::start(&folder, &[]);
+    let written = json!({
+        "deep": "{\"list\":[9007199254740993]}",
+        "float": "0.1",
+        "large": "9223372036854775807",
+        "text": "1",
+    });
+    assert_eq!(page.get("object?id=one")["attributes"], written);
 }
 
 /// INVARIANT PAG-2: an answer has at most 200 rows.
