@@ -308,7 +308,7 @@ mod tests {
             r#"{"name":"bo","block_ids":[1e999,"b2"]}"#,
             r#"{"name":"bo","block_ids":{"0":"b1"}}"#,
             r#"{"name":"bo","name":"cem","block_ids":["b1"]}"#,
-            r#"{"name":"no/sco pe:","block_ids":["b1"]}"#,
+            r#"{"name":"bo\u0007","block_ids":["b1"]}"#,
             r#"{"name":7,"block_ids":["b1"]}"#,
             "7",
         ] {
