@@ -10,6 +10,7 @@ use pyo3::types::{PyDict, PyTuple, PyType};
 use treering::CommitInfo;
 
 use crate::answers::{Answer, commit};
+use crate::copies::copies_itself;
 use crate::exit::Inside;
 use crate::object::html_of;
 
@@ -34,6 +35,8 @@ impl Committed {
         Ok(Bound::new(py, made)?.into_any())
     }
 }
+
+copies_itself!(Committed);
 
 #[pymethods]
 impl Committed {

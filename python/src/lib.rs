@@ -15,6 +15,7 @@ mod attempt;
 mod callbacks;
 mod committed;
 mod convert;
+mod copies;
 mod draft;
 mod errors;
 mod exit;

@@ -6,6 +6,7 @@ use pyo3::types::PyDict;
 
 use crate::answers::{Answer, texts};
 use crate::convert::{json_attributes, maybe_datetime, python_attributes, python_value, time_text};
+use crate::copies::copies_itself;
 use crate::exit::Inside;
 
 /// One version of an object: its id, kind, scope, attributes and text. It never changes.
@@ -27,6 +28,8 @@ impl Object {
         object.map(|object| Bound::new(py, Self { object })).transpose()
     }
 }
+
+copies_itself!(Object);
 
 #[pymethods]
 impl Object {
@@ -154,16 +157,6 @@ impl Object {
         fields.set_item("expires", time_text(self.object.expires()))?;
         fields.set_item("digest", self.digest())?;
         Ok(fields)
-    }
-
-    fn __copy__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
-        slf
-    }
-
-    #[pyo3(signature = (memo, /))]
-    fn __deepcopy__<'py>(slf: PyRef<'py, Self>, memo: &Bound<'py, PyAny>) -> PyRef<'py, Self> {
-        let _ = memo;
-        slf
     }
 
     fn __reduce__(&self) -> PyResult<()> {

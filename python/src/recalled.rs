@@ -8,6 +8,7 @@ use treering::agent::RecallHit;
 
 use crate::answers::{Answer, table, texts};
 use crate::convert::datetime;
+use crate::copies::copies_itself;
 use crate::exit::Inside;
 use crate::object::{html_of, shortened};
 
@@ -23,6 +24,8 @@ impl Hit {
         Ok(Bound::new(py, Self { hit })?.into_any())
     }
 }
+
+copies_itself!(Hit);
 
 #[pymethods]
 impl Hit {
@@ -161,16 +164,6 @@ impl Hit {
         Ok(fields)
     }
 
-    fn __copy__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
-        slf
-    }
-
-    #[pyo3(signature = (memo, /))]
-    fn __deepcopy__<'py>(slf: PyRef<'py, Self>, memo: &Bound<'py, PyAny>) -> PyRef<'py, Self> {
-        let _ = memo;
-        slf
-    }
-
     fn __reduce__(&self) -> PyResult<()> {
         Err(PyTypeError::new_err(
             "a Hit cannot be pickled: pickle its to_dict()",
@@ -209,6 +202,8 @@ impl Recalled {
         Ok(Self { hits, recalled })
     }
 }
+
+copies_itself!(Recalled);
 
 #[pymethods]
 impl Recalled {

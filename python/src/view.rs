@@ -10,6 +10,7 @@ use treering::{HashAlgorithm, Query, Root};
 
 use crate::answers::{Answer, commit, table, texts};
 use crate::convert::{conditions, datetime, id, kind, scope, time, value};
+use crate::copies::copies_itself;
 use crate::errors::{OrRaise, invalid};
 use crate::exit::Inside;
 use crate::handle::{Handle, OfProcess, run};
@@ -281,6 +282,7 @@ impl View {
             read: VecDeque::new(),
         };
         Ok(Objects {
+            seq: view.commit().commit.seq,
             handle: Arc::clone(&self.handle),
             reading: OfProcess::new(Mutex::new(reading)),
         })
@@ -297,6 +299,8 @@ struct Reading {
 /// An iterator of objects, which reads them in batches.
 #[pyclass(frozen, module = "treering")]
 pub(crate) struct Objects {
+    /// The number of the commit whose state the iterator reads.
+    seq: u64,
     handle: Arc<Handle>,
     reading: OfProcess<Mutex<Reading>>,
 }
@@ -323,6 +327,15 @@ impl Objects {
         })
     }
 
+    /// Returns the text for `repr`, which reads no object.
+    fn described(&self, py: Python<'_>, class: &str, more: &str) -> String {
+        let open = self.reading.get(py).and_then(|_| self.handle.check(py));
+        match open {
+            Ok(()) => format!("{class}(seq={}{more})", self.seq),
+            Err(_) => format!("{class}(closed)"),
+        }
+    }
+
     fn list<'py>(&self, py: Python<'py>, limit: Option<usize>) -> Answer<'py> {
         let mut objects = Vec::new();
         while limit.is_none_or(|limit| objects.len() < limit) {
@@ -347,6 +360,10 @@ impl Objects {
     fn table<'py>(&self, py: Python<'py>) -> Answer<'py> {
         self.list(py, None)
     }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        self.described(py, "Objects", "; table() reads the rest")
+    }
 }
 
 /// An iterator of ids.
@@ -364,6 +381,10 @@ impl Ids {
     fn __next__(&self, py: Python<'_>) -> PyResult<Option<String>> {
         let object = self.objects.advance(py)?;
         Ok(object.map(|object| object.id().as_str().to_owned()))
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        self.objects.described(py, "Ids", "")
     }
 }
 
@@ -383,6 +404,10 @@ impl Items {
         let object = self.objects.advance(py)?;
         Ok(object.map(|object| (object.id().as_str().to_owned(), Object { object })))
     }
+
+    fn __repr__(&self, py: Python<'_>) -> String {
+        self.objects.described(py, "Items", "")
+    }
 }
 
 /// A proof that a state has a certain version of an object, or has no object with an id.
@@ -390,6 +415,8 @@ impl Items {
 pub(crate) struct Proof {
     proof: treering::proof::Proof,
 }
+
+copies_itself!(Proof);
 
 #[pymethods]
 impl Proof {

@@ -5,6 +5,7 @@ use pyo3::pyclass::CompareOp;
 use pyo3::types::PyDict;
 
 use crate::convert::origin;
+use crate::copies::copies_itself;
 
 /// The writer of a change: its class of trust, actor, session, source and reason.
 #[pyclass(frozen, module = "treering")]
@@ -36,6 +37,8 @@ pub(crate) fn writer(
     writer.reason = reason;
     Ok(writer)
 }
+
+copies_itself!(Writer);
 
 #[pymethods]
 impl Writer {
@@ -185,16 +188,6 @@ impl Writer {
         fields.set_item("source", self.source())?;
         fields.set_item("reason", self.reason())?;
         Ok(((self.trust(),), fields))
-    }
-
-    fn __copy__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
-        slf
-    }
-
-    #[pyo3(signature = (memo, /))]
-    fn __deepcopy__<'py>(slf: PyRef<'py, Self>, memo: &Bound<'py, PyAny>) -> PyRef<'py, Self> {
-        let _ = memo;
-        slf
     }
 
     fn __repr__(&self) -> String {

@@ -178,13 +178,43 @@ def test_a_change_has_its_texts(memory: Memory) -> None:
 def test_values_are_copied_to_themselves(agent: Agent) -> None:
     agent.remember("tea", id="tea")
     writer = treering.Writer("model", actor="a", session="s", source="https://example.org/", reason="because")
-    for value in (agent.view()["tea"], agent.recall("tea")[0], writer):
+    recalled = agent.recall("tea")
+    values = (
+        agent.view()["tea"],
+        recalled,
+        recalled[0],
+        writer,
+        agent.memory.put("a"),
+        agent.view().prove("tea"),
+    )
+    for value in values:
         assert copy.copy(value) is value and copy.deepcopy(value) is value and copy.deepcopy([value])[0] is value
     assert pickle.loads(pickle.dumps(writer)) == writer
     assert pickle.loads(pickle.dumps(treering.Writer.tool())) == treering.Writer.tool()
-    for value in (agent.view()["tea"], agent.recall("tea")[0]):
+    for value in (agent.view()["tea"], recalled[0]):
         with pytest.raises(TypeError, match="cannot be pickled: pickle its to_dict"):
             pickle.dumps(value)
+
+
+def test_a_copy_of_an_answer_is_equal_and_has_its_type(agent: Agent) -> None:
+    memory = agent.memory
+    agent.remember("tea", id="tea")
+    memory.snapshot("named")
+    answers = (
+        memory.commits(),
+        memory.history("tea"),
+        memory.snapshots(),
+        memory.diff("seq:0"),
+        memory.blame("tea"),
+        memory.stats(),
+        memory.verify(),
+        memory.revert(commit="@"),
+        agent.recall("tea").hits,
+        memory.view().query().table(),
+    )
+    for answer in answers:
+        for twin in (copy.copy(answer), copy.deepcopy(answer)):
+            assert type(twin) is type(answer) and twin == answer
 
 
 def test_answers_match_and_compare(memory: Memory) -> None:

@@ -27,6 +27,10 @@ async def test_it_is_a_session_of_the_sdk(session: TreeringSession) -> None:
     assert isinstance(session, agents.memory.session.Session)
 
 
+def test_its_repr_names_the_conversation_and_the_store(session: TreeringSession) -> None:
+    assert repr(session) == f"TreeringSession('conversation', {session.memory!r})"
+
+
 async def test_items_come_back_in_their_order(session: TreeringSession) -> None:
     await session.add_items([said("one"), said("two")])
     await session.add_items([{"type": "function_call", "name": "f", "arguments": "{}", "call_id": "c"}])

@@ -195,3 +195,15 @@ def test_get_all_does_not_believe_a_length(filled: Memory) -> None:
 
     assert [one and one.id for one in filled.view().get_all(Liar(["top/003", "nothing"]))] == ["top/003", None]
     assert [one and one.id for one in filled.view().get_all(iter(["top/001"]))] == ["top/001"]
+
+
+def test_an_iterator_names_its_state_and_reads_nothing_for_it(memory: Memory) -> None:
+    memory.put("a")
+    memory.put("b")
+    view = memory.view()
+    found = view.query()
+    assert repr(found) == "Objects(seq=2; table() reads the rest)"
+    assert repr(view.keys()) == "Ids(seq=2)" and repr(view.items()) == "Items(seq=2)"
+    assert len(found.table()) == 2
+    memory.close()
+    assert repr(found) == "Objects(closed)"

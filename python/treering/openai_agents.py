@@ -59,6 +59,9 @@ class TreeringSession:
         """Opens the store in a folder, and creates it if there is none."""
         return cls(session_id, Memory.open(path, create=True))
 
+    def __repr__(self) -> str:
+        return f"TreeringSession({self.session_id!r}, {self.memory!r})"
+
     async def get_items(self, limit: int | None = None) -> list[TResponseInputItem]:
         """Returns the newest items in their order: all of them, or at most ``limit``."""
         if limit is None and self.session_settings is not None:

@@ -1,10 +1,18 @@
-//! Recognises the Markdown syntax that limits where a text may be cut: indents, code fences and list items.
+//! Recognises Markdown files by their extension, and the Markdown syntax that limits where a text may be cut: indents,
+//! code fences and list items.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
 
 /// The minimum indent of a line in an indented code block, in columns. A tab is this many columns wide.
 pub(crate) const INDENT: usize = 4;
+
+/// Returns the path of a Markdown file without its extension, or `None` for another file. The capitals of the extension do
+/// not count, so that no file is ignored silently.
+pub(crate) fn stem(path: &str) -> Option<&str> {
+    let (stem, extension) = path.rsplit_once('.')?;
+    extension.eq_ignore_ascii_case("md").then_some(stem)
+}
 
 /// Returns the indent of a line, in columns.
 pub(crate) fn columns(line: &str) -> usize {

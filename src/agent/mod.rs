@@ -55,7 +55,7 @@ pub(crate) mod guard;
 pub(crate) mod import;
 mod item;
 mod judge;
-mod markdown;
+pub(crate) mod markdown;
 pub(crate) mod notes;
 mod remember;
 mod scope;

@@ -182,7 +182,17 @@ impl Context {
             let why = printable(&why.unwrap_or_default());
             let text = format!("quarantined as {held} for a person to review{why}");
             self.output.note("quarantined", text);
+            // `quarantine` alone lists only the usual scopes, and a person may have another actor than the writer.
+            let next = format!("a person reviews it with: treering quarantine --release {held} --dry-run");
+            self.output.note_for_people("next", next);
         }
+    }
+
+    /// Prints a note with the command that restores the items of the last commit.
+    pub(crate) fn note_unforget(&mut self, what: &str) {
+        // The command covers all scopes, because an option may have changed the default scopes.
+        let command = self.lane_options().command("unforget --last --all-scopes");
+        self.output.note("undo", format!("{what}: {command}"));
     }
 
     /// Returns the scopes that a verb reads: all scopes, the named scopes, or the default scopes of the agent's place.

@@ -16,6 +16,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Arg, ArgMatches, Args, Command, FromArgMatches as _};
 
 use super::errors::usage_error;
+pub(crate) use super::hints::in_quotes;
 use super::time;
 use crate::engine::Writer;
 use crate::error::{Error, ErrorCode, Result};
@@ -81,9 +82,15 @@ pub(crate) struct LaneOptions {
     pub(crate) session: Option<String>,
 }
 
-/// Puts a text in single quotes for a shell.
-pub(crate) fn in_quotes(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
+impl LaneOptions {
+    /// Returns a command with the options that select this lane.
+    pub(crate) fn command(&self, command: &str) -> String {
+        let mut command = format!("treering {command}");
+        for (option, value) in [(" --session ", &self.session), (" --actor ", &self.actor)] {
+            command.extend(value.iter().flat_map(|name| [option.to_owned(), in_quotes(name)]));
+        }
+        command
+    }
 }
 
 /// Returns a clap parser that accepts the names of an enum's values and returns the value.

@@ -81,6 +81,7 @@ impl Context {
         if options.agent && !options.json {
             output.set_mode(Mode::Agent);
         }
+        output.store.clone_from(&options.store);
         Self {
             options,
             output,
@@ -148,24 +149,6 @@ impl Context {
             Some(kept) if own.session.is_none() && own.actor.is_none() => kept.lane.clone(),
             _ => own,
         }
-    }
-
-    /// Returns the command `treering undo` or `treering redo` with the options that select this lane of this store.
-    pub(crate) fn way_back(&self, lane: &LaneOptions, verb: &str) -> String {
-        // A shell runs its lines on its own store.
-        let store = self.options.store.as_ref().filter(|_| self.kept.is_none());
-        let store = store.map(|folder| folder.to_string_lossy().into_owned());
-        let options = [
-            ("--store", &store),
-            ("--session", &lane.session),
-            ("--actor", &lane.actor),
-        ];
-        let given = options
-            .iter()
-            .filter_map(|(option, value)| Some((option, value.as_ref()?)));
-        given.fold(format!("treering {verb}"), |command, (option, value)| {
-            format!("{command} {option} {}", in_quotes(value))
-        })
     }
 
     /// Returns the revision to read: the revision of `--at`, else the default of the shell, else that of `TREERING_AT`.

@@ -17,6 +17,7 @@ mod context;
 mod debug;
 mod diagram;
 mod errors;
+mod hints;
 mod human;
 mod input;
 mod nearest;

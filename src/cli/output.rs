@@ -13,6 +13,7 @@
 
 use std::fmt::{Display, Write as _};
 use std::io::{self, BufWriter, IsTerminal as _, Write as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,6 +25,7 @@ use parking_lot::Mutex;
 use serde::Serialize;
 
 use super::errors::{BUG, DONE, USAGE, clap_error, exit_code, is_closed_pipe, output_error, refused};
+use super::hints::on_store;
 use super::human;
 use super::paint::printable_line;
 pub(crate) use super::paint::{Meaning, paint, printable};
@@ -167,6 +169,8 @@ pub(crate) struct Output {
     /// Whether a pager shows the answers. If so, the pager also shows the notes, which else go to standard error.
     paged: bool,
     notes: Vec<Note>,
+    /// The store in the commands of hints. `None` without `--store`, and in a shell, which has one store.
+    pub(crate) store: Option<PathBuf>,
 }
 
 impl Output {
@@ -183,6 +187,7 @@ impl Output {
             wait,
             paged: false,
             notes: Vec::new(),
+            store: None,
         };
         output.set_mode(if json { Mode::Json } else { Mode::Table });
         output
@@ -391,11 +396,13 @@ impl Output {
 
     /// Prints a note on standard error.
     pub(crate) fn note(&mut self, code: &'static str, message: impl Into<String>) {
-        let message = message.into();
-        if self.mode == Mode::Agent && matches!(code, "undo" | "next") {
+        let is_hint = matches!(code, "undo" | "next");
+        if is_hint && self.mode == Mode::Agent {
             // A model already knows the verbs, so a hint that names a verb would only cost tokens.
             return;
         }
+        // Another note may have the texts of others.
+        let message = on_store(message.into(), self.store.as_deref().filter(|_| is_hint));
         if self.is_json() {
             self.notes.push(Note { code, message });
         } else if self.paged {
@@ -449,6 +456,10 @@ impl Output {
     pub(crate) fn finish(mut self, done: Result<u8>) -> ExitCode {
         let flushed = self.flush();
         let done = done.and_then(|code| flushed.map(|()| code));
+        let done = done.map_err(|failure| match failure.hint().map(str::to_owned) {
+            Some(hint) => failure.with_hint(on_store(hint, self.store.as_deref())),
+            None => failure,
+        });
         let json = self.is_json();
         // After a failed flush, dropping the buffer must not write the buffered bytes again.
         drop(self.out.into_parts());

@@ -7,7 +7,8 @@ use std::process::Command;
 
 use crate::program::{Folder, Ran};
 
-fn shell(folder: &Folder, script: &str) -> Ran {
+/// Runs a script with the built program in the folder.
+pub(crate) fn shell(folder: &Folder, script: &str) -> Ran {
     let program = Path::new(env!("CARGO_BIN_EXE_treering")).parent().unwrap();
     let mut command = Command::new("bash");
     command

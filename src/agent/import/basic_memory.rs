@@ -14,7 +14,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::mapping::{Foreign, Mapped, id_for};
 use crate::agent::blocks::FoundFile;
 use crate::agent::item::{add_new, texts};
-use crate::agent::markdown::{Fence, is_item};
+use crate::agent::markdown::{Fence, is_item, stem};
 use crate::agent::vocabulary::attribute;
 use crate::error::{ErrorKind, Result};
 use crate::ingest::json::{loose_time, value_to_json};
@@ -67,7 +67,7 @@ fn map_note(
     key: &[u8; 32],
     mapped: &mut Mapped,
 ) -> Result<()> {
-    let stem = stem(&file.path);
+    let stem = stem(&file.path).unwrap_or(&file.path);
     let of_path = id_for(key, scope, ENTITY, stem)?;
     let (text, mut matter) = match read_note(&of_path, &file.path, bytes) {
         Ok(read) => read,
@@ -120,14 +120,6 @@ fn map_note(
         mapped.push_relation(file.path.clone(), key, scope, parts, attributes);
     }
     Ok(())
-}
-
-/// Returns a path without its extension, which may have capitals.
-fn stem(path: &str) -> &str {
-    match path.rsplit_once('.') {
-        Some((stem, ending)) if ending.eq_ignore_ascii_case("md") => stem,
-        _ => path,
-    }
 }
 
 /// Returns the text of a note without its front matter, and the values of the front matter.

@@ -269,9 +269,8 @@ fn by_command(context: &mut Context, memory: &Memory, command: &str, [good, bad]
     let found_in = counted(found.steps, "step");
     answer(context, memory, &found, &found_in, sides, |sides, context| {
         for (sign, meaning, side) in signed(sides) {
-            context
-                .output
-                .labelled(meaning, sign, side.text.as_deref().unwrap_or_default())?;
+            let text = side.text.as_deref().unwrap_or_default();
+            context.output.labelled(meaning, sign, text)?;
         }
         Ok(())
     })

@@ -99,9 +99,7 @@ impl Verb for Mcp {
                 .context_radius(3)
                 .header(&name, &name)
                 .to_string();
-            context
-                .output
-                .note_for_people("change", format!("\n{}", printable(diff.trim_end())));
+            context.note_for_people("change", format!("\n{}", printable(diff.trim_end())));
             plan.note_store(context);
             if !dry_run {
                 person(context, yes, "write this?", "written")?;

@@ -213,10 +213,15 @@ impl Context {
         self.output.note(code, text);
     }
 
+    /// Prints a note that programs do not need.
+    fn note_for_people(&mut self, code: &'static str, text: impl Into<String>) {
+        self.output.note_for_people(code, text);
+    }
+
     /// Prints a note with the command that reverses the last change, for people.
     fn note_way_back(&mut self, what: &str) {
-        let command = self.way_back(&self.lane_options(), "undo");
-        self.output.note_for_people("undo", format!("{what}: {command}"));
+        let command = self.lane_options().command("undo");
+        self.note_for_people("undo", format!("{what}: {command}"));
     }
 
     /// Prints the answer of a verb that commits. The output for people contains the change, the new head, and the

@@ -87,10 +87,8 @@ impl Verb for Revert {
         context.note_dry_run(self.dry_run);
         if reverted.committed.changed {
             let lane = context.kept.as_ref().map(|kept| kept.lane.clone());
-            let back = context.way_back(&lane.unwrap_or_default(), "undo");
-            context
-                .output
-                .note_for_people("undo", format!("reverse the change with: {back}"));
+            let back = lane.unwrap_or_default().command("undo");
+            context.note_for_people("undo", format!("reverse the change with: {back}"));
         }
         Ok(DONE)
     }

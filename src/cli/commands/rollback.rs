@@ -90,10 +90,8 @@ pub(super) fn answer_moved(context: &mut Context, memory: &Memory, committed: &C
     let found = |target: CommitDigest| context.resolve(memory, &target.to_hex()).ok();
     let meant = answer.target.and_then(found);
     let of = meant.map_or_else(String::new, |meant| format!(" {}", human::heading(&meant)));
-    let note = format!(
-        "reverse the change with: {}",
-        context.way_back(&context.lane_options(), back)
-    );
+    let back = context.lane_options().command(back);
+    let note = format!("reverse the change with: {back}");
     let text = format!("{what}{of}: {counts}; {head}");
     context.say_with_note(&answer, text, "undo", note)
 }

@@ -54,13 +54,14 @@ impl Verb for Snapshot {
         };
         let revision = answer.snapshot.revision();
         if answer.deleted {
-            let note = format!("the state stays in history; treering log --at seq:{seq} still shows it");
+            let note = format!("the state stays in history; see it with: treering log --at seq:{seq}");
             let text = format!("deleted the snapshot {revision}");
-            return context.say_with_note(&answer, text, "kept", note);
+            return context.say_with_note(&answer, text, "next", note);
         }
         let name = context.output.paint(Meaning::Name, &revision);
         let text = format!("{name}: {}", context.state_line(seq, root));
-        let note = format!("return to this state with: treering rollback {revision}");
+        let back = context.lane_options().command(&format!("rollback {revision}"));
+        let note = format!("return to this state with: {back}");
         context.say_with_note(&answer, text, "next", note)
     }
 }

@@ -42,6 +42,7 @@ pub(super) fn keep_open(context: &mut Context, writable: bool, interactive: bool
     kept.lane = std::mem::take(&mut context.options.lane);
     let at = context.take_at();
     context.kept = Some(kept);
+    context.output.store = None;
     at.map_or(Ok(()), |at| context.pin(&at))
 }
 

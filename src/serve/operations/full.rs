@@ -349,7 +349,7 @@ impl Operation for Quarantine {
             }
         }
         let line = format!(
-            "{} for a person, who reviews them with treering quarantine",
+            "{} for a person, who reviews them with treering quarantine --all-scopes",
             counted(changes.len() as u64, "change")
         );
         let answer = Answer::new(view, Waiting { changes }, line);

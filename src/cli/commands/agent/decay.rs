@@ -75,8 +75,7 @@ fn show_decay_pass(answer: &DecayPass, context: &mut Context) -> Result<()> {
     let verb = if answer.dry_run { "would move" } else { "moved" };
     context.line(format_args!("{verb} {} of {items} one level down", moves.len()))?;
     if !answer.pass.commits.is_empty() {
-        let text = "restore the items of the last commit with: treering unforget --last --all-scopes";
-        context.note("undo", text);
+        context.note_unforget("restore the items of the last commit with");
     }
     Ok(())
 }

@@ -20,6 +20,7 @@ use rustix::fs::{AtFlags, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use crate::agent::blocks::FoundFile;
+use crate::agent::markdown::stem;
 use crate::cli::commands::left_out::{LeftOut, is_hidden, is_never_read};
 use crate::cli::context::shown;
 use crate::cli::errors::refused;
@@ -147,22 +148,21 @@ impl Folder {
             for (name, kind) in names {
                 let path = format!("{prefix}{}", name.to_string_lossy());
                 let is_folder = kind == FileType::Directory;
+                let is_markdown = stem(&path).is_some();
                 if is_hidden(&name) {
                     // The unfinished files of `write` have another ending, so no note names them.
-                    if !is_never_read(&name) && (is_folder || is_markdown(&path)) {
+                    if !is_never_read(&name) && (is_folder || is_markdown) {
                         hidden.add(&path, "hidden");
                     }
                 } else if name.to_str().is_none() {
-                    if is_folder || is_markdown(&path) {
+                    if is_folder || is_markdown {
                         found.push(bad(&path, "the name is not UTF-8"));
                     }
                 } else if kind == FileType::Directory {
                     waiting.push(format!("{path}/"));
                 } else if kind == FileType::Symlink {
                     found.push(bad(&path, "the path is a symlink, which is not followed"));
-                } else if is_markdown(&path)
-                    && let Some(read) = self.look(&path).transpose()
-                {
+                } else if is_markdown && let Some(read) = self.look(&path).transpose() {
                     bytes += read.as_ref().map_or(0, |bytes| bytes.len() as u64);
                     found.push(FoundFile { path, bytes: read });
                 }
@@ -215,12 +215,6 @@ impl Folder {
         }
         Ok(names)
     }
-}
-
-/// Checks for the extension of a block or a note. Its capitals do not count, so that no file is ignored silently.
-fn is_markdown(path: &str) -> bool {
-    path.rsplit_once('.')
-        .is_some_and(|(_, ending)| ending.eq_ignore_ascii_case("md"))
 }
 
 fn bad(path: &str, why: impl Into<String>) -> FoundFile {

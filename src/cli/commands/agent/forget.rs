@@ -88,11 +88,7 @@ impl Verb for Forget {
             let (items, outcome) = (&answer.forgotten, &answer.outcome);
             show_moved(context, ["would forget", "forgot"], items, outcome)?;
             if outcome.commit.is_some() {
-                // The hint covers all scopes, because an option may have changed the default scopes.
-                context.note(
-                    "undo",
-                    "restore the items with: treering unforget --last --all-scopes",
-                );
+                context.note_unforget("restore the items with");
             }
             Ok(())
         })?;

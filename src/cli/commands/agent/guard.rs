@@ -257,7 +257,7 @@ fn commit(context: &mut Context, verb: GuardWith) -> Done {
         session: info.commit.session,
         actor: info.commit.actor,
     };
-    let note = format!("reverse the change with: {}", context.way_back(&lane, "undo"));
+    let note = format!("reverse the change with: {}", lane.command("undo"));
     context.say_with_note(&answer, text, "undo", note)
 }
 
@@ -265,21 +265,18 @@ fn commit(context: &mut Context, verb: GuardWith) -> Done {
 fn note_session(context: &mut Context, agent: &Agent, name: &str, reverted: Option<&Reverted>) {
     if let Some(reverted) = reverted {
         let objects = counted(reverted.reverted.len() as u64, "object");
-        let text = format!(
-            "the policy reverted what the session had written: {objects}; bring it back with: treering undo --actor guard"
-        );
+        let text = format!("the policy reverted what the session had written: {objects}");
         context.note("reverted", text);
+        context.note("undo", "bring it back with: treering undo --actor guard");
         return;
     }
     let mut staged = guard::staged(agent).into_iter();
     let stager = staged.find(|staged| staged.name == name);
     let own = context.writer().session;
     if let Some(session) = own.or_else(|| stager?.session) {
-        let text = format!(
-            "what the session wrote before stays; treering revert --session {} --dry-run shows it",
-            in_quotes(&session)
-        );
-        context.output.note_for_people("next", text);
+        let command = format!("treering revert --session {} --dry-run", in_quotes(&session));
+        let text = format!("what the session wrote before stays; see it with: {command}");
+        context.note_for_people("next", text);
     }
 }
 

@@ -122,11 +122,8 @@ impl Verb for Import {
 }
 
 fn blocks(context: &mut Context, verb: &Import) -> Done {
-    if verb.path.is_file() {
-        let text = format!("{} is a file, not a folder of blocks", shown(&verb.path));
-        let hint = "name the format of the file with --format; see treering import --help";
-        return Err(Error::invalid(text).with_hint(hint));
-    }
+    let hint = "name the format of the file with --format; see treering import --help";
+    let folder = open_folder(verb, "blocks", hint)?;
     let place = context.place();
     let named = verb.scope.as_deref().map(|word| place.scope(word)).transpose()?;
     let reach = named.clone().map(|scope| Reach::Scopes(vec![scope]));
@@ -138,7 +135,6 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
         force: verb.force,
         as_me: verb.as_me,
     };
-    let folder = Folder::open(&verb.path, false)?;
     let (files, hidden) = folder.files()?;
     hidden.note(
         context,
@@ -220,18 +216,22 @@ fn refresh(context: &mut Context, folder: &Folder, files: &[FoundFile], taken: &
     }
 }
 
+/// Opens the imported folder of `what`. Adds `hint` to the error for a file.
+fn open_folder(verb: &Import, what: &str, hint: &str) -> Result<Folder> {
+    if verb.path.is_file() {
+        let text = format!("{} is a file, not a folder of {what}", shown(&verb.path));
+        return Err(Error::invalid(text).with_hint(hint));
+    }
+    Folder::open(&verb.path, false)
+}
+
 /// Imports the notes below a folder.
 fn notes(context: &mut Context, verb: &Import) -> Done {
-    let path = shown(&verb.path);
-    if verb.path.is_file() {
-        let text = format!("{path} is a file, not a folder of notes");
-        return Err(Error::invalid(text).with_hint("name the folder of a project of basic-memory"));
-    }
-    let (files, hidden) = Folder::open(&verb.path, false)?.files()?;
+    let hint = "name the folder of a project of basic-memory";
+    let (files, hidden) = open_folder(verb, "notes", hint)?.files()?;
     hidden.note(context, "rename these files to import them");
     if files.is_empty() {
-        let text = format!("{path} contains no Markdown file");
-        let hint = "name the folder of a project of basic-memory";
+        let text = format!("{} contains no Markdown file", shown(&verb.path));
         return Err(refused(ErrorCode::NothingToImport, text, hint));
     }
     foreign(context, verb, ForeignFormat::BasicMemory, &[], &files)

@@ -59,9 +59,7 @@ impl Verb for Promote {
                 lines.iter().try_for_each(|line| context.line(line))
             });
         }
-        context
-            .output
-            .note_for_people("review", review_lines(&review).join("\n"));
+        context.note_for_people("review", review_lines(&review).join("\n"));
         let says = person(context, self.yes, &format!("promote {id}?"), "promoted")?;
         let keep: Vec<&str> = self.keep.iter().map(String::as_str).collect();
         let promoted = agent.promote(&id, review.digest, &keep, says, &context.writer())?;

@@ -114,9 +114,7 @@ fn release(context: &mut Context, name: String, verb: &Releasing) -> Done {
             lines.iter().try_for_each(|line| context.line(line))
         });
     }
-    context
-        .output
-        .note_for_people("review", held_lines(&held, ASKED_MAX).join("\n"));
+    context.note_for_people("review", held_lines(&held, ASKED_MAX).join("\n"));
     let says = person(context, verb.yes, "release the whole change?", "released")?;
     let committed = agent.release(&held.name, says, &context.writer())?;
     let answer = HeldReleased {
