@@ -19,7 +19,7 @@ static OPEN: Mutex<Vec<Weak<Handle>>> = Mutex::new(Vec::new());
 
 /// Calls the library without the GIL. An exception that ends a callback ends the call.
 pub(crate) fn run<T: Send>(py: Python<'_>, work: impl FnOnce() -> treering::Result<T> + Send) -> PyResult<T> {
-    interrupt::check(py)?;
+    interrupt::refuse_in_handler(py)?;
     interrupt::begin();
     let done = detached(py, || catch_unwind(AssertUnwindSafe(work)));
     if let Some(error) = interrupt::raised() {
@@ -135,7 +135,7 @@ impl Handle {
 
     /// Closes the store. A second call does nothing.
     pub(crate) fn close(&self, py: Python<'_>) -> PyResult<()> {
-        interrupt::check(py)?;
+        interrupt::refuse_in_handler(py)?;
         let lock = self.0.get(py)?;
         let taken = detached(py, || lock.write().unwrap_or_else(PoisonError::into_inner).take());
         match taken {

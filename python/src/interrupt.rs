@@ -32,15 +32,15 @@ pub(crate) fn begin() {
 /// Refuses a call from a signal handler that runs inside another call. The outer call may hold locks that this one needs.
 ///
 /// # Errors
-/// `HandleError` (code `busy`) inside such a handler.
-pub(crate) fn check(py: Python<'_>) -> PyResult<()> {
+/// `HandleError` (code `in_signal_handler`) inside such a handler.
+pub(crate) fn refuse_in_handler(py: Python<'_>) -> PyResult<()> {
     if !IN_HANDLER.get() {
         return Ok(());
     }
     Err(unusable(
         py,
         "a signal handler cannot use the store while a call of the same thread waits",
-        "busy",
+        "in_signal_handler",
         "raise an exception in the handler, or set a flag and use the store after the call",
     ))
 }
@@ -52,7 +52,8 @@ pub(crate) fn raised() -> Option<PyErr> {
 
 /// Returns whether the work of this thread must stop.
 pub(crate) fn is_asked() -> bool {
-    if LOOKED.get().is_none_or(|looked| looked.elapsed() < PAUSE) {
+    // A handler may drop the last handle of a store, whose close asks here.
+    if IN_HANDLER.get() || LOOKED.get().is_none_or(|looked| looked.elapsed() < PAUSE) {
         return RAISED.with_borrow(Option::is_some);
     }
     // Python runs handlers in the main thread alone. In another thread, this look does nothing.

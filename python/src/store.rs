@@ -58,8 +58,11 @@ impl Store {
         };
         let place = memory.path().map(|path| path.display().to_string());
         let place = place.unwrap_or_else(|| "in memory".to_owned());
-        let objects = run(py, || Ok(memory.view().len())).unwrap_or_default();
-        format!("{class}({place:?}, objects={objects})")
+        match run(py, || Ok(memory.view().len())) {
+            Ok(objects) => format!("{class}({place:?}, objects={objects})"),
+            // A signal handler cannot use the store.
+            Err(_) => format!("{class}({place:?})"),
+        }
     }
 }
 

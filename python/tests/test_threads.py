@@ -382,7 +382,7 @@ def test_an_interrupt_ends_the_wait_for_the_lock(folder: Path) -> None:
 
 
 EARLY = """
-    import os, signal, sys, threading, time, treering
+    import os, signal, sys, threading, treering
     memory = treering.Memory.open(sys.argv[1], wait=5.0)
     timer = threading.Timer(0.03, os.kill, (os.getpid(), signal.SIGINT))
     timer.start()
@@ -402,6 +402,7 @@ HANDLER = """
                 call()
             except treering.HandleError as error:
                 print(error.code, flush=True)
+        print("objects" in repr(memory), flush=True)
     signal.signal(signal.SIGTERM, handle)
     threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGTERM)).start()
     try:
@@ -415,7 +416,7 @@ HANDLER = """
 
 @pytest.mark.parametrize(
     ("code", "output"),
-    [(EARLY, "KeyboardInterrupt"), (HANDLER, "busy busy busy busy waited 1")],
+    [(EARLY, "KeyboardInterrupt"), (HANDLER, f"{'in_signal_handler ' * 4}False waited 1")],
     ids=["the first look", "a handler that uses the store"],
 )
 def test_a_signal_during_the_first_wait_of_a_process(folder: Path, code: str, output: str) -> None:

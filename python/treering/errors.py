@@ -93,7 +93,7 @@ class InternalError(TreeringError):
 class HandleError(TreeringError):
     """The handle cannot be used: it is closed (code ``closed``), it was opened in the parent process (code ``forked``),
     the draft was already committed or discarded (code ``finished``), or a signal handler uses a store while a call of the
-    same thread waits (code ``busy``)."""
+    same thread waits (code ``in_signal_handler``)."""
 
 
 _KINDS: Final[dict[str, type[TreeringError]]] = {

@@ -148,26 +148,19 @@ class TreeringSession:
         remove_all(draft, [one.id for one in draft.base.query(prefix=self._prefix)])
 
     def _undo(self) -> Committed:
-        for _ in range(TRIES - 1):
+        for last in range(TRIES, 0, -1):
+            removal = self._removal()
+            if removal is None:
+                break
             try:
-                return self._undo_once()
+                # An item that came since would vanish behind the head that comes back, so that is a conflict.
+                back = self.memory.revert(commit=removal, conflicts="fail", writer=self._writer)
             except ConflictError:
                 # Another writer was faster, so the last change may be another one now.
+                if last == 1:
+                    raise
                 continue
-        return self._undo_once()
-
-    def _undo_once(self) -> Committed:
-        head = self.memory.refresh().get(f"{self._prefix}head")
-        if head is None or head.get("op") == "pop":
-            # Others may share the lane of the session, so this takes back the commit that removed the items, and no other.
-            present = None if head is None else head.digest
-            for change_of_head in self.memory.history(f"{self._prefix}head"):
-                removed = change_of_head.commit.op in ("pop_item", "clear_session")
-                if removed and change_of_head.digest == present:
-                    # An item that came since would vanish behind the head that comes back, so that is a conflict.
-                    digest = change_of_head.commit.digest
-                    back = self.memory.revert(commit=digest, conflicts="fail", writer=self._writer)
-                    return Committed(back.commit, back.changed)
+            return Committed(back.commit, back.changed)
         staged: list[Draft] = []
 
         def stage(draft: Draft) -> None:
@@ -178,6 +171,19 @@ class TreeringSession:
         committed = staged[-1].committed
         assert committed is not None, "a turn has at least one item"
         return committed
+
+    def _removal(self) -> str | None:
+        """Returns the digest of the commit that made the last change, if it removed items. Others may share the lane of the
+        session, so undo takes back this commit and no other."""
+        head = self.memory.refresh().get(f"{self._prefix}head")
+        if head is not None and head.get("op") != "pop":
+            return None
+        present = None if head is None else head.digest
+        for change_of_head in self.memory.history(f"{self._prefix}head"):
+            removed = change_of_head.commit.op in ("pop_item", "clear_session")
+            if removed and change_of_head.digest == present:
+                return change_of_head.commit.digest
+        return None
 
     def _cut_turn(self, draft: Draft) -> None:
         end = self._next(draft.get(f"{self._prefix}head"))
