@@ -337,10 +337,9 @@ fn round_integers(json: &mut Json) -> bool {
             *json = Json::from(float);
             float.abs() >= INTEGERS_MAX
         }
-        Json::Array(list) => list.iter_mut().fold(false, |any, one| round_integers(one) || any),
-        Json::Object(map) => map
-            .values_mut()
-            .fold(false, |any, one| round_integers(one) || any),
+        // `max` looks at every value, so all of them are converted.
+        Json::Array(list) => list.iter_mut().map(round_integers).max() == Some(true),
+        Json::Object(map) => map.values_mut().map(round_integers).max() == Some(true),
         _ => false,
     }
 }
