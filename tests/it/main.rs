@@ -18,7 +18,7 @@ mod cli_errors;
 mod cli_files;
 #[cfg(all(feature = "cli", feature = "agent"))]
 mod cli_forget;
-#[cfg(feature = "cli")]
+#[cfg(all(feature = "cli", feature = "agent"))]
 mod cli_hints;
 #[cfg(all(feature = "cli", feature = "agent"))]
 mod cli_import;
