@@ -31,8 +31,10 @@ const GAP: usize = 2;
 const COLUMN_MIN: usize = 8;
 /// The width to which columns shrink before a column is omitted. The longest op has this width.
 const COLUMN_CUT: usize = 14;
-/// The largest width of a padded column. A longer text shifts only the cells that follow in its line.
+/// The largest width of a padded column without a terminal. A longer text shifts only the cells that follow in its line.
 const COLUMN_MAX: usize = 40;
+/// The largest width of a column on a terminal, which cuts a longer text. A generated id with a project fits.
+const COLUMN_MAX_SHOWN: usize = 64;
 /// The mark of what an untrusted writer wrote, and the name of its column.
 pub(crate) const UNTRUSTED: &str = "!";
 /// The number of rows that a table aligns and writes together.
@@ -175,10 +177,11 @@ impl Table {
     /// tabs. Output with tabs neither cuts nor omits a column.
     fn write(&mut self, output: &mut Output) -> Result<()> {
         let rows = std::mem::take(&mut self.rows);
+        let most = output.style().width.map_or(COLUMN_MAX, |_| COLUMN_MAX_SHOWN);
         for row in &rows {
             self.widths.resize(self.widths.len().max(row.len()), 0);
             for (width, cell) in self.widths.iter_mut().zip(row) {
-                *width = (*width).max(cell.text.chars().count().min(COLUMN_MAX));
+                *width = (*width).max(cell.text.chars().count().min(most));
             }
         }
         let widths = match (output.style().width, rows.last()) {

@@ -188,6 +188,8 @@ fn relations(line: &str) -> Vec<Relation> {
 fn explicit(item: &str) -> Option<Relation> {
     let (class, rest) = item.split_once("[[")?;
     let (target, rest) = rest.split_once("]]")?;
+    // `[[TARGET|SHOWN]]` names the target and the text of the link.
+    let (target, rest) = (target.split('|').next()?.trim(), rest.trim());
     let class = class.trim();
     let quoted = ['"', '\'']
         .iter()
@@ -197,22 +199,20 @@ fn explicit(item: &str) -> Option<Relation> {
         None if class.contains(char::is_whitespace) => return None,
         None => class,
     };
-    let rest = rest.trim();
     let context = match rest.strip_prefix('(').and_then(|rest| rest.strip_suffix(')')) {
         Some(context) if !context.contains(['(', ')']) => Some(context.trim().to_owned()),
         None if rest.is_empty() => None,
         _ => return None,
     };
-    (!class.is_empty() && !target.trim().is_empty()).then(|| Relation {
+    (!class.is_empty() && !target.is_empty()).then(|| Relation {
         class: class.to_owned(),
-        target: target.trim().to_owned(),
+        target: target.to_owned(),
         context: context.filter(|context| !context.is_empty()),
     })
 }
 
 fn links(line: &str) -> Vec<Relation> {
     let found = line.split("[[").skip(1).filter_map(|rest| rest.split_once("]]"));
-    // `[[TARGET|SHOWN]]` names the target and the text of the link.
     let targets = found.map(|(target, _)| target.split('|').next().unwrap_or_default().trim());
     let targets = targets.filter(|target| !target.is_empty());
     let link = |target: &str| Relation {
@@ -247,6 +247,7 @@ mod tests {
             ("- pairs well with [[Tea]]", one(LINKS, "Tea", "")),
             ("- requires [[Tea]] and more", one(LINKS, "Tea", "")),
             ("see [[Tea|the tea]]", one(LINKS, "Tea", "")),
+            ("- requires [[Tea|the tea]]", one("requires", "Tea", "")),
             ("requires [[Tea]]", one(LINKS, "Tea", "")),
             ("- [[]] [[", vec![]),
             ("- plain", vec![]),

@@ -64,7 +64,8 @@ impl Verb for Note {
                 let hits = found.into_iter();
                 let hits = hits.map(|hit| Ok(NoteHit::of(&agent, hit, shown.with_untrusted)));
                 context.rows(hits, |hit, context| {
-                    let mut cells = columns(hit, &["score", "id"], context);
+                    let mut cells = vec![("score", right(format!("{:.2}", hit.score)))];
+                    cells.extend(columns(hit, &["id"], context));
                     cells.extend(text_cells(&hit.shown(), usize::MAX));
                     cells
                 })

@@ -96,7 +96,7 @@ export class CompareView {
       return [h("label", { for: `compare-${name}`, text: label }), input];
     };
     [this.fromLabel, this.from] = field("from", "From", "seq:7, snapshot, time");
-    [this.toLabel, this.to] = field("to", "To", "now");
+    [this.toLabel, this.to] = field("to", "To", "now, if empty");
     this.known = h("datalist", { id: "revisions" });
     this.result = h("div", { class: "result scroll", tabindex: "0", role: "region", "aria-label": "Differences" });
     const form = h("form", { class: "compare-form", on: { submit: (event) => this.#submit(event) } },

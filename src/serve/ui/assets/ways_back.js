@@ -13,9 +13,9 @@ export async function isLeft(page, asked) {
   return !read || counts(read).length > 0;
 }
 
-// Returns the buttons of the ways back, or nothing if the page only reads.
+// Returns the buttons of the ways back, or the command for a page that has them.
 export function offer(page, { lane, commit, text, rollback, left = true }) {
-  if (!page.summary?.writer) return null;
+  if (!page.summary?.writer) return h("p", { class: "muted small" }, "This page only reads. To take changes back, start it with: ", commandCode(command("serve --ui --write")));
   const revert = h("button", { type: "button", class: "danger", disabled: !left, on: { click: () => dialog(page, new Revert({ lane, commit }, text)) } }, glyph("undo"), `Take back ${text}`);
   const back = rollback ? h("button", { type: "button", class: "danger", on: { click: () => dialog(page, new Rollback(rollback)) } }, glyph("undo"), `Roll back to ${rollback}`) : null;
   return h("p", { class: "actions" }, revert, back, left ? null : h("span", { class: "muted small", text: "Nothing of it is left to take back." }));
