@@ -86,8 +86,11 @@ impl LaneOptions {
     /// Returns a command with the options that select this lane.
     pub(crate) fn command(&self, command: &str) -> String {
         let mut command = format!("treering {command}");
-        for (option, value) in [(" --session ", &self.session), (" --actor ", &self.actor)] {
-            command.extend(value.iter().flat_map(|name| [option.to_owned(), in_quotes(name)]));
+        for (option, value) in [(" --session", &self.session), (" --actor", &self.actor)] {
+            let Some(name) = value else { continue };
+            // clap takes a separate word that begins with a hyphen for another option.
+            let sign = if name.starts_with('-') { "=" } else { " " };
+            command.extend([option, sign, &in_quotes(name)]);
         }
         command
     }

@@ -8,6 +8,8 @@
 
 use std::path::Path;
 
+use crate::object::Id;
+
 /// The verbs without a use for `--store`: they read no store, or an argument names its folder. An option is no verb.
 const WITHOUT_STORE: [&str; 4] = ["", "salvage", "check-proof", "trust-store"];
 
@@ -16,21 +18,54 @@ pub(crate) fn in_quotes(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-/// Returns the hint with `--store` after each verb. A hint that names a store, or only the help, stays as it is.
+/// Returns the command that lists the changes of an object. Others may have chosen the id.
+pub(crate) fn history_of(id: &Id) -> String {
+    let separator = if id.as_str().starts_with('-') { "-- " } else { "" };
+    format!("treering history {separator}{}", in_quotes(id.as_str()))
+}
+
+/// Returns the hint with `--store` after each verb. A hint that names a store, or only the help, stays as it is. So do
+/// quoted names, because others may have written them.
 pub(crate) fn on_store(hint: String, store: Option<&Path>) -> String {
-    let is_complete = hint.contains("--store") || hint.contains("--help");
+    let parts: Vec<_> = quoted_parts(&hint).collect();
+    let is_option = |text: &str| text.contains("--store") || text.contains("--help");
+    let is_complete = parts
+        .iter()
+        .any(|&(text, is_quoted)| !is_quoted && is_option(text));
     let Some(store) = store.filter(|_| !is_complete) else {
         return hint;
     };
     let option = format!(" --store {}", in_quotes(&store.to_string_lossy()));
-    let mut parts = hint.split_inclusive("treering ");
+    let parts = parts.into_iter().map(|(text, is_quoted)| match is_quoted {
+        true => text.to_owned(),
+        false => with_option(text, &option),
+    });
+    parts.collect()
+}
+
+/// Splits a hint at its quotes. Returns whether each part is inside of quotes.
+fn quoted_parts(hint: &str) -> impl Iterator<Item = (&str, bool)> {
+    let parts = hint.split_inclusive('\'');
+    parts.scan(false, |is_quoted, text| {
+        let part = (text, *is_quoted);
+        let before = text.strip_suffix('\'').map(|text| text.chars().next_back());
+        // An apostrophe inside of a word opens no quote, and neither does the one that `in_quotes` writes after a stroke.
+        let is_apostrophe = |letter: char| letter.is_alphanumeric() || letter == '\\';
+        *is_quoted = !*is_quoted && before.is_some_and(|letter| !letter.is_some_and(is_apostrophe));
+        Some(part)
+    })
+}
+
+/// Adds an option after each verb.
+fn with_option(text: &str, option: &str) -> String {
+    let mut parts = text.split_inclusive("treering ");
     let mut complete = parts.next().unwrap_or_default().to_owned();
     for part in parts {
         let end = part.find(|c: char| !c.is_ascii_lowercase() && c != '-');
         let (verb, rest) = part.split_at(end.unwrap_or(part.len()));
         // A slash follows only the name of a folder.
         let is_without = WITHOUT_STORE.contains(&verb) || rest.starts_with('/');
-        complete.extend([verb, if is_without { "" } else { &option }, rest]);
+        complete.extend([verb, if is_without { "" } else { option }, rest]);
     }
     complete
 }
@@ -51,6 +86,10 @@ mod tests {
                 "run `treering gc`, then treering head",
                 r"run `treering gc --store 'it'\''s/s'`, then treering head --store 'it'\''s/s'",
             ),
+            (
+                r"the agent's way back: treering undo --session 'it'\''s treering gc; --store' --actor 'a treering b'",
+                r"the agent's way back: treering undo --store 'it'\''s/s' --session 'it'\''s treering gc; --store' --actor 'a treering b'",
+            ),
         ] {
             assert_eq!(complete(hint), expected);
             assert_eq!(on_store(hint.to_owned(), None), hint);
@@ -61,6 +100,7 @@ mod tests {
             "see treering log --help",
             "name a folder such as /home/my treering store/.treering",
             "gc makes room for treering",
+            "see the object 'treering gc'",
         ] {
             assert_eq!(complete(unchanged), unchanged);
         }

@@ -215,6 +215,12 @@ async function beginEmpty() {
   store.paste(command);
   await page.waitForSelector(".row:not(.waiting)", { timeout: 10_000 }).catch(() => {});
   check((await inSight(page, ".row")).length === 1, `an empty memory shows what its command stores: ${command}`);
+  // A shell and the program may take such an id for a quote or an option.
+  store.put([{ id: "--it's", kind: "note", content: "word ".repeat(25_000) }], []);
+  await go(page, `objects?${new URLSearchParams({ id: "--it's" })}`);
+  const texts = await page.$$eval("aside code", (found) => found.map((one) => one.textContent));
+  const whole = texts.find((text) => text.startsWith("treering get")) ?? "no command";
+  check(times(store.paste(whole), "word ") === 25_000, `the command of a long content prints all of it: ${whole}`);
   await close();
   server.end();
 }

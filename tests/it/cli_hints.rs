@@ -90,6 +90,37 @@ fn the_note_of_an_import_names_a_command_that_shows_what_waits() {
     assert!(shown.contains("planner/block/persona"), "{shown}");
 }
 
+/// Others choose the names of sessions and objects, so a name must not change the command that a person copies.
+#[test]
+fn a_name_changes_no_copied_command() {
+    let folder = two_stores();
+    for (number, name) in [
+        "fix treering gc",
+        "it's 'treering gc'; touch pwned #",
+        "--store",
+        "-x",
+        "a --help $(touch pwned)`touch pwned`",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let session = format!("--session={name}");
+        let content = number.to_string();
+        let put = ["put", "a", "--kind", "k", "--content", &content, &session];
+        assert!(follow(&folder, &put, "reverse").contains("undone"), "{name}");
+        for arguments in [&["put", "--kind", "k", "--", name][..], &["remove", "--", name]] {
+            let ran = folder.run(&[&["--store", STORE], arguments].concat());
+            assert_eq!(ran.code, 0, "{name}: {ran:?}");
+        }
+        let ran = folder.run(&["--store", STORE, "get", "--", name]);
+        let hint = ran.err.lines().find(|line| line.contains("see treering"));
+        let hint = hint.unwrap_or_else(|| panic!("{ran:?}"));
+        let done = shell(&folder, &hint[hint.find("treering ").unwrap()..]);
+        assert!(done.out.contains("remove"), "{hint}: {done:?}");
+    }
+    assert!(!folder.path("pwned").exists());
+}
+
 /// A shell has one store, and its lines name none.
 #[test]
 fn a_shell_names_no_store() {

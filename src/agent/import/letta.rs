@@ -60,7 +60,7 @@ struct Agent {
 enum Owner<'a> {
     Only(&'a Agent),
     Several,
-    /// No agent names the block, and some ids of blocks cannot be read.
+    /// No agent names the block, and some ids cannot be read.
     Unknown,
     Nobody,
 }
@@ -188,9 +188,12 @@ fn map_blocks(
             );
             continue;
         };
-        let id = text_of(&mut fields, "id");
-        let owner = id.as_deref().and_then(|id| owners.get(id));
-        let scope = match scope_of_block(foreign, owner.copied().unwrap_or(unnamed))? {
+        let owner = match text_of(&mut fields, "id") {
+            Some(id) => owners.get(id.as_str()).copied().unwrap_or(unnamed),
+            None if owners.is_empty() => unnamed,
+            None => Owner::Unknown,
+        };
+        let scope = match scope_of_block(foreign, owner)? {
             Ok(scope) => scope,
             Err(why) => {
                 mapped.refuse(at, format!("{why}; the block is ignored; --scope imports it"));
@@ -212,7 +215,7 @@ fn scope_of_block(foreign: &Foreign<'_>, owner: Owner<'_>) -> Result<std::result
     let agent = match owner {
         Owner::Only(agent) if foreign.scope.is_none() => agent,
         Owner::Unknown if foreign.scope.is_none() => {
-            let why = "no agent names it, and the blocks of an agent cannot be read";
+            let why = "no agent names it, and some ids of blocks cannot be read";
             return Ok(Err(why.to_owned()));
         }
         _ => return foreign.usual_scope().map(Ok),
@@ -326,6 +329,26 @@ mod tests {
             let mut given = foreign(ForeignFormat::Letta, text.as_bytes());
             given.scope = Some(Scope::new("project:tea").unwrap());
             assert_eq!(map(&given, &[0; 32]).unwrap().incoming.len(), 2, "{agent}");
+        }
+    }
+
+    /// LTA-1: the block may be the one that the agent names.
+    #[test]
+    fn a_block_without_an_id_is_refused_if_an_agent_names_blocks() {
+        for id in [
+            r#""x":0"#,
+            r#""id":7"#,
+            r#""id":"""#,
+            r#""id":null"#,
+            r#""id":["b1"]"#,
+        ] {
+            let imported = |agents: &str| {
+                let blocks = format!(r#"[{{{id},"label":"secret","value":"Vera"}}]"#);
+                let mapped = map_of(&format!(r#"{{"agents":{agents},"blocks":{blocks}}}"#)).unwrap();
+                (mapped.incoming.len(), mapped.refused)
+            };
+            assert_eq!(imported(r#"[{"name":"bo","block_ids":["b1"]}]"#), (0, 1), "{id}");
+            assert_eq!(imported(r#"[{"name":"bo","block_ids":[]}]"#), (1, 0), "{id}");
         }
     }
 

@@ -90,7 +90,7 @@ pub(super) const FOREIGN: &str = "snap.";
 /// The maximum nesting depth of JSON in a file.
 pub(super) const DEPTH_MAX: usize = 64;
 /// The maximum number of findings. A file of many faults must not fill the memory.
-const FINDINGS_MAX: usize = 10_000;
+pub(super) const FINDINGS_MAX: usize = 10_000;
 /// The number from which a float no longer represents every integer.
 const INTEGERS_MAX: f64 = (1_u64 << 53) as f64;
 
@@ -105,7 +105,7 @@ pub(super) struct Mapped {
     /// The number of parts of the file that cannot be mapped.
     pub(super) refused: u64,
     /// The number of findings beyond the maximum.
-    omitted: u64,
+    pub(super) omitted: u64,
 }
 
 impl Mapped {

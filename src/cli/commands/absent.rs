@@ -3,6 +3,7 @@
 //! # Layer
 //! Layer 10, part of cli.
 
+use crate::cli::hints::history_of;
 use crate::cli::nearest::nearest;
 use crate::engine::{HistoryEntry, Memory, View};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
@@ -32,7 +33,7 @@ pub(super) fn no_object(memory: &Memory, id: &Id, view: &View, other: Option<&Hi
                 (Some(_), _) => "restored the object",
                 (None, _) => "removed the object",
             };
-            error.with_hint(format!("commit seq:{when} {what}: see treering history '{id}'"))
+            error.with_hint(format!("commit seq:{when} {what}: see {}", history_of(id)))
         }
     }
 }

@@ -13,6 +13,7 @@ use super::prelude::*;
 use crate::agent::{RecallHit, RecallQuery};
 use crate::answers::history::{BisectAnswer, LogLine, ShownVersion};
 use crate::cli::context::AT_VARIABLE;
+use crate::cli::hints::history_of;
 use crate::cli::human::change_lines;
 use crate::engine::{Bisected, first_change};
 
@@ -208,7 +209,7 @@ fn by_id(context: &mut Context, memory: &Memory, id: &Id, [good, bad]: [&View; 2
             let error = if newest.is_none() {
                 no_object(memory, id, bad, None)
             } else {
-                let hint = format!("treering history '{id}' lists its changes");
+                let hint = format!("{} lists its changes", history_of(id));
                 error.context(format!("no commit changed '{id}'")).with_hint(hint)
             };
             return Err(error);

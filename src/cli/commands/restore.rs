@@ -6,6 +6,7 @@
 use super::prelude::*;
 use super::rollback::answer_moved;
 use crate::answers::commits::{Moved, RestorePreview};
+use crate::cli::hints::history_of;
 
 /// Restore single objects
 ///
@@ -54,7 +55,7 @@ impl Verb for Restore {
         for id in &ids {
             if !from.contains(id)? && !memory.view().contains(id)? {
                 let missing = format!("the object '{id}' exists neither now nor at {}", self.revision);
-                let hint = format!("treering history '{id}' shows when the object existed");
+                let hint = format!("{} shows when the object existed", history_of(id));
                 return Err(Error::not_found(missing).with_hint(hint));
             }
             if self.recursive {

@@ -57,6 +57,8 @@ impl Question {
         let capitals = text.chars().skip(1).any(char::is_uppercase);
         let (own, others) = (Languages::of(text), languages_in(index, admission));
         let mut asked = Terms::default();
+        // Whether each word is a name. A word may be in the names of very many speakers, and in a question very often.
+        let mut names: HashMap<String, bool> = HashMap::new();
         let mut word = String::new();
         let mut copied = 0;
         for run in Runs::new(text) {
@@ -70,9 +72,12 @@ impl Question {
             }
             let forms = forms(run.text, &word, own, &others);
             if !capitals || run.text.starts_with(char::is_uppercase) {
-                let meant = index.people.meant(&word, |scope| admission.has_scope(scope));
-                if !meant.is_empty() {
-                    question.who.extend(meant);
+                let is_name = *names.entry(word.clone()).or_insert_with(|| {
+                    let meant = index.people.meant(&word, |scope| admission.has_scope(scope));
+                    question.who.extend(&meant);
+                    !meant.is_empty()
+                });
+                if is_name {
                     question.nameless.push_str(&text[copied..run.start]);
                     copied = run.start + run.text.len();
                     // INVARIANT QST-3: otherwise a speaker named "Oslo office" would hide the text about the office.

@@ -6,8 +6,9 @@
 //! # Layer
 //! Uses the index and the scores of `base`, but not the order rules that are applied afterwards.
 
+use std::cell::RefCell;
 use std::cmp::Ordering;
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use super::base::{MASK_TERMS, Scratch};
 use super::dates::fit;
@@ -49,6 +50,8 @@ pub(crate) struct Ranking<'a> {
     pub(crate) dense: Option<&'a Cosines>,
     pub(crate) base_max: f32,
     pub(crate) session_max: f32,
+    /// Whether a session has a speaker that the question does not name. A session may have very many speakers.
+    has_another: RefCell<HashMap<u32, bool>>,
 }
 
 impl<'a> Ranking<'a> {
@@ -71,6 +74,7 @@ impl<'a> Ranking<'a> {
             dense,
             base_max: 0.0,
             session_max: 0.0,
+            has_another: RefCell::default(),
         };
         ranking.with_maxima()
     }
@@ -108,8 +112,13 @@ impl<'a> Ranking<'a> {
         let Some(is_hidden) = self.query.hidden else {
             return 0;
         };
-        let matches = self.scratch.touched.iter();
-        let hidden = matches.filter(|&&document| is_hidden(&self.index.columns.key(document)));
+        let has_sign = |&document: &u32| {
+            self.scratch.base[document as usize] == 0.0 && self.key_without_words(document) > 0.0
+        };
+        let others = self.is_without_words().then(|| self.admitted().filter(has_sign));
+        let matches = self.scratch.touched.iter().copied();
+        let matches = matches.chain(others.into_iter().flatten());
+        let hidden = matches.filter(|&document| is_hidden(&self.index.columns.key(document)));
         hidden.take(self.query.limit).count()
     }
 
@@ -168,7 +177,13 @@ impl<'a> Ranking<'a> {
             return 0.0;
         }
         let sessions = &self.index.sessions;
-        let has_another = |session| sessions.has_speaker(session, |speaker| !self.is_named(speaker));
+        let has_another = |session| {
+            let is_other = |speaker| !self.is_named(speaker);
+            let mut known = self.has_another.borrow_mut();
+            *known
+                .entry(session)
+                .or_insert_with(|| sessions.has_speaker(session, is_other))
+        };
         f32::from(u8::from(of.session.is_none_or(has_another)))
     }
 
@@ -220,16 +235,33 @@ impl<'a> Ranking<'a> {
         best.into_iter().map(|(_, document)| document).collect()
     }
 
-    /// Returns the numbers of the candidates, each once.
-    pub(crate) fn candidate_numbers(&self) -> Vec<u32> {
+    /// Returns whether the documents that the query accepts contain no word of the question but names. The dates and names
+    /// in the question may still find a document.
+    fn is_without_words(&self) -> bool {
         let question = self.question;
         let has_sign = !question.dates.is_empty() || !question.who.is_empty();
-        let mut numbers = if has_sign && (self.base_max == 0.0 || question.only_names()) {
-            // The documents that the query accepts contain no word of the question but names. The dates and names in the
-            // question may still find a document.
-            let admitted = (0..self.index.columns.len() as u32)
-                .filter(|&document| self.index.columns.is_live(document) && self.admission.has(document));
-            self.best(admitted, CANDIDATES, |document| self.key(document))
+        has_sign && (self.base_max == 0.0 || question.only_names())
+    }
+
+    /// Returns the key of a document for a question without words. If the question names all speakers of a session, the
+    /// speaker tells no document of the session from another, but each of them may be meant.
+    fn key_without_words(&self, document: u32) -> f32 {
+        let is_named = self.is_named(self.index.columns.scored(document).speaker);
+        self.key(document).max(if is_named { KEY_SPEAKER } else { 0.0 })
+    }
+
+    /// Returns the admitted documents, whether they match or not.
+    fn admitted(&self) -> impl Iterator<Item = u32> {
+        let all = 0..self.index.columns.len() as u32;
+        all.filter(|&document| self.index.columns.is_live(document) && self.admission.has(document))
+    }
+
+    /// Returns the numbers of the candidates, each once.
+    pub(crate) fn candidate_numbers(&self) -> Vec<u32> {
+        let mut numbers = if self.is_without_words() {
+            self.best(self.admitted(), CANDIDATES, |document| {
+                self.key_without_words(document)
+            })
         } else {
             let touched = self.scratch.touched.iter().copied();
             self.best(touched, CANDIDATES, |document| self.key(document))

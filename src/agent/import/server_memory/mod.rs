@@ -14,7 +14,7 @@ use std::collections::{HashMap, HashSet};
 
 use serde_json::{Map, Value as Json};
 
-use super::mapping::{DEPTH_MAX, Foreign, Mapped, id_for, other_attributes, text_of};
+use super::mapping::{DEPTH_MAX, FINDINGS_MAX, Foreign, Mapped, id_for, other_attributes, text_of};
 use crate::agent::item::texts;
 use crate::agent::vocabulary::attribute;
 use crate::error::Result;
@@ -95,8 +95,10 @@ struct Graph {
     entities: Vec<Entity>,
     /// The relations in order, without duplicates.
     relations: Vec<Relation>,
-    /// The faults of the file, each with its line number and the affected part of the line.
+    /// The first faults of the file, each with its line number and the affected part of the line.
     findings: Vec<(usize, Fault, String)>,
+    /// The number of faults beyond the maximum, and how many of them lose data.
+    omitted: [u64; 2],
     /// The number of the line that is being read, from 1.
     line: usize,
     /// The index in `entities` of each name.
@@ -110,7 +112,12 @@ struct Graph {
 pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     let scope = foreign.usual_scope()?;
     let graph = read_graph(foreign.bytes);
-    let mut mapped = Mapped::default();
+    let [omitted, refused] = graph.omitted;
+    let mut mapped = Mapped {
+        omitted,
+        refused,
+        ..Mapped::default()
+    };
     for (line, fault, part) in graph.findings {
         let (at, what) = (format!("line {line}"), fault.name().replace("{}", &part));
         if fault.loses_data(&part) {
@@ -158,9 +165,16 @@ fn read_graph(bytes: &[u8]) -> Graph {
 }
 
 impl Graph {
-    /// Adds a fault of the current line. `part` is the affected part of the line.
+    /// Adds a fault of the current line. `part` is the affected part of the line. Counts faults beyond the maximum, but
+    /// does not store them.
     fn say(&mut self, fault: Fault, part: impl Into<String>) {
-        self.findings.push((self.line, fault, part.into()));
+        let part = part.into();
+        if self.findings.len() < FINDINGS_MAX {
+            self.findings.push((self.line, fault, part));
+        } else {
+            self.omitted[0] += 1;
+            self.omitted[1] += u64::from(fault.loses_data(&part));
+        }
     }
 
     /// SMJ-1: adds the content of a line to the graph, or adds a finding.

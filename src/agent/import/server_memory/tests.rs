@@ -3,6 +3,8 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::agent::import::mapping::ForeignFormat;
+use crate::agent::import::tests::foreign;
 
 /// Returns the findings: line number, fault, and affected part of the line.
 fn findings(graph: &Graph) -> Vec<(usize, Fault, &str)> {
@@ -35,6 +37,17 @@ null
    
 
 "#;
+
+#[test]
+fn faults_beyond_the_maximum_are_counted_and_not_stored() {
+    let numbers = vec!["1"; FINDINGS_MAX + 5].join(",");
+    let text = format!(r#"{{"type":"entity","name":"A","observations":[{numbers}]}}"#);
+    assert_eq!(read_graph(text.as_bytes()).findings.len(), FINDINGS_MAX);
+    let mapped = map(&foreign(ForeignFormat::ServerMemory, text.as_bytes()), &[0; 32]).unwrap();
+    assert_eq!(mapped.refused as usize, FINDINGS_MAX + 5);
+    // The missing type is a fault, too, but loses nothing.
+    assert_eq!((mapped.findings.len(), mapped.omitted), (FINDINGS_MAX, 6));
+}
 
 #[test]
 fn what_can_be_read_of_a_damaged_file_is_taken() {

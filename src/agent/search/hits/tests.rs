@@ -169,6 +169,44 @@ fn a_speaker_is_found_by_name() {
     }
 }
 
+/// The rank of what a speaker said does not depend on the speaker if the question names all speakers of the session. An
+/// untrusted text can be the reason.
+#[test]
+fn a_speaker_whose_session_has_no_other_name_is_found_by_name() {
+    let agent = agent();
+    let said = |speaker: &str, text: &str| NewItem {
+        speaker: Some(speaker.to_owned()),
+        session: Some("s1".to_owned()),
+        ..NewItem::new(text)
+    };
+    put(&agent, "office", NewItem::new("The office is in Oslo"));
+    put(&agent, "tea", said("Ada", "drinks green tea"));
+    let query = RecallQuery::new("What did Ada say?", Reach::All);
+    assert_eq!(ids(&recall(&agent, &query)), ["tea"]);
+    put_from(&agent, "page", said("Ada Bo", "hello"), &Writer::tool("browser"));
+    assert_eq!(ids(&recall(&agent, &query)), ["tea"]);
+}
+
+/// INVARIANT ASK-4: an untrusted item that only a name or a day finds is counted.
+#[test]
+fn an_untrusted_item_without_a_word_of_the_question_is_counted() {
+    let agent = agent();
+    put(&agent, "office", NewItem::new("The office is in Oslo"));
+    let mut cocoa = NewItem::new("drinks cocoa");
+    cocoa.speaker = Some("Dora".to_owned());
+    cocoa.time = Some(Time::from_micros(1_772_355_600_000_000));
+    put_from(&agent, "cocoa", cocoa, &Writer::tool("browser"));
+    for question in [
+        "Dora",
+        "What did Dora say?",
+        "on 1 March 2026",
+        "cocoa on 2 March 2026",
+    ] {
+        let found = recall(&agent, &RecallQuery::new(question, Reach::All));
+        assert_eq!((ids(&found), found.left_out), (vec![], 1), "{question}");
+    }
+}
+
 /// An untrusted text with a word of the question does not hide what was said on the day in the question.
 #[test]
 fn an_untrusted_text_hides_no_item_of_a_day() {

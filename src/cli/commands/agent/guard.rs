@@ -8,7 +8,7 @@ use crate::agent::{Agent, RecallQuery};
 use crate::answers::agent::guard::{GuardCommit, GuardDropped, GuardReport, StagedLine, StagedObject};
 use crate::answers::commits::Reverted;
 use crate::cli::agent_context::read_found;
-use crate::cli::args::{LaneOptions, in_quotes};
+use crate::cli::args::LaneOptions;
 use crate::cli::commands::prelude::*;
 use crate::cli::errors::DENIED;
 use crate::cli::human::change_lines;
@@ -274,7 +274,11 @@ fn note_session(context: &mut Context, agent: &Agent, name: &str, reverted: Opti
     let stager = staged.find(|staged| staged.name == name);
     let own = context.writer().session;
     if let Some(session) = own.or_else(|| stager?.session) {
-        let command = format!("treering revert --session {} --dry-run", in_quotes(&session));
+        let lane = LaneOptions {
+            session: Some(session),
+            actor: None,
+        };
+        let command = lane.command("revert --dry-run");
         let text = format!("what the session wrote before stays; see it with: {command}");
         context.note_for_people("next", text);
     }

@@ -56,7 +56,7 @@ async function objectParts(place, page) {
     object.flags.length > 0 ? h("p", { class: "callout warn" }, glyph("warn"), `The scan flagged this text: ${object.flags.join(", ")}.`) : null,
     object.content_erased ? h("p", { class: "callout", text: "The content was erased." }) : null,
     object.content ? h("div", { class: "content", text: object.content, tabindex: "0", role: "region", "aria-label": "Content" }) : h("p", { class: "muted", text: "The object has no content." }),
-    object.cut ? h("p", { class: "muted" }, "The content is longer. ", ...(object.key ? [] : ["All of it: ", commandCode(command(`get ${quoted(object.id)}`, { at }))])) : null,
+    object.cut ? h("p", { class: "muted" }, "The content is longer. ", ...(object.key ? [] : ["All of it: ", commandCode(`${command("get", { at })} -- ${quoted(object.id)}`)])) : null,
     h("dl", { class: "facts" },
       ...(writer ? fact("written by", laneLink(place, laneOf(writer)), writer.session && writer.actor ? ` (${writer.actor})` : "", " with class ", h("b", { text: wordOf(writer.trust) })) : fact("written by", "a commit that was thinned")),
       ...(writer ? fact("in", commitLink(place, writer.seq), ` ${opName(writer.op)}, `, h("time", { datetime: writer.time, title: moment(writer.time), text: ago(writer.time) })) : []),
