@@ -36,9 +36,12 @@ pub(crate) fn on_store(hint: String, store: Option<&Path>) -> String {
         return hint;
     };
     let option = format!(" --store {}", in_quotes(&store.to_string_lossy()));
-    let parts = parts.into_iter().map(|(text, is_quoted)| match is_quoted {
-        true => text.to_owned(),
-        false => with_option(text, &option),
+    let parts = parts.into_iter().map(|(text, is_quoted)| {
+        if is_quoted {
+            text.to_owned()
+        } else {
+            with_option(text, &option)
+        }
     });
     parts.collect()
 }

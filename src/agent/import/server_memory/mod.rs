@@ -114,8 +114,8 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     let graph = read_graph(foreign.bytes);
     let [omitted, refused] = graph.omitted;
     let mut mapped = Mapped {
-        omitted,
         refused,
+        omitted,
         ..Mapped::default()
     };
     for (line, fault, part) in graph.findings {

@@ -86,7 +86,7 @@ fn a_question_repeats_a_name_of_many_speakers() {
         index
     };
     check_growth(make, |index, size| {
-        assert!(!ask(index, &"ada ".repeat(size)).is_empty())
+        assert!(!ask(index, &"ada ".repeat(size)).is_empty());
     });
 }
 
