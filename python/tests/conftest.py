@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,6 +15,8 @@ SOURCE = HERE.parent / "treering"
 
 
 def pytest_sessionstart() -> None:
+    # A shell starts a job in the background with SIGINT ignored, and then Python raises no KeyboardInterrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     imported = Path(treering.__file__).resolve().parent
     if imported == SOURCE:
         raise pytest.UsageError("install the wheel first: run python/check.sh")

@@ -325,6 +325,36 @@ fn a_segment_that_a_crash_left_unlisted_is_harmless() {
     assert!(disk.files().contains_key("log/00000011.seg"), "MAN-3");
 }
 
+/// Only salvage reads a segment under another name, so a person must learn of it.
+#[test]
+fn a_segment_under_another_name_is_no_stray_file() {
+    let (disk, _) = store();
+    let other = SimDisk::new(12);
+    drop(create(&shared(&other), SMALL));
+    for (name, content) in [
+        ("log/old.seg.bak", disk.files()["log/00000002.seg"].clone()),
+        ("log/other.seg.bak", other.files()["log/00000001.seg"].clone()),
+        ("log/notes.txt", vec![1; 100]),
+    ] {
+        disk.put_file(name, content);
+    }
+    let found = findings(&disk);
+    let of = |name: &str| {
+        let mut found = found.iter().filter(|finding| finding.damage.file == name);
+        found
+            .next()
+            .map(|finding| (finding.severity, &finding.damage.cause))
+            .unwrap()
+    };
+    assert!(matches!(
+        of("log/old.seg.bak"),
+        (Severity::Unsure, Cause::Misnamed)
+    ));
+    for stray in ["log/other.seg.bak", "log/notes.txt"] {
+        assert!(matches!(of(stray), (Severity::Harmless, Cause::Stray)), "{stray}");
+    }
+}
+
 #[test]
 fn degraded_reading_serves_what_is_before_the_damage_and_tells() {
     let (disk, count) = store();
