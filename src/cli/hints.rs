@@ -52,7 +52,7 @@ fn quoted_parts(hint: &str) -> impl Iterator<Item = (&str, bool)> {
     parts.scan(false, |is_quoted, text| {
         let part = (text, *is_quoted);
         let before = text.strip_suffix('\'').map(|text| text.chars().next_back());
-        // An apostrophe inside of a word opens no quote, and neither does the one that `in_quotes` writes after a stroke.
+        // An apostrophe inside of a word opens no quote, and neither does the one that `in_quotes` writes after a backslash.
         let is_apostrophe = |letter: char| letter.is_alphanumeric() || letter == '\\';
         *is_quoted = !*is_quoted && before.is_some_and(|letter| !letter.is_some_and(is_apostrophe));
         Some(part)

@@ -59,10 +59,10 @@ struct Agent {
 #[derive(Clone, Copy)]
 enum Owner<'a> {
     Only(&'a Agent),
-    Several,
     /// No agent names the block, and some ids cannot be read.
     Unknown,
-    Nobody,
+    /// Several agents name the block, or none.
+    Shared,
 }
 
 /// Maps an agent file to blocks, or a list of passages to facts.
@@ -165,13 +165,13 @@ fn map_blocks(
         for block in &agent.blocks {
             let owner = owners.entry(block).or_insert(Owner::Only(agent));
             if !matches!(owner, Owner::Only(first) if std::ptr::eq(*first, agent)) {
-                *owner = Owner::Several;
+                *owner = Owner::Shared;
             }
         }
     }
     let is_complete = !agents.iter().any(|agent| agent.has_unread_blocks);
     let unnamed = if is_complete {
-        Owner::Nobody
+        Owner::Shared
     } else {
         Owner::Unknown
     };

@@ -25,8 +25,6 @@ use crate::object::{Attributes, Time};
 const FOLDER: &str = "mem0";
 /// The length of a day in microseconds.
 const DAY: i64 = 86_400_000_000;
-/// The last microsecond of the year 9999, after which a time has no usual form.
-const LAST: i64 = 253_402_300_799_999_999;
 /// The fields that can be computed again, or that belong to one search.
 const DERIVED: [&str; 4] = ["hash", "score", "event", "structured_attributes"];
 
@@ -87,7 +85,7 @@ fn times(fields: &mut Map<String, Json>, at: &str, mapped: &mut Mapped) -> (Opti
     if let Some(created) = created.filter(|_| updated.is_some() && updated != created) {
         fields.insert("created_at".to_owned(), Json::String(created.to_string()));
     }
-    let end = |day: Time| Time::from_micros((day.as_micros() + DAY).min(LAST));
+    let end = |day: Time| Time::from_micros(day.as_micros() + DAY);
     (
         updated.or(created),
         expires.map(|time| if is_date { end(time) } else { time }),
@@ -179,7 +177,7 @@ mod tests {
     fn a_memory_expires_at_the_end_of_a_date_or_at_a_time() {
         for (given, expires) in [
             ("\"2026-03-01\"", "2026-03-02T00:00:00.000000Z"),
-            ("\"9999-12-31\"", "9999-12-31T23:59:59.999999Z"),
+            ("\"9999-12-31\"", "+010000-01-01T00:00:00.000000Z"),
             ("\"2026-03-01T10:00:00+02:00\"", "2026-03-01T08:00:00.000000Z"),
             ("1767225600", "2026-01-01T00:00:00.000000Z"),
         ] {

@@ -189,10 +189,7 @@ mod tests {
     #[test]
     fn a_word_inside_and_outside_of_a_name_counts_in_full() {
         let office = || vec!["office".to_owned()];
-        let mut terms = Terms {
-            all: Vec::new(),
-            known: HashMap::new(),
-        };
+        let mut terms = Terms::default();
         terms.add_weighted(office(), FRAME_WEIGHT);
         terms.add(office());
         terms.add_weighted(office(), FRAME_WEIGHT);

@@ -60,34 +60,42 @@ fn a_session_of_one_speaker_is_asked_about() {
     });
 }
 
+/// Returns texts in a session, each of another speaker with the name "Ada".
+fn namesakes(size: usize, session: &str) -> Index {
+    let mut index = Index::new();
+    for at in 0..size {
+        put_line(
+            &mut index,
+            at,
+            session,
+            &format!("Ada {at}"),
+            "Tea is good.",
+            None,
+        );
+    }
+    index
+}
+
 #[test]
 fn each_speaker_of_a_session_has_the_name_in_the_question() {
-    let make = |size| {
-        let mut index = Index::new();
-        for at in 0..size {
-            put_line(&mut index, at, "one", &format!("Ada {at}"), "Tea is good.", None);
-        }
-        index
-    };
-    check_growth(make, |index, _| {
-        let hits = ask(index, "What did Ada say of tea?");
-        let speaker = hits[0].signals[Signal::Speaker as usize];
-        assert!(speaker < 0.5, "the session has no other speaker");
-    });
+    check_growth(
+        |size| namesakes(size, "one"),
+        |index, _| {
+            let hits = ask(index, "What did Ada say of tea?");
+            let speaker = hits[0].signals[Signal::Speaker as usize];
+            assert!(speaker < 0.5, "the session has no other speaker");
+        },
+    );
 }
 
 #[test]
 fn a_question_repeats_a_name_of_many_speakers() {
-    let make = |size| {
-        let mut index = Index::new();
-        for at in 0..size {
-            put_line(&mut index, at, "", &format!("Ada {at}"), "Tea is good.", None);
-        }
-        index
-    };
-    check_growth(make, |index, size| {
-        assert!(!ask(index, &"ada ".repeat(size)).is_empty());
-    });
+    check_growth(
+        |size| namesakes(size, ""),
+        |index, size| {
+            assert!(!ask(index, &"ada ".repeat(size)).is_empty());
+        },
+    );
 }
 
 /// Returns speakers in a few scopes, each of whom addresses "bob". If `name` is "Bob", this word is in every name,
