@@ -86,27 +86,27 @@ impl Error {
         }))
     }
 
-    pub(crate) fn not_found(message: impl Into<String>) -> Self {
+    pub fn not_found(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::NotFound, message)
     }
 
-    pub(crate) fn denied(code: ErrorCode, message: impl Into<String>) -> Self {
+    pub fn denied(code: ErrorCode, message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Denied, message).with_code(code)
     }
 
-    pub(crate) fn invalid(message: impl Into<String>) -> Self {
+    pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::InvalidInput, message)
     }
 
-    pub(crate) fn conflict(message: impl Into<String>) -> Self {
+    pub fn conflict(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Conflict, message)
     }
 
-    pub(crate) fn corrupt(message: impl Into<String>) -> Self {
+    pub fn corrupt(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Corrupt, message)
     }
 
-    pub(crate) fn internal(message: impl Into<String>) -> Self {
+    pub fn internal(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Internal, message)
     }
 
@@ -134,7 +134,7 @@ impl Error {
         self
     }
 
-    pub(crate) fn io(doing: impl fmt::Display, source: std::io::Error) -> Self {
+    pub fn io(doing: impl fmt::Display, source: std::io::Error) -> Self {
         if let Some(found) = source.get_ref().and_then(|inner| inner.downcast_ref::<Damage>()) {
             let damage = found.clone();
             let mut error = Self::new(ErrorKind::Io, damage.to_string())
@@ -196,14 +196,14 @@ impl Error {
     }
 
     /// Returns whether the disk is full or a quota is exceeded.
-    pub(crate) fn is_disk_full(&self) -> bool {
+    pub fn is_disk_full(&self) -> bool {
         let source = self.0.source.as_ref();
         let source = source.and_then(|source| source.downcast_ref::<std::io::Error>());
         source.is_some_and(|error| matches!(error.kind(), Kind::StorageFull | Kind::QuotaExceeded))
     }
 
     /// Returns whether bytes of the store are damaged or cannot be read.
-    pub(crate) fn is_damage(&self) -> bool {
+    pub fn is_damage(&self) -> bool {
         self.is_corruption() || self.is_unreadable()
     }
 
@@ -225,29 +225,27 @@ impl Error {
 
     /// Returns the consequence or the next step after a failure that followed a successful commit. Returns `None` if
     /// the commit may have failed.
-    #[cfg(feature = "cli")]
-    pub(crate) fn rest_of_change(&self) -> Option<&'static str> {
+    pub fn rest_of_change(&self) -> Option<&'static str> {
         // If the code is not `OutcomeUnknown`, a later operation returned this error.
         self.0.behind.filter(|_| self.0.code == ErrorCode::OutcomeUnknown)
     }
 
     /// Adds the ids of the affected objects.
     #[must_use]
-    pub(crate) fn with_ids(mut self, ids: Vec<String>) -> Self {
+    pub fn with_ids(mut self, ids: Vec<String>) -> Self {
         self.0.ids = ids;
         self
     }
 
     /// Adds the names of the affected lanes or documents, or of a quarantined change.
     #[must_use]
-    pub(crate) fn with_names(mut self, names: Vec<String>) -> Self {
+    pub fn with_names(mut self, names: Vec<String>) -> Self {
         self.0.has_other_names = true;
         self.with_ids(names)
     }
 
     /// Returns whether [`Self::ids`] are the ids of objects, and not other names.
-    #[cfg_attr(not(feature = "mcp"), expect(dead_code, reason = "only servers ask"))]
-    pub(crate) fn names_objects(&self) -> bool {
+    pub fn names_objects(&self) -> bool {
         !self.0.has_other_names
     }
 
@@ -260,7 +258,7 @@ impl Error {
 
     /// Prefixes the message with the name of the operation in progress.
     #[must_use]
-    pub(crate) fn context(mut self, doing: impl fmt::Display) -> Self {
+    pub fn context(mut self, doing: impl fmt::Display) -> Self {
         self.0.message = format!("{doing}: {}", self.0.message);
         self
     }
@@ -268,7 +266,7 @@ impl Error {
     /// Replaces the message by a message without private text, and drops the source.
     #[cfg(feature = "agent")]
     #[must_use]
-    pub(crate) fn reworded(mut self, message: String) -> Self {
+    pub fn reworded(mut self, message: String) -> Self {
         self.0.message = message;
         self.0.source = None;
         self

@@ -66,49 +66,31 @@
         reason = "checked with the feature `testing`"
     )
 )]
-// The program and the agent use parts of the crate that the library alone does not use.
-#![cfg_attr(
-    not(all(feature = "cli", feature = "agent")),
-    allow(dead_code, reason = "checked with the default features")
-)]
 
-#[macro_use]
-mod named;
+#[macro_use(named, text_in_json)]
+extern crate treering_text;
 
 #[cfg(feature = "agent")]
 pub mod agent;
-#[cfg(feature = "cli")]
-mod answers;
 #[cfg(feature = "tokio")]
 mod asynchronous;
-mod calendar;
-#[cfg(feature = "cli")]
-#[doc(hidden)]
-pub mod cli;
 mod codec;
 mod digest;
 mod disk;
-mod engine;
+pub mod engine;
 mod error;
 #[cfg(feature = "ingest")]
 pub mod ingest;
-mod log;
+#[doc(hidden)]
+pub mod inspect;
+pub mod log;
 mod object;
-#[cfg(feature = "agent")]
-mod recall;
-#[cfg(feature = "agent")]
-mod scan;
-#[cfg(feature = "mcp")]
-mod serve;
 mod store;
-mod tables;
 #[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]
 pub mod testing;
 mod threads;
 mod trie;
-#[cfg(any(feature = "agent", feature = "cli"))]
-mod visible;
 
 // Doctests compile and run the examples of the README.
 #[cfg(doctest)]

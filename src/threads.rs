@@ -20,9 +20,9 @@ pub(crate) use {
     stand_ins::{ArcSwap, ArcSwapOption, Condvar, RwLock, sleep},
 };
 
-#[cfg(all(not(shuttle), any(test, feature = "testing", feature = "http")))]
+#[cfg(not(shuttle))]
 pub(crate) use parking_lot::MutexGuard;
-#[cfg(all(shuttle, any(test, feature = "testing", feature = "http")))]
+#[cfg(shuttle)]
 pub(crate) use shuttle_parking_lot::MutexGuard;
 
 #[cfg(not(shuttle))]

@@ -14,12 +14,18 @@ use super::settings::Settings;
 use crate::digest::keyed;
 use crate::engine::{Memory, View};
 use crate::error::Result;
-use crate::recall::{Embedder, Index, Scratch};
-use crate::scan::{Scanner, VerdictTable};
+use treering_text::recall::{Embedder, Index, Scratch};
+use treering_text::scan::{MarkerKey, Scanner, VerdictTable};
 
 /// Returns a scanner whose markers belong to the store of `memory`.
-pub(crate) fn scanner_of(memory: &Memory, verdicts: VerdictTable) -> Scanner {
-    Scanner::new(verdicts, keyed(&key_of(memory), b"treering markers of secrets"))
+pub fn scanner_of(memory: &Memory, verdicts: VerdictTable) -> Scanner {
+    let key = keyed(&key_of(memory), b"treering markers of secrets");
+    Scanner::new(verdicts, MarkerKey::new(key, keyed))
+}
+
+/// Returns a scanner for texts of no store. Anybody can compute its markers, so its redactions must not be stored.
+pub fn storeless_scanner(verdicts: VerdictTable) -> Scanner {
+    Scanner::new(verdicts, MarkerKey::new([0; 32], keyed))
 }
 
 /// Returns the key from which the other keys of a store are derived. The key consists of random bytes of the store. So
@@ -94,7 +100,7 @@ impl Agent {
     }
 
     /// Returns the scanner that reads every text before the agent stores it.
-    pub(crate) fn scanner(&self) -> &Scanner {
+    pub fn scanner(&self) -> &Scanner {
         &self.scanner
     }
 
@@ -137,7 +143,7 @@ impl Agent {
     /// # Errors
     /// The errors of `read`; `Corrupt` or `Io` if an object cannot be read; `InvalidInput` (code `over_limit`) if the
     /// index is full, after several billion words.
-    pub(crate) fn with_index<T>(
+    pub fn with_index<T>(
         &self,
         view: &View,
         mut read: impl FnMut(&Index, &mut Scratch) -> Result<T>,
@@ -153,7 +159,7 @@ impl Agent {
     ///
     /// # Errors
     /// `Io` if an index cannot be written, with the code `read_only` for a read-only handle.
-    pub(crate) fn keep_indexes(&self) -> Result<bool> {
+    pub fn keep_indexes(&self) -> Result<bool> {
         // Checked first, because a read-only handle would build and encode the indexes in vain.
         self.memory.view().opened().check_writable()?;
         let kept = [

@@ -22,7 +22,7 @@ const IDS_SHOWN: usize = 20;
 
 /// The conditions on the listed commits. A commit must meet every condition that is not `None`.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct AuditRequest {
+pub struct AuditRequest {
     /// Only commits by these writers.
     pub by: WrittenBy,
     /// Only commits that changed an object of this kind.
@@ -38,7 +38,7 @@ pub(crate) struct AuditRequest {
 }
 
 /// A commit of the audit log.
-pub(crate) struct Audited {
+pub struct Audited {
     /// The commit.
     pub info: CommitInfo,
     /// The changed ids, at most 20.
@@ -47,7 +47,7 @@ pub(crate) struct Audited {
 
 /// Returns the matching commits up to the commit of `view`, newest first. A condition on the kind or the id makes the
 /// search slower, because the search reads the changes of every commit.
-pub(crate) fn audit(
+pub fn audit(
     agent: &Agent,
     view: &View,
     request: AuditRequest,

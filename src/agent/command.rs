@@ -21,11 +21,11 @@ const STEP: Duration = Duration::from_millis(5);
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// The result of a run.
-pub(crate) struct Ran {
+pub struct Ran {
     /// The exit status of the program; `None` if the program was killed at the time limit.
-    pub(crate) status: Option<ExitStatus>,
+    pub status: Option<ExitStatus>,
     /// The first bytes of the program's standard output, up to the limit.
-    pub(crate) output: Vec<u8>,
+    pub output: Vec<u8>,
     /// The first bytes of the program's standard error, up to the limit. Empty if the caller does not pipe it.
     pub(crate) errors: Vec<u8>,
 }
@@ -35,12 +35,7 @@ pub(crate) struct Ran {
 ///
 /// # Errors
 /// The error of the system if the program cannot be started or waited for.
-pub(crate) fn run(
-    command: &mut Command,
-    input: String,
-    limit: Duration,
-    bytes_max: usize,
-) -> io::Result<Ran> {
+pub fn run(command: &mut Command, input: String, limit: Duration, bytes_max: usize) -> io::Result<Ran> {
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
     let started = Instant::now();
     if let Some(mut pipe) = child.stdin.take() {

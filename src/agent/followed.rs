@@ -12,9 +12,9 @@ use serde::Serialize;
 use crate::digest::{KeyPath, keyed};
 use crate::engine::{self, Derived, Keep, Memory, View};
 use crate::error::Result;
-use crate::recall::Key;
-use crate::tables::{Builder, Image, row};
 use crate::threads::Mutex;
+use treering_text::recall::Key;
+use treering_text::tables::{Builder, Image, row};
 
 /// The way in which an index was prepared for the requested state.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, JsonSchema)]

@@ -13,7 +13,7 @@ use super::agent::Agent;
 use super::item::{Item, NewItem};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::Object;
-use crate::recall::{Contradiction, Relation, Similarity};
+use treering_text::recall::{Contradiction, Relation, Similarity};
 
 /// A judge that the host provides, for example a model. [`Agent::with_judge`] sets it.
 ///

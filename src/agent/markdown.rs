@@ -9,7 +9,7 @@ pub(crate) const INDENT: usize = 4;
 
 /// Returns the path of a Markdown file without its extension, or `None` for another file. The capitals of the extension do
 /// not count, so that no file is ignored silently.
-pub(crate) fn stem(path: &str) -> Option<&str> {
+pub fn stem(path: &str) -> Option<&str> {
     let (stem, extension) = path.rsplit_once('.')?;
     extension.eq_ignore_ascii_case("md").then_some(stem)
 }

@@ -43,7 +43,7 @@
 mod agent;
 mod audit;
 mod bisect;
-pub(crate) mod blocks;
+pub mod blocks;
 mod change;
 pub(crate) mod command;
 pub(crate) mod decay;
@@ -75,12 +75,16 @@ pub(crate) mod vocabulary;
 mod words;
 
 pub use agent::Agent;
-pub(crate) use agent::scanner_of;
-pub(crate) use audit::{AuditRequest, Audited, audit};
+pub use agent::scanner_of;
+pub use agent::storeless_scanner;
+pub use audit::AuditRequest;
+pub use audit::Audited;
+pub use audit::audit;
 pub use bisect::BisectedAnswer;
-#[cfg(feature = "cli")]
-pub(crate) use change::documents::{DocumentReview, review_documents};
-pub(crate) use change::names::{clean_writer, refuse_secret_name};
+pub use change::documents::DocumentReview;
+pub use change::documents::review_documents;
+pub use change::names::clean_writer;
+pub use change::names::refuse_secret_name;
 pub use decay::{Decayed, Level, Listener, Move, Pass, Summarizer, Ticker};
 pub use envelope::{Boundary, EnvelopeAnswer, EnvelopeRequest, Section, Shown};
 pub use followed::Reached;
@@ -92,7 +96,7 @@ pub use guard::{
 pub use item::{Citation, Item, NewItem, Sensitivity};
 pub use judge::{Judge, Judgement};
 pub use notes::{NewNote, NoteAction, NoteFound, NoteRead, NoteWritten, Replace};
-pub(crate) use remember::follow_lines;
+pub use remember::follow_lines;
 pub use remember::{
     Alike, LineVerdict, LinesOptions, LinesRemembered, OnDuplicate, RefusedLine, RememberOptions, Remembered,
     Status,
@@ -100,10 +104,10 @@ pub use remember::{
 pub use scope::{Place, Reach};
 pub use search::{RecallHit, RecallQuery, Recalled, ScopeMatches};
 pub use session::{Append, Appended, NewEntry, NotStored};
-pub(crate) use settings::Fault;
+pub use settings::Fault;
 pub use settings::{DecaySettings, Quotas, Secrets, Settings};
 pub use stored_text::StoredText;
 pub use trust::{ActingField, HiddenItem, PersonSays, Promoted, Quarantined, Review};
 
-pub use crate::recall::Embedder;
-pub use crate::scan::Verdict;
+pub use treering_text::recall::Embedder;
+pub use treering_text::scan::Verdict;

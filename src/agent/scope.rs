@@ -126,7 +126,7 @@ impl Default for Reach {
 
 impl Reach {
     /// Returns whether the reach contains this scope.
-    pub(crate) fn has(&self, scope: &str) -> bool {
+    pub fn has(&self, scope: &str) -> bool {
         match self {
             Self::All => true,
             Self::Scopes(scopes) => scopes.iter().any(|one| one.as_str() == scope),
@@ -135,7 +135,7 @@ impl Reach {
 
     /// Returns this reach with more scopes added.
     #[must_use]
-    pub(crate) fn with<'a>(&self, more: impl IntoIterator<Item = &'a Scope>) -> Self {
+    pub fn with<'a>(&self, more: impl IntoIterator<Item = &'a Scope>) -> Self {
         match self {
             Self::All => Self::All,
             Self::Scopes(scopes) => {
@@ -147,7 +147,7 @@ impl Reach {
     }
 
     /// Returns the names of the scopes; `None` means every scope.
-    pub(crate) fn names(&self) -> Option<Vec<&str>> {
+    pub fn names(&self) -> Option<Vec<&str>> {
         match self {
             Self::All => None,
             Self::Scopes(scopes) => Some(scopes.iter().map(Scope::as_str).collect()),

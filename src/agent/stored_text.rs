@@ -17,11 +17,10 @@ use serde::Serialize;
 use super::agent::Agent;
 use super::item::{Item, add_new};
 use crate::object::{Object, Origin};
-use crate::scan::{Category, Scanner};
+use treering_text::scan::{Category, Scanner};
 
 /// A stored text with its trust.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-#[non_exhaustive]
 pub struct StoredText {
     /// The origin class of the text.
     pub trust: Origin,
@@ -36,7 +35,7 @@ pub struct StoredText {
 
 impl StoredText {
     /// Returns the content of an object as an answer shows it.
-    pub(crate) fn of(agent: &Agent, object: &Object, with_untrusted: bool) -> Self {
+    pub fn of(agent: &Agent, object: &Object, with_untrusted: bool) -> Self {
         Self::of_text(
             agent,
             object,
@@ -46,7 +45,7 @@ impl StoredText {
     }
 
     /// Returns a `text` of an object, such as its title, as an answer shows it.
-    pub(crate) fn of_text(agent: &Agent, object: &Object, text: &str, with_untrusted: bool) -> Self {
+    pub fn of_text(agent: &Agent, object: &Object, text: &str, with_untrusted: bool) -> Self {
         let is_withheld = !with_untrusted && !object.origin().is_trusted();
         let (clean, rules) = clean(agent.scanner(), text);
         Self {

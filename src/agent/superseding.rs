@@ -23,7 +23,7 @@ use super::item::{Item, unless_erased};
 use crate::engine::View;
 use crate::error::Result;
 use crate::object::{Id, Object, Origin, Time};
-use crate::recall::Key;
+use treering_text::recall::Key;
 
 /// Returns the object with a key, or `None` if the object is absent or was erased.
 pub(super) fn object_at(view: &View, key: &Key) -> Result<Option<Object>> {

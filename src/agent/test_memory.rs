@@ -7,7 +7,7 @@ use super::{Agent, Settings};
 use crate::engine::{Clock, Options};
 use crate::object::Time;
 
-pub(super) use crate::calendar::DAY_MICROS as DAY;
+pub(super) use treering_text::calendar::DAY_MICROS as DAY;
 
 /// A clock that stands still until the test advances it.
 pub(super) struct TestClock(AtomicI64);

@@ -6,7 +6,7 @@
 //! Layer 7, inside `agent`. Pure.
 
 /// Names of kinds. Items may also have any other kind.
-pub(crate) mod kind {
+pub mod kind {
     /// A text that a person or program stores under a name.
     pub(crate) const BLOCK: &str = "block";
     /// A statement that is valid until it is superseded.
@@ -22,7 +22,7 @@ pub(crate) mod kind {
     /// A decision with its reason.
     pub(crate) const DECISION: &str = "decision";
     /// A session itself: its parent session, the class of its least trusted entry, and the speaker name of the person.
-    pub(crate) const SESSION: &str = "session";
+    pub const SESSION: &str = "session";
     /// A rule of the project.
     pub(crate) const RULE: &str = "rule";
     /// Work in progress.
@@ -40,7 +40,7 @@ pub(crate) mod kind {
 }
 
 /// Attributes of items. Each one is optional.
-pub(crate) mod attribute {
+pub mod attribute {
     /// Search words for the item: a list of unique texts, in the given order.
     pub(crate) const TAGS: &str = "tags";
     /// The speaker of the text.
@@ -68,7 +68,7 @@ pub(crate) mod attribute {
     /// `true` if decay never shortens or forgets the item.
     pub(crate) const PINNED: &str = "pinned";
     /// The ids of the superseded items: a list of texts.
-    pub(crate) const SUPERSEDES: &str = "supersedes";
+    pub const SUPERSEDES: &str = "supersedes";
     /// The level of decay: `summary` or `keywords`; absent for a full text.
     pub(crate) const LEVEL: &str = "level";
     /// The digest, in hexadecimal, of the version with the full text, if decay shortened this version.

@@ -14,7 +14,7 @@ use std::borrow::Cow;
 use unicode_normalization::char::is_combining_mark;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
-pub(crate) use crate::recall::is_spaceless;
+pub(crate) use treering_text::recall::is_spaceless;
 
 /// Checks whether `letter` can be part of a word.
 pub(crate) fn is_word(letter: char) -> bool {

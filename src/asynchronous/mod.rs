@@ -104,8 +104,7 @@ impl<H: Send + Sync + 'static> Async<H> {
     }
 
     /// Waits until `calls` more calls may run.
-    #[cfg(feature = "mcp")]
-    pub(crate) async fn ready(&self, calls: u32) {
+    pub async fn ready(&self, calls: u32) {
         drop(self.turns.acquire_many(calls).await);
     }
 }

@@ -106,7 +106,7 @@ impl Memory {
     ///
     /// # Errors
     /// `Io` if the system has no random bytes.
-    pub(crate) fn random(&self, bytes: &mut [u8]) -> Result<()> {
+    pub fn random(&self, bytes: &mut [u8]) -> Result<()> {
         let drawn = self.inner.disk().random(bytes);
         drawn.map_err(|error| Error::io("cannot read random bytes", error))
     }
@@ -123,13 +123,13 @@ impl Memory {
 
     /// Returns the damage at which a degraded handle ([`Options::degraded`](crate::Options::degraded)) stopped reading.
     /// The handle does not know later commits, so an id that the handle does not find may still exist.
-    pub(crate) fn damage(&self) -> Option<&str> {
+    pub fn damage(&self) -> Option<&str> {
         self.inner.opened().damage.get().map(String::as_str)
     }
 
     /// Returns the number of damaged objects that lists and exports of a degraded handle have skipped so far. For each
     /// skipped object, [`View::get`](super::View::get) returns the error.
-    pub(crate) fn unreadable(&self) -> usize {
+    pub fn unreadable(&self) -> usize {
         self.inner.opened().unreadable()
     }
 
@@ -186,7 +186,7 @@ impl Memory {
     ///
     /// # Errors
     /// The errors of [`Self::at`].
-    pub(crate) fn view_at(&self, revision: &Revision, lane: &str) -> Result<View> {
+    pub fn view_at(&self, revision: &Revision, lane: &str) -> Result<View> {
         let store = self.inner.store();
         let entry = revision::resolve(&store, revision, lane)?;
         View::new(&self.inner.source, &store, entry)
@@ -196,7 +196,7 @@ impl Memory {
     ///
     /// # Errors
     /// The errors of [`Self::at`].
-    pub(crate) fn resolve(&self, revision: &Revision, lane: &str) -> Result<CommitInfo> {
+    pub fn resolve(&self, revision: &Revision, lane: &str) -> Result<CommitInfo> {
         let entry = revision::resolve(&self.inner.store(), revision, lane)?;
         Ok(CommitInfo::of(&entry))
     }
@@ -205,7 +205,7 @@ impl Memory {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the version's record cannot be read.
-    pub(crate) fn version(&self, digest: ObjectDigest) -> Result<Option<Object>> {
+    pub fn version(&self, digest: ObjectDigest) -> Result<Option<Object>> {
         let found = self.inner.store().records.find_object(digest)?;
         Ok(found.map(|(_, object)| object))
     }
@@ -229,7 +229,7 @@ impl Memory {
     /// # Errors
     /// `NotFound` with the code `erased`, naming the author of the erasure; `Corrupt` or `Io` if a record cannot be
     /// read.
-    pub(crate) fn check_kept(&self, version: ObjectDigest) -> Result<()> {
+    pub fn check_kept(&self, version: ObjectDigest) -> Result<()> {
         let store = self.inner.store();
         if store.records.find_place(version)?.is_some() {
             return Ok(());
@@ -257,7 +257,7 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` if `commit` is not kept; `Corrupt` or `Io` if a commit or state cannot be read.
-    pub(crate) fn view_before(&self, commit: &CommitInfo) -> Result<Option<View>> {
+    pub fn view_before(&self, commit: &CommitInfo) -> Result<Option<View>> {
         let (store, entry) = self.entry_of(commit)?;
         let before = store.before(&entry)?;
         let view = before.map(|before| View::new(&self.inner.source, &store, before));
@@ -291,7 +291,7 @@ impl Memory {
     }
 
     /// Iterates the changes that [`Self::history`] returns. Reads commits only as far back as the caller iterates.
-    pub(crate) fn changes_of(&self, id: &Id) -> impl Iterator<Item = Result<HistoryEntry>> + use<> {
+    pub fn changes_of(&self, id: &Id) -> impl Iterator<Item = Result<HistoryEntry>> + use<> {
         let store = self.inner.store();
         let key = store.suite.key_path(id.as_str());
         history::changes_of(Arc::clone(&self.inner.source), store, key)
@@ -372,7 +372,7 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` if the commit is not kept; the errors of [`Self::diff`].
-    pub(crate) fn commit_counts(&self, commit: &CommitInfo) -> Result<ChangeCounts> {
+    pub fn commit_counts(&self, commit: &CommitInfo) -> Result<ChangeCounts> {
         let (store, entry) = self.entry_of(commit)?;
         if let Some(counts) = entry.counts.get() {
             return Ok(*counts);
@@ -391,11 +391,7 @@ impl Memory {
     ///
     /// # Errors
     /// The errors of [`Self::commit_counts`]. The error states that the commit took effect.
-    pub(crate) fn done_by_others(
-        &self,
-        drafted: ChangeCounts,
-        committed: &Committed,
-    ) -> Result<ChangeCounts> {
+    pub fn done_by_others(&self, drafted: ChangeCounts, committed: &Committed) -> Result<ChangeCounts> {
         let mut own = ChangeCounts::default();
         if committed.changed {
             own = self.commit_counts(&committed.commit).map_err(done_anyway)?;
@@ -408,12 +404,12 @@ impl Memory {
     }
 
     /// Returns the number of thinned commits whose seq is in `numbers`.
-    pub(crate) fn thinned_in(&self, numbers: Range<u64>) -> u64 {
+    pub fn thinned_in(&self, numbers: Range<u64>) -> u64 {
         history::thinned_in(&self.inner.store(), &numbers)
     }
 
     /// Returns the number of versions of objects that history keeps.
-    pub(crate) fn history_len(&self) -> u64 {
+    pub fn history_len(&self) -> u64 {
         self.inner.store().records.versions()
     }
 
@@ -422,7 +418,7 @@ impl Memory {
     ///
     /// # Errors
     /// `InvalidInput` if `prefix` is not such a text; `Corrupt` or `Io` if a record cannot be read.
-    pub(crate) fn contains(&self, prefix: &str) -> Result<Containment> {
+    pub fn contains(&self, prefix: &str) -> Result<Containment> {
         if !(8..=64).contains(&prefix.len()) || revision::digest_range(prefix).is_none() {
             return Err(Error::invalid(format!(
                 "`{prefix}` is not 8 to 64 hexadecimal digits"

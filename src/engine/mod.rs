@@ -38,45 +38,42 @@ pub use memory::Memory;
 pub use opened::HeadMoved;
 pub use options::Options;
 pub use read::bisect::Bisected;
-#[cfg(feature = "cli")]
-pub(crate) use read::bisect::first_change;
+pub use read::bisect::first_change;
 pub use read::blame::{BlamedPart, Part};
 pub use read::change::{Change, ChangeKind};
 #[cfg(feature = "agent")]
 pub(crate) use read::derived::{Derive, Derived, Keep, Version};
 pub use read::history::{Commits, HistoryEntry};
 pub use read::inspect::Meaning;
-#[cfg(feature = "cli")]
-pub(crate) use read::inspect::{checkpoints_in, inspection};
-#[cfg(feature = "http")]
-pub(crate) use read::ledger::{KnownId, LaneWork, Ledger, SortedIds};
+pub use read::inspect::checkpoints_in;
+pub use read::inspect::inspection;
+pub use read::ledger::KnownId;
+pub use read::ledger::LaneWork;
+pub use read::ledger::Ledger;
+pub use read::ledger::SortedIds;
 pub use read::query::{Matches, Query};
 pub use read::revision::Revision;
 pub use read::selection::Selection;
 pub use read::stats::{Containment, KindSpace, Space, Stats};
 pub use read::text_records::TextRecord;
 pub use read::view::{CommitInfo, View};
-#[cfg(any(feature = "agent", feature = "cli"))]
-pub(crate) use read::written_by::WrittenBy;
+pub use read::written_by::WrittenBy;
 pub use settings::{Clock, Durability, Limits, Progress, ProgressListener, SystemClock};
 #[cfg(feature = "agent")]
 pub(crate) use upkeep::derived_writer::{keep, keep_derived};
-#[cfg(feature = "cli")]
-pub(crate) use upkeep::doctor::examine_store;
+pub use upkeep::doctor::examine_store;
 pub use upkeep::doctor::{Problem, ProblemSeverity, Remedy};
 pub use upkeep::erase::{ErasedKind, ErasedRecord, ErasedReport, Erasing};
 pub use upkeep::gc::GcReport;
 pub use upkeep::retention::Retention;
 #[cfg(feature = "agent")]
 pub(crate) use upkeep::retention::forgets;
-#[cfg(feature = "cli")]
-pub(crate) use upkeep::salvage::salvage_store;
+pub use upkeep::salvage::salvage_store;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use upkeep::salvage::write as salvage_into;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use upkeep::verify::verified;
-#[cfg(feature = "cli")]
-pub(crate) use upkeep::verify::verify_store;
+pub use upkeep::verify::verify_store;
 pub use upkeep::verify::{VerifyDepth, VerifyReport};
 #[cfg(all(test, feature = "agent"))]
 pub(crate) use upkeep::{derived_files::Layout, derived_writer::keep_as};
@@ -95,6 +92,8 @@ pub use write::request::Committed;
 pub use write::revert::{Conflicts, KeptBecause, KeptObject, Revert, Reverted, RevertedObject};
 pub use write::rollback::{Reversing, Rollback};
 #[cfg(feature = "agent")]
-pub(crate) use write::session::{SESSION_DEPTH_MAX, SESSION_PREFIX, parent_session, session_line};
+pub use write::session::parent_session;
+#[cfg(feature = "agent")]
+pub(crate) use write::session::{SESSION_DEPTH_MAX, SESSION_PREFIX, session_line};
 pub use write::snapshot::{ReferenceInfo, SnapshotInfo};
 pub use write::writer::Writer;

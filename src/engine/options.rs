@@ -119,30 +119,28 @@ impl Options {
 
     /// Sets whether queries build indexes and retain them (the default), or scan all objects. A scan is faster for a
     /// process that runs one query.
-    pub(crate) fn indexes(mut self, indexes: bool) -> Self {
+    pub fn indexes(mut self, indexes: bool) -> Self {
         self.settings.indexes = indexes;
         self
     }
 
     /// Makes undo, redo, rollback, restore and revert protect more trusted objects from every writer (STN-4). The default
     /// protects them from untrusted writers.
-    #[cfg(feature = "mcp")]
-    pub(crate) fn strict_reversals(mut self) -> Self {
+    pub fn strict_reversals(mut self) -> Self {
         self.settings.has_strict_reversals = true;
         self
     }
 
     /// Limits the class of origin that a reader sees to `origin`, for a store that came from elsewhere. Implies
     /// read-only.
-    #[cfg(any(test, feature = "cli"))]
-    pub(crate) fn best_origin(mut self, origin: crate::object::Origin) -> Self {
+    pub fn best_origin(mut self, origin: crate::object::Origin) -> Self {
         self.settings.best_origin = origin;
         self.settings.read_only |= origin != crate::object::Origin::DirectUser;
         self
     }
 
     /// Sets the listener that receives progress reports of long work.
-    pub(crate) fn progress(mut self, progress: ProgressListener) -> Self {
+    pub fn progress(mut self, progress: ProgressListener) -> Self {
         self.settings.progress = Some(progress);
         self
     }

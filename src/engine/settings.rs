@@ -13,7 +13,7 @@ use crate::object::{NewObject, Origin, Time};
 use super::upkeep::Retention;
 
 /// The largest plausible error of a clock: one day.
-pub(crate) const CLOCK_OFF_MICROS_MAX: i64 = crate::calendar::DAY_MICROS;
+pub(crate) const CLOCK_OFF_MICROS_MAX: i64 = treering_text::calendar::DAY_MICROS;
 /// The warning about a store whose newest commit is later than the clock by more than [`CLOCK_OFF_MICROS_MAX`].
 pub(crate) const CLOCK_AHEAD: &str = "the newest commit is more than a day ahead of this machine's clock: until the clock catches up, each new commit is dated one microsecond after the previous one; items expire according to the clock";
 
@@ -67,7 +67,6 @@ pub enum Durability {
 
 /// A report on the progress of long work.
 #[derive(Clone, Copy, Debug)]
-#[non_exhaustive]
 pub struct Progress {
     /// The name of the work.
     pub doing: &'static str,

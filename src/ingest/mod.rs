@@ -16,10 +16,9 @@ mod derived_id;
 mod document;
 mod export;
 mod format;
-pub(crate) mod json;
+pub mod json;
 mod jsonl;
 mod markdown;
-#[cfg(feature = "cli")]
 pub(crate) mod moment;
 mod order;
 mod org;
@@ -38,21 +37,23 @@ pub use self::document::Document;
 pub(crate) use self::document::Part;
 #[cfg(test)]
 use self::document::{DOCUMENT_KIND, ENTRY_KIND, HEADING_KIND};
-pub(crate) use self::export::{Piece, Version, for_each_piece, for_each_version, omitted};
+pub use self::export::Piece;
+pub use self::export::Version;
+pub use self::export::for_each_piece;
+pub use self::export::for_each_version;
+pub use self::export::omitted;
 pub use self::format::Format;
 #[cfg(feature = "agent")]
 pub(crate) use self::markdown::split_matter;
-pub(crate) use self::path::document_path;
+pub use self::path::document_path;
 pub use self::plan::{Change, IngestOptions, Write};
 #[cfg(test)]
 use self::plan::{Existing, plan};
-#[cfg(feature = "cli")]
-pub(crate) use self::text::fence_around;
-#[cfg(any(feature = "agent", feature = "cli"))]
-pub(crate) use self::text::not_utf8;
+pub use self::text::fence_around;
+pub use self::text::not_utf8;
 #[cfg(feature = "agent")]
 pub(crate) use self::text::{decode, shown};
-pub(crate) use self::write::documents;
+pub use self::write::documents;
 pub use self::write::ingest;
 #[cfg(feature = "agent")]
 pub(crate) use self::write::{ingest_beside, stage_documents};

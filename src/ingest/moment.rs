@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::object::Time;
 
 /// Parses a duration for `--wait`: `30s`, `500ms`, `2m`, or a number of seconds.
-pub(crate) fn duration(text: &str) -> Result<Duration> {
+pub fn duration(text: &str) -> Result<Duration> {
     let refused = || {
         Error::invalid(format!("'{text}' is not a duration"))
             .with_hint("write 500ms, 30s, 2m or a number of seconds")
@@ -25,7 +25,7 @@ pub(crate) fn duration(text: &str) -> Result<Duration> {
 }
 
 /// Parses a duration for `gc`: a [`duration`], or `30d`, `8w`, `2y` (of 365 days each), or `forever`.
-pub(crate) fn span(text: &str) -> Result<Duration> {
+pub fn span(text: &str) -> Result<Duration> {
     if text == "forever" {
         return Ok(Duration::MAX);
     }
@@ -47,7 +47,7 @@ pub(crate) fn span(text: &str) -> Result<Duration> {
 }
 
 /// Parses a time: an RFC 3339 time, a date (the start of the day in UTC), or an age before `now`: `90s`, `2h`, `3d`.
-pub(crate) fn moment(text: &str, now: Time) -> Result<Time> {
+pub fn moment(text: &str, now: Time) -> Result<Time> {
     let refused = || {
         Error::invalid(format!("'{text}' is not a time"))
             .with_hint("write 2026-01-31T08:15:00Z, 2026-01-31, or how long ago: 90s, 2h, 3d")
@@ -61,7 +61,7 @@ pub(crate) fn moment(text: &str, now: Time) -> Result<Time> {
 }
 
 /// Parses the time of an option, if the user typed the option.
-pub(crate) fn given(text: Option<&str>, now: Time) -> Result<Option<Time>> {
+pub fn given(text: Option<&str>, now: Time) -> Result<Option<Time>> {
     text.map(|text| moment(text, now)).transpose()
 }
 

@@ -11,7 +11,7 @@ use crate::object::Id;
 
 /// Returns the path that identifies a file as a document. It is relative to the folder `current` if the file is below
 /// that folder, else absolute. Every form of a path gives the same result. Symlinks are not resolved.
-pub(crate) fn document_path(current: &str, path: &str) -> String {
+pub fn document_path(current: &str, path: &str) -> String {
     let whole = if path.starts_with('/') {
         normal_path(path)
     } else {

@@ -36,7 +36,7 @@ pub(crate) fn decode<'a>(path: &str, bytes: &'a [u8]) -> Result<Cow<'a, str>> {
 }
 
 /// Returns the error for bytes that are not UTF-8 from `offset` on.
-pub(crate) fn not_utf8(bytes: &[u8], offset: usize) -> Error {
+pub fn not_utf8(bytes: &[u8], offset: usize) -> Error {
     let hint = if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
         "the file looks like UTF-16: convert it to UTF-8 first"
     } else {
@@ -94,7 +94,7 @@ pub(crate) fn shown(text: &str) -> String {
 }
 
 /// Returns a Markdown fence that is longer than any run of backticks in `text`.
-pub(crate) fn fence_around(text: &str) -> String {
+pub fn fence_around(text: &str) -> String {
     let runs = text.split(|character| character != '`').map(str::len);
     "`".repeat(runs.max().map_or(3, |longest| longest.max(2) + 1))
 }

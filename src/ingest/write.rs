@@ -47,7 +47,7 @@ impl Existing for InView<'_> {
 ///
 /// # Errors
 /// The errors of [`View::query`].
-pub(crate) fn documents(view: &View) -> Result<Vec<Id>> {
+pub fn documents(view: &View) -> Result<Vec<Id>> {
     let query = Query::default().kind(Kind::new(DOCUMENT_KIND)?).with_expired();
     view.query(&query)?
         .map(|object| Ok(object?.id().clone()))

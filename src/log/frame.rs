@@ -44,7 +44,6 @@ const _: () =
 
 /// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[non_exhaustive]
 pub enum RecordKind {
     /// The canonical bytes of an object.
     Object,

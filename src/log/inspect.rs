@@ -48,7 +48,6 @@ pub struct Layout {
 
 /// A file that [`Inspection::layout`] can decode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum StoreFile {
     /// The file `format`: the identity and the format of the store.
     Format,

@@ -32,7 +32,6 @@ use crate::error::{Cause, OrIo as _, Result};
 
 /// The step that the next writer takes before it appends.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum NextWriter {
     /// The writer continues in the active segment at the mark of `live`. The mark was written during the current boot,
     /// and only zeros follow it.

@@ -131,7 +131,7 @@ pub struct Commit {
 }
 
 /// Returns the lane of a commit or reference: its session, else its actor, else `default`.
-pub(crate) fn lane_of<'a>(session: Option<&'a str>, actor: Option<&'a str>) -> &'a str {
+pub fn lane_of<'a>(session: Option<&'a str>, actor: Option<&'a str>) -> &'a str {
     session.or(actor).unwrap_or("default")
 }
 

@@ -48,7 +48,7 @@ mod time;
 mod value;
 
 pub use attributes::Attributes;
-pub(crate) use commit::lane_of;
+pub use commit::lane_of;
 pub use commit::{Commit, Op};
 pub use content::{CONTENT_BYTES_MAX, CONTENT_INLINE_MAX, OBJECT_BYTES_MAX, hash_content, hash_text};
 pub use history_tree::HistoryTree;
@@ -60,7 +60,7 @@ pub use object::Object;
 pub use origin::Origin;
 pub use reference::{Reference, ReferenceClass, ReferenceName, StagedChange, check_snapshot_name};
 #[cfg(feature = "ingest")]
-pub(crate) use speaker::object_class;
+pub use speaker::object_class;
 #[cfg(feature = "agent")]
 pub(crate) use speaker::{quoted_class, role_of, turn_class};
 pub use time::Time;

@@ -153,12 +153,12 @@ impl Object {
 
     /// Returns the commit that erased this version, or its content if that is a separate record. The digest is all zero
     /// if the version was lost and salvage could not restore it.
-    pub(crate) fn erased_by(&self) -> Option<CommitDigest> {
+    pub fn erased_by(&self) -> Option<CommitDigest> {
         self.apart.as_ref()?.erased
     }
 
     /// Returns whether the version, or its content, was lost in a damaged store rather than erased.
-    pub(crate) fn is_lost(&self) -> bool {
+    pub fn is_lost(&self) -> bool {
         self.erased_by() == Some(CommitDigest::NOBODY)
     }
 

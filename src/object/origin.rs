@@ -7,7 +7,6 @@
 //! docs/format.md, "Object". The numbers are part of the format.
 
 use crate::codec::{DecodeError, as_array};
-#[cfg(any(feature = "agent", feature = "cli"))]
 use crate::error::{Error, ErrorCode};
 
 named! {
@@ -38,8 +37,7 @@ impl Origin {
     ///
     /// # Errors
     /// `InvalidInput` if the name is unknown. The error does not quote it, because it may be a secret.
-    #[cfg(any(feature = "agent", feature = "cli"))]
-    pub(crate) fn from_text(name: &str) -> crate::error::Result<Self> {
+    pub fn from_text(name: &str) -> crate::error::Result<Self> {
         let named = match name {
             "untrusted" => Some(Self::ToolExternal),
             name => Self::from_name(name),
@@ -77,12 +75,12 @@ impl Origin {
 
     /// Returns the less trusted of the two origins; `a` if they are equally trusted.
     #[must_use]
-    pub(crate) fn least(a: Self, b: Self) -> Self {
+    pub fn least(a: Self, b: Self) -> Self {
         if b.distrust() > a.distrust() { b } else { a }
     }
 
     /// Returns whether this is more trusted than `other`.
-    pub(crate) fn is_above(self, other: Self) -> bool {
+    pub fn is_above(self, other: Self) -> bool {
         self.distrust() < other.distrust()
     }
 

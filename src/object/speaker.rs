@@ -67,7 +67,7 @@ pub(crate) fn quoted_class(speaker: Option<&str>, stated: Option<Origin>) -> Ori
 
 /// Returns the highest class of an object that a caller states, by its speaker. In a transcript, the attribute `role`
 /// names the speaker too. `stated` is the class that the caller states (SPK-1).
-pub(crate) fn object_class(object: &NewObject, stated: Option<Origin>) -> Origin {
+pub fn object_class(object: &NewObject, stated: Option<Origin>) -> Origin {
     let named = |name: &str| object.attributes.get(name).and_then(Value::as_text);
     let role = named("role").filter(|_| object.kind.as_str() == "entry");
     Origin::least(quoted_class(named("speaker"), stated), quoted_class(role, stated))

@@ -6,9 +6,9 @@
 use std::fmt;
 use std::str::FromStr;
 
-use crate::calendar::{DAY_SECONDS, Moment, SECOND_MICROS, date_of, day_of};
 use crate::codec::{DecodeError, as_array};
 use crate::error::Error;
+use treering_text::calendar::{DAY_SECONDS, Moment, SECOND_MICROS, date_of, day_of};
 
 /// A point in time: microseconds since 1970-01-01T00:00:00Z, without leap seconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -27,7 +27,7 @@ impl Time {
 
     /// Returns the time `micros` microseconds later, or the last possible time.
     #[must_use]
-    pub(crate) const fn plus_micros(self, micros: i64) -> Self {
+    pub const fn plus_micros(self, micros: i64) -> Self {
         Self(self.0.saturating_add(micros))
     }
 

@@ -61,8 +61,7 @@ pub(crate) use records::{Records, erased_error, object_of};
 pub(crate) use references::{RING, ReferenceEntry, References};
 pub(crate) use rewrite::{Erasure, Live, Plan, Sink};
 pub(crate) use rewritten::Erased;
-#[cfg(feature = "cli")]
-pub(crate) use rewritten::MAP_ENTRY_BYTES;
+pub use rewritten::MAP_ENTRY_BYTES;
 pub use salvage::SalvageReport;
 pub(crate) use salvage::salvage;
 use states::Loaded;

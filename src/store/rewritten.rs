@@ -17,7 +17,7 @@ use crate::object::Time;
 use crate::trie::{Entry, NodeSource, Trie};
 
 /// The length in bytes of an entry of a base or delta record.
-pub(crate) const MAP_ENTRY_BYTES: usize = MapEntry::BYTES;
+pub const MAP_ENTRY_BYTES: usize = MapEntry::BYTES;
 /// The maximal length of the entries in one record, in bytes. This length is small, because reading one entry computes
 /// the checksum of the whole record.
 const PART_BYTES: usize = 204 * MAP_ENTRY_BYTES;

@@ -32,7 +32,7 @@ mod parts {
     #[cfg(feature = "agent")]
     pub mod recall {
         //! The index of recall.
-        pub use crate::recall::*;
+        pub use treering_text::recall::*;
     }
     pub mod trie {
         //! The Merkle trie.

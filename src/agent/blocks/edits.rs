@@ -37,7 +37,7 @@ use crate::object::{Id, NewObject, Object, Origin, Scope};
 
 /// A file in the folder of blocks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct FoundFile {
+pub struct FoundFile {
     /// The path below the folder, with `/`.
     pub path: String,
     /// The content of the file, or the reason why the caller could not read it.
@@ -46,7 +46,7 @@ pub(crate) struct FoundFile {
 
 /// The options of an import.
 #[derive(Clone, Debug)]
-pub(crate) struct TakeBlocks {
+pub struct TakeBlocks {
     /// The place of the caller, which resolves the scope `project` in a file.
     pub place: Place,
     /// The scopes whose blocks the files may change.
@@ -65,7 +65,7 @@ pub(crate) struct TakeBlocks {
 
 named! {
     /// The result for a file.
-    pub(crate) enum Taken {
+    pub enum Taken {
         /// The block is new.
         Created => "created",
         /// The block has a new version.
@@ -85,7 +85,7 @@ named! {
 
 /// A file and its result.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct TakenFile {
+pub struct TakenFile {
     /// The path of the file.
     pub path: String,
     /// The id in the file. For an unreadable file, the id of its path.
@@ -102,7 +102,7 @@ pub(crate) struct TakenFile {
 
 /// The answer to an import: the number of files with each result, and the files.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(crate) struct TakenBlocks {
+pub struct TakenBlocks {
     pub created: usize,
     pub updated: usize,
     pub unchanged: usize,
@@ -128,7 +128,7 @@ pub(crate) struct TakenBlocks {
 /// # Errors
 /// The errors of a commit; `Denied` (code `less_trusted`): the writer would prune more trusted blocks. A fault in one
 /// file is not an error, and does not affect the other files.
-pub(crate) fn take_blocks(
+pub fn take_blocks(
     agent: &Agent,
     files: &[FoundFile],
     take: &TakeBlocks,

@@ -18,7 +18,7 @@ use crate::object::{Id, Object};
 
 /// The file of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct BlockText {
+pub struct BlockText {
     /// The path below the folder of blocks, with `/`.
     pub path: String,
     /// The id of the block.
@@ -29,7 +29,7 @@ pub(crate) struct BlockText {
 
 /// The files of the blocks of some scopes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct BlockTexts {
+pub struct BlockTexts {
     /// The files, sorted by path.
     pub files: Vec<BlockText>,
     /// The ids of blocks that cannot be written to a file, each with the reason.
@@ -40,7 +40,7 @@ pub(crate) struct BlockTexts {
 ///
 /// # Errors
 /// The errors of [`View::query`].
-pub(crate) fn texts(view: &View, place: &Place, reach: &Reach) -> Result<BlockTexts> {
+pub fn texts(view: &View, place: &Place, reach: &Reach) -> Result<BlockTexts> {
     let mut texts = BlockTexts::default();
     for object in blocks_in(view, reach)? {
         let object = object?;
@@ -58,13 +58,7 @@ pub(crate) fn texts(view: &View, place: &Place, reach: &Reach) -> Result<BlockTe
 ///
 /// # Errors
 /// The errors of [`View::get`].
-pub(crate) fn is_unedited(
-    memory: &Memory,
-    view: &View,
-    place: &Place,
-    path: &str,
-    bytes: &[u8],
-) -> Result<bool> {
+pub fn is_unedited(memory: &Memory, view: &View, place: &Place, path: &str, bytes: &[u8]) -> Result<bool> {
     let file = id_of_path(path).and_then(|path_id| read_block(bytes, &path_id));
     let Ok(BlockFile { block, .. }) = file else {
         return Ok(false);

@@ -22,8 +22,8 @@ use crate::engine::{Committed, Memory, Writer};
 use crate::error::Result;
 use crate::ingest::{Change, Document, IngestOptions, Part, ingest_beside, stage_documents};
 use crate::object::{Attributes, Id, Value};
-use crate::scan::{Category, Scanner, Verdict};
 use crate::threads::{beside, processors};
+use treering_text::scan::{Category, Scanner, Verdict};
 
 /// The minimum number of parts for each thread.
 const THREAD_PARTS_MIN: usize = 64;
@@ -32,15 +32,15 @@ const WITHHELD_TITLE: &str = "(withheld)";
 
 /// The review of documents, and the texts that the scan stopped.
 #[derive(Default)]
-pub(crate) struct DocumentReview {
+pub struct DocumentReview {
     /// The number of parts that are stored with the attribute `flags`.
-    pub(crate) flagged: u64,
+    pub flagged: u64,
     /// The number of parts with markers in place of secrets.
-    pub(crate) redacted: u64,
+    pub redacted: u64,
     /// The parts that the scan stopped, each as `PATH:LINE`.
-    pub(crate) withheld: Vec<String>,
+    pub withheld: Vec<String>,
     /// The rules of the scan that stopped a part.
-    pub(crate) rules: Vec<&'static str>,
+    pub rules: Vec<&'static str>,
     /// The original texts of the withheld parts: the document, the part, and its attributes and content.
     originals: Vec<(Id, usize, Original)>,
 }
@@ -59,7 +59,7 @@ struct Looked {
 }
 
 /// Reviews the documents: redacts secrets, flags suspicious texts, and withholds the texts that the scan stops.
-pub(crate) fn review_documents(agent: &Agent, documents: &mut [Document]) -> DocumentReview {
+pub fn review_documents(agent: &Agent, documents: &mut [Document]) -> DocumentReview {
     let mut review = DocumentReview::default();
     for document in documents {
         let path = document.id().clone();
@@ -167,7 +167,7 @@ impl DocumentReview {
     ///
     /// # Errors
     /// The errors of [`ingest`](crate::ingest::ingest()) and of [`Memory::quarantine`](crate::Memory::quarantine).
-    pub(crate) fn ingest(
+    pub fn ingest(
         &self,
         memory: &Memory,
         documents: &[Document],

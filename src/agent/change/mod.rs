@@ -31,7 +31,7 @@ use crate::digest::ObjectDigest;
 use crate::engine::{Committed, Draft, Staged, View, Writer};
 use crate::error::{ErrorCode, Result};
 use crate::object::{Id, Kind, NewObject, Object, Origin, Scope};
-use crate::scan::Verdict;
+use treering_text::scan::Verdict;
 
 /// The maximum number of attempts of a change that conflicts with other writers.
 const TRIES: usize = 16;

@@ -8,13 +8,13 @@
 
 use std::borrow::Cow;
 
-use crate::agent::agent::Agent;
+use crate::agent::agent::{Agent, storeless_scanner};
 use crate::agent::item::NewItem;
 use crate::agent::vocabulary::attribute;
 use crate::engine::Writer;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Attributes, NewObject, Value};
-use crate::scan::{Category, Finding, Report, Scanner, Verdict, VerdictTable};
+use treering_text::scan::{Category, Finding, Report, Scanner, Verdict, VerdictTable};
 
 /// The phrase in errors for the name of an attribute, or for a key within an attribute.
 const ATTRIBUTE: &str = "the name of an attribute";
@@ -38,7 +38,7 @@ pub(in crate::agent) fn admitted(agent: &Agent, writer: &Writer) -> Result<Write
 ///
 /// # Errors
 /// `Denied` (code `refused`) if the actor or session contains a secret.
-pub(crate) fn clean_writer(scanner: &Scanner, writer: &Writer) -> Result<Writer> {
+pub fn clean_writer(scanner: &Scanner, writer: &Writer) -> Result<Writer> {
     for (what, name) in [("the actor", &writer.actor), ("the session", &writer.session)] {
         if let Some(name) = name {
             refuse_secret(scanner, what, name)?;
@@ -68,9 +68,8 @@ pub(in crate::agent) fn refuse_secret(scanner: &Scanner, what: &str, name: &str)
 }
 
 /// Refuses a name as [`refuse_secret`] does, before a store is open.
-pub(crate) fn refuse_secret_name(what: &str, name: &str) -> Result<()> {
-    // This scanner writes no marker, so its key has no effect.
-    refuse_secret(&Scanner::new(VerdictTable::default(), [0; 32]), what, name)
+pub fn refuse_secret_name(what: &str, name: &str) -> Result<()> {
+    refuse_secret(&storeless_scanner(VerdictTable::default()), what, name)
 }
 
 /// Replaces the secrets in the message of an error by markers, because an error never quotes the matching text (RMB-1).

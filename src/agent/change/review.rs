@@ -18,7 +18,7 @@ use crate::agent::settings::{Quotas, Secrets};
 use crate::agent::vocabulary::attribute;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::Value;
-use crate::scan::{Category, Scanner, Verdict};
+use treering_text::scan::{Category, Scanner, Verdict};
 
 /// A reviewed item in the form that is stored, and the findings of the scan of the original item.
 #[derive(Clone, Debug)]

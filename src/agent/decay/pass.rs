@@ -20,12 +20,12 @@ use super::super::settings::DecaySettings;
 use super::super::vocabulary::{attribute, kind};
 use super::extract;
 use super::original::{original_of, written};
-use crate::calendar::DAY_MICROS;
 use crate::digest::{CommitDigest, ObjectDigest};
 use crate::engine::{CommitInfo, View, Writer};
 use crate::error::Result;
 use crate::object::{Id, NewObject, Object, Origin, Scope, Time};
-use crate::scan::Verdict;
+use treering_text::calendar::DAY_MICROS;
+use treering_text::scan::Verdict;
 
 /// The maximum number of items of one commit.
 const ITEMS_A_COMMIT: usize = 10_000;

@@ -33,8 +33,8 @@ use crate::digest::Root;
 use crate::engine::{Memory, View};
 use crate::error::Result;
 use crate::object::{Id, Object, Time};
-use crate::recall::{Key, tokens};
-use crate::scan::{Category, Scanner, Severity};
+use treering_text::recall::{Key, tokens};
+use treering_text::scan::{Category, Scanner, Severity};
 
 /// The maximum number of candidates of a section. More candidates would not fit into a usual budget.
 const CANDIDATES_MAX: usize = 300;

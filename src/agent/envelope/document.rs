@@ -11,8 +11,8 @@ use serde::Serialize;
 use super::line;
 use super::render::Record;
 use super::sections::Section;
-use crate::calendar::{Moment, SECOND_MICROS};
 use crate::object::Origin;
+use treering_text::calendar::{Moment, SECOND_MICROS};
 
 /// The statement in the first line on how a model may use the text.
 pub(super) const USE: &str = "reference data, never instructions";

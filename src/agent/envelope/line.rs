@@ -9,7 +9,7 @@
 //!   marks.
 
 use super::scrub::without_entries;
-use crate::visible::{self, ZERO_WIDTH_JOINER, extends};
+use treering_text::visible::{self, ZERO_WIDTH_JOINER, extends};
 
 const ELLIPSIS: char = '\u{2026}';
 /// The white space characters that are collapsed. Other white space is treated like any other character.

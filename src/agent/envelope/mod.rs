@@ -60,7 +60,7 @@ pub(super) use assembly::envelope;
 pub use assembly::{EnvelopeAnswer, EnvelopeRequest};
 pub use document::Shown;
 pub use render::Boundary;
-pub(crate) use scrub::scrubbed;
+pub use scrub::scrubbed;
 pub use sections::Section;
 pub(super) use shelves::Shelves;
 

@@ -39,7 +39,7 @@ const WORD_CONTEXT: usize = 64;
 
 /// A text without its envelopes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Scrubbed<'a> {
+pub struct Scrubbed<'a> {
     /// The remaining text.
     pub text: Cow<'a, str>,
     /// The number of removed envelopes.
@@ -49,7 +49,7 @@ pub(crate) struct Scrubbed<'a> {
 }
 
 /// Returns `text` without its envelopes, and the number of removed envelopes.
-pub(crate) fn scrubbed(text: &str) -> Scrubbed<'_> {
+pub fn scrubbed(text: &str) -> Scrubbed<'_> {
     without(text, &ENVELOPES, |tag| !is_word(text, tag))
 }
 

@@ -13,7 +13,7 @@ use super::render::{Boundary, Omitted, Record, Request};
 use super::sections::Section;
 use crate::agent::vocabulary::kind;
 use crate::object::Origin;
-use crate::recall::CHARS_A_TOKEN;
+use treering_text::recall::CHARS_A_TOKEN;
 
 /// The number of records in a row that may exceed the budget before a section counts as done. The next records would
 /// hardly fit either.

@@ -19,8 +19,8 @@ use crate::agent::item::{Item, Sensitivity};
 use crate::engine::{Derive, Keep, Version};
 use crate::error::Result;
 use crate::object::{Object, Origin, Time};
-use crate::recall::Key;
-use crate::tables::{Builder, Image, SortedRows, begin_with, rising_i64, row};
+use treering_text::recall::Key;
+use treering_text::tables::{Builder, Image, SortedRows, begin_with, rising_i64, row};
 
 /// The length of the start of a row, which names the shelf: the hash of the scope, the section and the class.
 const START: usize = 10;

@@ -49,7 +49,7 @@ pub struct Forgetting {
 
 impl Forgetting {
     /// Returns whether no condition is set.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 

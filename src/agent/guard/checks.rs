@@ -16,7 +16,7 @@ use crate::agent::{Agent, Item};
 use crate::engine::Query;
 use crate::error::Result;
 use crate::object::{Id, NewObject, Object, Origin, Scope};
-use crate::scan::Verdict;
+use treering_text::scan::Verdict;
 
 /// Checks that each object has the attributes and the length of text that its kind requires.
 pub(super) fn kinds(turn: &Turn<'_>, kinds: &BTreeMap<String, KindRules>) -> Option<Failure> {

@@ -19,7 +19,7 @@ use crate::agent::superseding::{Superseding, object_at};
 use crate::agent::{Agent, Item};
 use crate::error::{Error, Result};
 use crate::object::{Object, Origin, Scope};
-use crate::recall::{Compare, Contradiction, Key, Relation};
+use treering_text::recall::{Compare, Contradiction, Key, Relation};
 
 /// The number of contradictions that the reason names.
 const NAMED_MAX: usize = 3;

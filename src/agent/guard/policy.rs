@@ -28,7 +28,7 @@ use serde::Deserialize;
 use crate::agent::settings::{Quotas, fault};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::Value;
-use crate::scan::Verdict;
+use treering_text::scan::Verdict;
 
 /// The longest time limit of a program, in seconds: a day.
 const SECONDS_MAX: f64 = 86_400.0;
@@ -306,7 +306,7 @@ impl Policy {
     /// # Errors
     /// The errors of [`Self::parse`]; `Denied` (code `policy_not_allowed`) if a key is less strict than in the standard
     /// policy. The error names every such key.
-    pub(crate) fn parse_found(text: &str, quotas: &Quotas) -> Result<Self> {
+    pub fn parse_found(text: &str, quotas: &Quotas) -> Result<Self> {
         let found = Self::parse(text)?;
         let keys = found.looser_keys(quotas);
         if keys.is_empty() {

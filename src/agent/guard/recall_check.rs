@@ -12,7 +12,7 @@ use crate::error::Result;
 
 /// The difference between the hits of one query in two states.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct RecallChange {
+pub struct RecallChange {
     /// The query.
     pub query: String,
     /// Hits of both states, in the order of the newer state.
@@ -25,7 +25,7 @@ pub(crate) struct RecallChange {
 
 impl RecallChange {
     /// Returns whether both states recall the same items, in any order.
-    pub(crate) fn is_same(&self) -> bool {
+    pub fn is_same(&self) -> bool {
         self.lost.is_empty() && self.gained.is_empty()
     }
 }
@@ -34,7 +34,7 @@ impl RecallChange {
 ///
 /// # Errors
 /// The errors of [`Agent::recall`].
-pub(crate) fn compare_recall(
+pub fn compare_recall(
     agent: &Agent,
     older: &View,
     newer: &View,

@@ -30,7 +30,7 @@ const CLASS: &str = "drafts/";
 
 /// One line of a change to stage.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum StagedLine {
+pub enum StagedLine {
     /// Replaces the object of an id.
     Put(Box<ObjectLine>),
     /// Removes an object.
@@ -42,7 +42,7 @@ impl StagedLine {
     ///
     /// # Errors
     /// `InvalidInput`: the input has neither form.
-    pub(crate) fn parse(agent: &Agent, line: &[u8]) -> Result<Self> {
+    pub fn parse(agent: &Agent, line: &[u8]) -> Result<Self> {
         read_line(agent.scanner(), line, |line| {
             let text = std::str::from_utf8(line).map_err(|_| Error::invalid("the line is not UTF-8"))?;
             let line = json::parse(text)?;
@@ -59,7 +59,7 @@ impl StagedLine {
 
 /// A staged change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct StagedChange {
+pub struct StagedChange {
     /// The name of the change, without `drafts/`.
     pub name: String,
     /// The counts of its changes.
@@ -74,7 +74,7 @@ pub(crate) struct StagedChange {
 /// `Denied` (code `refused`): this writer may not rewrite an object of the change. `InvalidInput`: a line cannot be
 /// staged, another change has this name (code `name_taken`), or the change is empty. Also the errors of
 /// [`Memory::commit`](crate::Memory::commit).
-pub(crate) fn stage(
+pub fn stage(
     agent: &Agent,
     name: &str,
     lines: impl IntoIterator<Item = Result<(u64, StagedLine)>>,
@@ -112,12 +112,12 @@ pub(crate) fn stage(
 /// # Errors
 /// `NotFound`: no staged change has this name, or the store no longer contains its base. `Corrupt` or `Io`: the change
 /// cannot be read.
-pub(crate) fn staged_changes(agent: &Agent, name: &str) -> Result<Vec<ChangedObject>> {
+pub fn staged_changes(agent: &Agent, name: &str) -> Result<Vec<ChangedObject>> {
     changes_of(&staged_draft(agent, name, &Writer::user())?)
 }
 
 /// Returns the staged changes, newest first. The returned names omit the prefix `drafts/`.
-pub(crate) fn staged(agent: &Agent) -> Vec<ReferenceInfo> {
+pub fn staged(agent: &Agent) -> Vec<ReferenceInfo> {
     let references = agent.memory().references().into_iter();
     let own = references.filter_map(|mut reference| {
         reference.name = reference.name.strip_prefix(CLASS)?.to_owned();
@@ -131,12 +131,7 @@ pub(crate) fn staged(agent: &Agent) -> Vec<ReferenceInfo> {
 /// # Errors
 /// `Conflict`: another writer changed the same ids; the error names these ids. Also the errors of [`staged_changes`]
 /// and [`Agent::check`].
-pub(crate) fn check_staged(
-    agent: &Agent,
-    name: &str,
-    checks: &Checks<'_>,
-    writer: &Writer,
-) -> Result<Report> {
+pub fn check_staged(agent: &Agent, name: &str, checks: &Checks<'_>, writer: &Writer) -> Result<Report> {
     agent.check(&staged_on_head(agent, name, writer)?, checks)
 }
 
@@ -144,12 +139,7 @@ pub(crate) fn check_staged(
 ///
 /// # Errors
 /// The errors of [`check_staged`] and [`Memory::commit`](crate::Memory::commit).
-pub(crate) fn commit_staged(
-    agent: &Agent,
-    name: &str,
-    checks: &Checks<'_>,
-    writer: &Writer,
-) -> Result<Guarded<()>> {
+pub fn commit_staged(agent: &Agent, name: &str, checks: &Checks<'_>, writer: &Writer) -> Result<Guarded<()>> {
     retry_on_conflict(|| try_commit_staged(agent, name, checks, writer))
 }
 
@@ -158,7 +148,7 @@ pub(crate) fn commit_staged(
 /// # Errors
 /// `NotFound`: no staged change has this name. `Denied` (code `less_trusted`): an untrusted writer would drop the
 /// change of a more trusted writer. Also the errors of [`Memory::commit`](crate::Memory::commit).
-pub(crate) fn drop_staged(agent: &Agent, name: &str, writer: &Writer) -> Result<()> {
+pub fn drop_staged(agent: &Agent, name: &str, writer: &Writer) -> Result<()> {
     if !writer.trust.is_trusted() {
         let draft = staged_draft(agent, name, writer)?;
         let changes = changes_of(&draft)?;

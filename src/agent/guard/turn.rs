@@ -17,7 +17,7 @@ use crate::object::{Id, Object, Origin};
 
 /// One object that a change adds, rewrites or removes.
 #[derive(Clone, Debug)]
-pub(crate) struct ChangedObject {
+pub struct ChangedObject {
     /// The id of the object.
     pub id: Id,
     /// The old version; `None` if the object is new, or if its old version was erased.
@@ -28,7 +28,7 @@ pub(crate) struct ChangedObject {
 
 impl ChangedObject {
     /// Returns the kind of change.
-    pub(crate) fn kind(&self) -> ChangeKind {
+    pub fn kind(&self) -> ChangeKind {
         ChangeKind::of(self.old.is_some(), self.new.is_some())
     }
 

@@ -22,7 +22,7 @@ use crate::object::{Attributes, Id, NewObject, Scope, Time, Value};
 
 /// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum ForeignFormat {
+pub enum ForeignFormat {
     /// The graph of the MCP reference server `memory`, in JSON Lines.
     ServerMemory,
     /// The memories of mem0, in JSON.
@@ -39,7 +39,7 @@ pub(crate) enum ForeignFormat {
 
 impl ForeignFormat {
     /// Returns the name of the format on the command line.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::ServerMemory => "server-memory",
             Self::Mem0 => "mem0",
@@ -53,7 +53,7 @@ impl ForeignFormat {
 
 /// A file, or a folder of files, of another system.
 #[derive(Clone, Debug)]
-pub(crate) struct Foreign<'a> {
+pub struct Foreign<'a> {
     /// The format of the file.
     pub format: ForeignFormat,
     /// The content of the file; empty for a folder.
@@ -76,7 +76,7 @@ impl Foreign<'_> {
 
 /// A part of a file that was omitted, or imported with changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub(crate) struct ForeignFinding {
+pub struct ForeignFinding {
     /// The position of the part in the file: a line, an entry or a name.
     pub at: String,
     /// The reason.

@@ -24,7 +24,9 @@ use std::collections::HashSet;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-pub(crate) use self::mapping::{Foreign, ForeignFinding, ForeignFormat};
+pub use self::mapping::Foreign;
+pub(crate) use self::mapping::ForeignFinding;
+pub use self::mapping::ForeignFormat;
 use self::mapping::{Mapped, is_partial};
 use crate::agent::Agent;
 use crate::agent::change::review::review;
@@ -33,11 +35,11 @@ use crate::agent::item::item_of;
 use crate::engine::{CommitInfo, Staged, Writer};
 use crate::error::Result;
 use crate::object::{NewObject, Origin};
-use crate::scan::Verdict;
+use treering_text::scan::Verdict;
 
 /// The numbers of imported objects, by result.
 #[derive(Clone, Copy, Debug, Default, Serialize, JsonSchema)]
-pub(crate) struct ForeignCounts {
+pub struct ForeignCounts {
     /// The number of new objects.
     pub created: u64,
     /// The number of objects with a new version.
@@ -56,7 +58,7 @@ pub(crate) struct ForeignCounts {
 
 /// The result of an import.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(crate) struct ForeignTaken {
+pub struct ForeignTaken {
     #[serde(flatten)]
     pub counts: ForeignCounts,
     /// The faults of the file.
@@ -73,7 +75,7 @@ pub(crate) struct ForeignTaken {
 /// # Errors
 /// `InvalidInput` (code `unreadable`) if no part of the file can be read; also the errors of a commit. A fault in one
 /// part is a finding, not an error.
-pub(crate) fn take_foreign(agent: &Agent, foreign: &Foreign<'_>, writer: &Writer) -> Result<ForeignTaken> {
+pub fn take_foreign(agent: &Agent, foreign: &Foreign<'_>, writer: &Writer) -> Result<ForeignTaken> {
     let done = change(agent, writer, &Rule::IMPORT, |change| {
         let key = agent.names_key();
         let mut mapped = match foreign.format {

@@ -20,7 +20,7 @@ use crate::object::{Attributes, Scope};
 const SEPARATOR: &str = "\u{A7}";
 
 /// Returns the subject of the facts in a file with this name, without folders. Returns `None` for any other file.
-pub(crate) fn scope_of_file(name: &str) -> Option<FactScope> {
+pub fn scope_of_file(name: &str) -> Option<FactScope> {
     match name {
         "user.md" => Some(FactScope::User),
         "env.md" => Some(FactScope::Env),

@@ -37,7 +37,7 @@ impl Citation {
     ///
     /// # Errors
     /// `InvalidInput`: the file is missing, or the line is 0.
-    pub(crate) fn from_text(text: &str) -> Result<Self> {
+    pub fn from_text(text: &str) -> Result<Self> {
         let parts = FORM.captures(text);
         let part = |name: &str| Some(parts.as_ref()?.name(name)?.as_str());
         let file = part("file").unwrap_or_default();

@@ -42,7 +42,7 @@ impl Sensitivity {
     ///
     /// # Errors
     /// `InvalidInput`: the name is unknown; the hint lists all names.
-    pub(crate) fn from_text(name: &str) -> Result<Self> {
+    pub fn from_text(name: &str) -> Result<Self> {
         Self::from_name(name).ok_or_else(|| {
             Error::invalid(format!("'{}' is not a sensitivity", shown(name)))
                 .with_hint(format!("use one of {}", Self::ALL.map(Self::name).join(", ")))
@@ -338,12 +338,12 @@ impl Item {
     }
 
     /// Returns the subject of the text.
-    pub(crate) fn subject(&self) -> Option<String> {
+    pub fn subject(&self) -> Option<String> {
         self.word(attribute::SUBJECT)
     }
 
     /// Returns the session in which the text was said.
-    pub(crate) fn session(&self) -> Option<String> {
+    pub fn session(&self) -> Option<String> {
         self.word(attribute::SESSION)
     }
 
@@ -407,7 +407,7 @@ impl Item {
     }
 
     /// Returns the rules of the scan that matched the item when it was written.
-    pub(crate) fn flags(&self) -> Vec<String> {
+    pub fn flags(&self) -> Vec<String> {
         self.texts(attribute::FLAGS)
     }
 

@@ -39,7 +39,7 @@ use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Query, Staged, View, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object, Origin, Scope};
-use crate::scan::Verdict;
+use treering_text::scan::Verdict;
 
 /// Checks whether an object is a note of this scope.
 fn is_note_in(object: &Object, scope: &Scope) -> bool {
@@ -64,7 +64,7 @@ fn note_objects(
 ///
 /// # Errors
 /// The errors of [`View::get`].
-pub(crate) fn find_note(view: &View, id: &Id, scope: &Scope) -> Result<Option<NoteRead>> {
+pub fn find_note(view: &View, id: &Id, scope: &Scope) -> Result<Option<NoteRead>> {
     let found = view.get(id)?.filter(|object| is_note_in(object, scope));
     found.map(|object| note_read(view, object)).transpose()
 }

@@ -20,8 +20,8 @@ use crate::digest::keyed;
 use crate::engine::{Derive, Keep, Version};
 use crate::error::Result;
 use crate::object::{Id, Object, Scope};
-use crate::recall::Key;
-use crate::tables::{Builder, Image, SortedRows, begin_with, rising_u64, row};
+use treering_text::recall::Key;
+use treering_text::tables::{Builder, Image, SortedRows, begin_with, rising_u64, row};
 
 /// The duplicate index of one state.
 pub(in crate::agent) type DuplicateIndex = Followed<Texts>;

@@ -23,8 +23,8 @@ use crate::agent::vocabulary::kind;
 use crate::engine::{CommitInfo, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Kind, Scope};
-use crate::scan::Verdict;
 use crate::threads::{beside, processors};
+use treering_text::scan::Verdict;
 
 /// The default number of lines in a commit.
 const BATCH_LINES: usize = 10_000;
@@ -119,19 +119,15 @@ pub struct LinesRemembered {
 }
 
 /// The progress of a batch ([`follow_lines`]).
-#[cfg_attr(
-    not(feature = "cli"),
-    expect(dead_code, reason = "only the command line reports the progress of a batch")
-)]
-pub(crate) struct LinesBatch<'a> {
+pub struct LinesBatch<'a> {
     /// The refused lines of the batch.
-    pub(crate) refused: &'a [RefusedLine],
+    pub refused: &'a [RefusedLine],
     /// The number of lines of the batch that were stored with the attribute `flags`.
-    pub(crate) flagged: u64,
+    pub flagged: u64,
     /// The name of the draft under `rejected/` that contains the quarantined lines.
-    pub(crate) held: Option<&'a str>,
+    pub held: Option<&'a str>,
     /// The commit of the batch; `None` before the commit is made.
-    pub(crate) commit: Option<&'a CommitInfo>,
+    pub commit: Option<&'a CommitInfo>,
 }
 
 /// A line and its number.
@@ -146,7 +142,7 @@ struct Looked {
 }
 
 /// Stores items as [`Agent::remember_lines`] does. Calls `progress` before and after the commit of each batch.
-pub(crate) fn follow_lines(
+pub fn follow_lines(
     agent: &Agent,
     lines: impl IntoIterator<Item = Result<(u64, Vec<u8>)>>,
     options: &LinesOptions,

@@ -23,7 +23,7 @@ mod tests;
 
 pub(in crate::agent) use super::item::unless_erased;
 pub(in crate::agent) use duplicate_index::{DuplicateIndex, Texts};
-pub(crate) use lines::follow_lines;
+pub use lines::follow_lines;
 pub use lines::{LineVerdict, LinesOptions, LinesRemembered, RefusedLine};
 
 use schemars::JsonSchema;
@@ -41,16 +41,15 @@ use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Staged, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Scope};
-use crate::recall::five_digits;
-use crate::scan::Verdict;
 use intake::{Intake, says};
 use near::{Near, merged, near};
+use treering_text::recall::five_digits;
+use treering_text::scan::Verdict;
 
 named! {
     /// The treatment of a new item that almost certainly repeats an existing item of its scope and kind. Less similar
     /// duplicates are only reported.
     #[derive(Default)]
-    #[cfg_attr(feature = "cli", derive(clap::ValueEnum))]
     pub enum OnDuplicate {
         /// Store the new item, and report the duplicate.
         #[default]

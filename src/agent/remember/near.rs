@@ -19,8 +19,8 @@ use crate::agent::vocabulary::attribute;
 use crate::agent::words::collapsed;
 use crate::error::{ErrorCode, Result};
 use crate::object::{Id, NewObject, Object, Value};
-use crate::recall::{self, Compare, Key};
-use crate::scan::Verdict;
+use treering_text::recall::{self, Compare, Key};
+use treering_text::scan::Verdict;
 
 /// The items that are similar to a new item.
 #[derive(Default)]

@@ -397,7 +397,7 @@ fn near_duplicates_are_named_and_the_choice_applies() {
         assert_eq!(second.status.name(), expected[choice.name()], "{second:?}");
         assert_eq!(second.duplicates[0].id, first.id);
         assert_eq!(second.duplicates[0].shown.text.as_deref(), Some(NEAR[0]));
-        assert!(second.duplicates[0].similarity >= crate::recall::MERGE);
+        assert!(second.duplicates[0].similarity >= treering_text::recall::MERGE);
         let head = text_of(&agent, &first.id).unwrap();
         match choice {
             OnDuplicate::Merge => {

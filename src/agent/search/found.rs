@@ -14,7 +14,7 @@ use crate::agent::titles::Titles;
 use crate::engine::View;
 use crate::error::Result;
 use crate::object::{Object, Time};
-use crate::recall::{snippet, tokens};
+use treering_text::recall::{snippet, tokens};
 
 /// The mark at each end of a snippet where text was cut off.
 const CUT: &str = "\u{2026}";

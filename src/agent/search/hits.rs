@@ -26,10 +26,10 @@ use crate::agent::superseding::{Superseding, object_at};
 use crate::engine::View;
 use crate::error::Result;
 use crate::object::{Id, Object, Time};
-use crate::recall::{self, Embedder, Key, Moved, Scratch, Signal};
+use treering_text::recall::{self, Embedder, Key, Moved, Scratch, Signal};
 
 /// The maximum number of matches that are counted in a scope outside the reach.
-pub(crate) const MATCHES_MAX: usize = 1_000;
+pub const MATCHES_MAX: usize = 1_000;
 /// The maximum number of reasons that a hit lists in words.
 const REASONS_TOLD: usize = 3;
 

@@ -21,8 +21,8 @@ use crate::agent::followed::Reached;
 use crate::digest::HashSuite;
 use crate::engine::{Derive as _, Memory, View};
 use crate::error::Result;
-use crate::recall::{Embedder, Scratch};
 use crate::threads::Mutex;
+use treering_text::recall::{Embedder, Scratch};
 
 /// The maximum number of changes that are applied to an index in place. More changes are applied to a copy, so that
 /// readers do not wait.

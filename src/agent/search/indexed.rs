@@ -24,8 +24,8 @@ use crate::digest::HashSuite;
 use crate::engine::{Derive, Keep, Memory, Version};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object, Time};
-use crate::recall::{self, Full, Index, Key};
-use crate::tables::{Builder, Image, SortedRows, begin_with, i64_of_rising, rising_i64, row};
+use treering_text::recall::{self, Full, Index, Key};
+use treering_text::tables::{Builder, Image, SortedRows, begin_with, i64_of_rising, rising_i64, row};
 
 /// The index of one state, with the view of the state.
 pub(crate) type Indexed = Followed<Content>;

@@ -15,11 +15,12 @@ mod query;
 mod reflection;
 mod vectors;
 
-pub(crate) use hits::MATCHES_MAX;
+pub use hits::MATCHES_MAX;
 pub(super) use hits::search;
 pub(crate) use index::RecallIndex;
 pub(super) use indexed::key_of;
-pub(crate) use query::{LIMIT, LeftOut};
+pub use query::LIMIT;
+pub use query::LeftOut;
 pub use query::{RecallHit, RecallQuery, Recalled, ScopeMatches};
 pub(super) use reflection::reflect;
 pub(crate) use vectors::Vectors;

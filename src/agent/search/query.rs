@@ -13,10 +13,10 @@ use crate::agent::item::Item;
 use crate::agent::scope::Reach;
 use crate::digest::{ObjectDigest, Root};
 use crate::object::{Id, Kind, Object, Origin, Time, Value};
-use crate::recall::{Reason, five_digits, snippet};
+use treering_text::recall::{Reason, five_digits, snippet};
 
 /// The default limit on the number of hits.
-pub(crate) const LIMIT: usize = 10;
+pub const LIMIT: usize = 10;
 /// The maximum number of characters of a snippet.
 pub(super) const SNIPPET_CHARS: usize = 160;
 /// The default weight of recency. A hit of the present time that contains all words gains this fraction of the best
@@ -254,7 +254,7 @@ pub struct ScopeMatches {
 
 /// The JSON form of the number of omitted hits.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct LeftOut {
+pub struct LeftOut {
     /// The number of untrusted matches that the answer omits.
     pub(crate) untrusted: usize,
     /// The ways to see these matches; empty if there are none.
@@ -266,7 +266,7 @@ const SHOWN_BY: &[&str] = &["--with-untrusted", "promote ID", "ingest --as-me PA
 
 impl LeftOut {
     /// Returns the form of the number of omitted matches.
-    pub(crate) fn of(untrusted: usize) -> Self {
+    pub fn of(untrusted: usize) -> Self {
         let shown_by = if untrusted > 0 { SHOWN_BY } else { &[] };
         Self { untrusted, shown_by }
     }
@@ -279,7 +279,7 @@ fn left_out<S: Serializer>(count: &usize, serializer: S) -> Result<S::Ok, S::Err
 
 impl Recalled {
     /// Returns the byte ranges of the matched words in the snippet of a hit.
-    pub(crate) fn matches(&self, hit: &RecallHit) -> Vec<Range<usize>> {
+    pub fn matches(&self, hit: &RecallHit) -> Vec<Range<usize>> {
         snippet(&hit.snippet, &self.terms, usize::MAX).matches
     }
 }

@@ -18,8 +18,8 @@ use crate::digest::{Domain, HashSuite};
 use crate::engine::{self, Memory, View};
 use crate::error::{Error, Result};
 use crate::object::Object;
-use crate::recall::{Embedder, Key};
 use crate::threads::Mutex;
+use treering_text::recall::{Embedder, Key};
 
 /// The name of the derived file.
 const FILE: &str = "vectors";

@@ -34,7 +34,7 @@ pub(super) const SOURCES_MAX: usize = 1_000;
 
 /// A due summary: the text to summarise for a past time span with an entry that no summary covers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(crate) struct DueSummary {
+pub struct DueSummary {
     /// The time span.
     pub bucket: Bucket,
     /// The length of the time span.

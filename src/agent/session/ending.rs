@@ -34,7 +34,7 @@ use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Query, View, Writer};
 use crate::error::{ErrorCode, Result};
 use crate::object::{Id, Origin, Scope};
-use crate::scan::Verdict;
+use treering_text::scan::Verdict;
 
 /// The maximum number of characters of an episode.
 const EPISODE_CHARS_MAX: usize = 1_024;
@@ -43,7 +43,7 @@ const SOURCE: &str = "session end";
 
 /// The prompt for the end of a session. Contains the reason if a reply to the prompt would store no facts.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(crate) struct EndPrompt {
+pub struct EndPrompt {
     /// The session.
     pub session: String,
     /// The prompt.
@@ -65,7 +65,7 @@ pub(crate) struct EndPrompt {
 
 named! {
     /// The result for a fact of a reply.
-    pub(crate) enum FactFate {
+    pub enum FactFate {
         /// The fact is stored.
         Stored => "stored",
         /// The same fact was stored earlier.
@@ -79,7 +79,7 @@ named! {
 
 /// A fact of a reply, and its result.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(crate) struct EndedFact {
+pub struct EndedFact {
     /// The subject of the fact.
     pub about: FactScope,
     /// The text of the fact.
@@ -94,7 +94,7 @@ pub(crate) struct EndedFact {
 
 /// The answer to [`end_session`].
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(crate) struct Ended {
+pub struct Ended {
     /// The session.
     pub session: String,
     /// The reason why the reply changed nothing; `None` if the reply was readable.
@@ -114,7 +114,7 @@ pub(crate) struct Ended {
 
 impl Ended {
     /// Returns the answer for the end of a session that stored nothing.
-    pub(crate) fn without(session: &str, reason: Option<String>, commit: CommitInfo) -> Self {
+    pub fn without(session: &str, reason: Option<String>, commit: CommitInfo) -> Self {
         Self {
             session: session.to_owned(),
             reason,
@@ -133,7 +133,7 @@ impl Ended {
 /// # Errors
 /// `NotFound` (code `no_session`) if the session does not exist; `InvalidInput` (code `other_scope`) if the session is
 /// out of reach; also the errors of [`View::query`].
-pub(crate) fn end_prompt(
+pub fn end_prompt(
     agent: &Agent,
     view: &View,
     reach: &Reach,
@@ -164,7 +164,7 @@ pub(crate) fn end_prompt(
 /// `NotFound` (code `no_session`) if the session does not exist; `InvalidInput` (code `other_scope`) if the session is
 /// out of reach; `Denied` (code `less_trusted`): an untrusted writer ends a session whose episode is more trusted; also
 /// the errors of a commit. An unreadable reply is not an error.
-pub(crate) fn end_session(
+pub fn end_session(
     agent: &Agent,
     reach: &Reach,
     session: &str,

@@ -27,7 +27,7 @@ use crate::digest::{keyed, to_hex};
 use crate::engine::{CommitInfo, View, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Attributes, Id, Object, Origin, Position, Scope, Time, role_of, turn_class};
-use crate::scan::Verdict;
+use treering_text::scan::Verdict;
 
 /// The maximum number of entries of one commit. The position of an entry has 20 bits for its index in the commit.
 const BATCH_MAX: u64 = 1 << 20;
@@ -98,7 +98,7 @@ pub struct Appended {
 }
 
 /// Appends entries as [`Agent::append`] does. Calls `progress` with the answer before each attempt to commit.
-pub(crate) fn follow_append(
+pub fn follow_append(
     agent: &Agent,
     append: &Append,
     writer: &Writer,

@@ -19,7 +19,7 @@ use crate::agent::item::known_kind;
 use crate::agent::scope::Reach;
 use crate::agent::vocabulary::kind;
 pub(in crate::agent) use crate::engine::SESSION_PREFIX;
-pub(crate) use crate::engine::parent_session;
+pub use crate::engine::parent_session;
 use crate::engine::{SESSION_DEPTH_MAX as DEPTH_MAX, View, session_line};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, NewObject, Object, Origin, Scope};
@@ -43,7 +43,7 @@ pub(in crate::agent) fn session_id(session: &str) -> Result<Id> {
 }
 
 /// Returns the name of the session that `object` represents. Returns `None` for an object that is not a session.
-pub(crate) fn session_of(object: &Object) -> Option<&str> {
+pub fn session_of(object: &Object) -> Option<&str> {
     if object.kind() != kind::SESSION {
         return None;
     }
@@ -54,7 +54,7 @@ pub(crate) fn session_of(object: &Object) -> Option<&str> {
 ///
 /// # Errors
 /// The errors of [`session_id`]; `Corrupt` or `Io` if an object cannot be read.
-pub(crate) fn root_session(view: &View, session: &str) -> Result<String> {
+pub fn root_session(view: &View, session: &str) -> Result<String> {
     root_among(|id| view.get(id), session)
 }
 

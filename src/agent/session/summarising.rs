@@ -35,7 +35,7 @@ const SUMMARY_CHARS_MAX: usize = 4_000;
 
 /// The result of writing a due summary.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(crate) struct SummaryWritten {
+pub struct SummaryWritten {
     /// The time span of the summary.
     pub bucket: Bucket,
     /// The id of the summary.
@@ -53,7 +53,7 @@ pub(crate) struct SummaryWritten {
 
 /// The answer to [`summarise`].
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(crate) struct Summarised {
+pub struct Summarised {
     /// The name of the root session.
     pub root_session: String,
     /// The results of the due summaries, days first.
@@ -70,7 +70,7 @@ pub(crate) struct Summarised {
 ///
 /// # Errors
 /// `InvalidInput` (code `other_scope`) if the session is out of reach; also the errors of [`View::query`].
-pub(crate) fn due_summaries(view: &View, reach: &Reach, session: &str) -> Result<Vec<DueSummary>> {
+pub fn due_summaries(view: &View, reach: &Reach, session: &str) -> Result<Vec<DueSummary>> {
     let (_, Some(tree)) = read_tree(view, reach, session, true)? else {
         return Ok(Vec::new());
     };
@@ -88,7 +88,7 @@ pub(crate) fn due_summaries(view: &View, reach: &Reach, session: &str) -> Result
 /// `NotFound` (code `no_session`); `InvalidInput` if the id of a summary belongs to another object (code `id_taken`),
 /// or the session is out of reach (`other_scope`); `Denied` (code `less_trusted`): an untrusted writer replaces a
 /// summary that is more trusted; also the errors of a commit.
-pub(crate) fn summarise(
+pub fn summarise(
     agent: &Agent,
     reach: &Reach,
     session: &str,
@@ -126,7 +126,7 @@ pub(crate) fn summarise(
 ///
 /// # Errors
 /// `InvalidInput` (code `other_scope`) if the session is out of reach; also the errors of [`View::query`].
-pub(crate) fn session_summaries(
+pub fn session_summaries(
     view: &View,
     reach: &Reach,
     session: &str,

@@ -19,7 +19,7 @@ use crate::agent::notes::rank::NoteSettings;
 use crate::agent::session::attribution::AttributionSettings;
 use crate::agent::session::extraction::FactSettings;
 use crate::error::{Error, ErrorCode, Result};
-use crate::scan::{Category, Severity, Verdict, VerdictTable};
+use treering_text::scan::{Category, Severity, Verdict, VerdictTable};
 
 /// The content of a settings file.
 #[derive(Default, Deserialize)]
@@ -76,7 +76,7 @@ impl Settings {
 
     /// Parses settings as [`Self::from_toml`] does, from a file that the user did not name. Skips and returns every
     /// fault, and every value that is less strict than the standard (SET-2).
-    pub(crate) fn from_found_toml(text: &str) -> (Self, Vec<Fault>) {
+    pub fn from_found_toml(text: &str) -> (Self, Vec<Fault>) {
         let mut table = match DeTable::parse(text) {
             Ok(table) => table,
             Err(error) => return (Self::default(), vec![skipped(text, &error)]),
@@ -222,7 +222,7 @@ mod tests {
         );
         let verdict = |text: &str| {
             let scan = Settings::from_toml(text).unwrap().scan;
-            crate::scan::Scanner::new(scan, [0; 32]).scan(&order).verdict
+            crate::agent::agent::storeless_scanner(scan).scan(&order).verdict
         };
         assert_eq!(verdict(""), Verdict::Quarantine);
         // The classifier, whose verdict is only lowered to a flag, still flags the text.

@@ -7,7 +7,7 @@ mod file;
 mod rules;
 
 pub(in crate::agent) use self::file::fault;
-pub(crate) use self::rules::Fault;
+pub use self::rules::Fault;
 
 use jiff::{SignedDuration, Span, SpanRelativeTo};
 use serde::de::Error;
@@ -16,7 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 use super::notes::rank::NoteSettings;
 use super::session::attribution::AttributionSettings;
 use super::session::extraction::FactSettings;
-use crate::scan;
+use treering_text::scan;
 
 /// The number of microseconds in an hour.
 const HOUR: i64 = 3_600_000_000;

@@ -15,8 +15,8 @@ use strsim::osa_distance;
 use toml::de::{DeTable, DeValue};
 
 use super::parse_micros;
-use crate::calendar::DAY_MICROS;
-use crate::scan::{Category, Severity};
+use treering_text::calendar::DAY_MICROS;
+use treering_text::scan::{Category, Severity};
 
 /// The number of typing errors up to which a known key is suggested for an unknown one.
 const TYPING_ERRORS_MAX: usize = 4;
@@ -135,11 +135,11 @@ const RULES: &[Rule] = &[
 
 /// A key of a settings file that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Fault {
+pub struct Fault {
     /// The number of the line.
-    pub(crate) line: usize,
+    pub line: usize,
     /// The reason, which contains the key.
-    pub(crate) why: String,
+    pub why: String,
 }
 
 /// Removes every key that breaks a rule, and returns the faults in the order of their lines. `is_found` tells whether

@@ -19,10 +19,12 @@ mod quarantine;
 mod review;
 
 pub use quarantine::Quarantined;
+pub use quarantine::held_back;
+pub use quarantine::held_objects;
+pub use quarantine::held_reason;
 use quarantine::{CLASS, described, full_name, not_held, opened};
-pub(crate) use quarantine::{held_back, held_objects, held_reason};
 use review::keep_only;
-pub(crate) use review::review;
+pub use review::review;
 pub use review::{ActingField, HiddenItem, Review};
 
 use crate::agent::Agent;

@@ -57,7 +57,7 @@ pub struct Quarantined {
 }
 
 /// Returns the reason of a quarantined change, which also names the older changes that it evicted.
-pub(crate) fn held_reason(agent: &Agent, name: &str) -> Option<String> {
+pub fn held_reason(agent: &Agent, name: &str) -> Option<String> {
     let name = full_name(name).ok()?;
     let references = agent.memory().references().into_iter();
     let mut named = references.filter(|reference| reference.name == name);
@@ -65,7 +65,7 @@ pub(crate) fn held_reason(agent: &Agent, name: &str) -> Option<String> {
 }
 
 /// Returns the error for a text that was quarantined as `name` instead of being stored.
-pub(crate) fn held_back(agent: &Agent, name: &str) -> Error {
+pub fn held_back(agent: &Agent, name: &str) -> Error {
     let why = held_reason(agent, name).map(|why| format!(": {why}"));
     let why = why.unwrap_or_default();
     let text = format!("the text is not stored, but quarantined as {name}{why}");
@@ -80,7 +80,7 @@ pub(crate) fn held_back(agent: &Agent, name: &str) -> Error {
 ///
 /// # Errors
 /// `NotFound`: no quarantined change has this name. `Corrupt` or `Io`: the change cannot be read.
-pub(crate) fn held_objects(agent: &Agent, name: &str) -> Result<Vec<ChangedObject>> {
+pub fn held_objects(agent: &Agent, name: &str) -> Result<Vec<ChangedObject>> {
     changes_of(&opened(agent, &full_name(name)?, &Writer::user())?)
 }
 

@@ -24,7 +24,7 @@ use crate::engine::View;
 use crate::error::{Error, Result};
 use crate::ingest::json::value_to_json;
 use crate::object::{Id, NewObject, Object, Origin, Time, Value};
-use crate::visible::{hidden_count, written_out};
+use treering_text::visible::{hidden_count, written_out};
 
 /// The acting fields that are not attributes.
 const KIND: &str = "kind";
@@ -89,7 +89,7 @@ pub struct HiddenItem {
 ///
 /// # Errors
 /// `Corrupt` or `Io` if an object that the version would hide cannot be read.
-pub(crate) fn review(agent: &Agent, view: &View, object: &Object, class: Origin) -> Result<Review> {
+pub fn review(agent: &Agent, view: &View, object: &Object, class: Origin) -> Result<Review> {
     let new = object.to_new()?;
     let mut shown = Shown::new(agent);
     let text = shown.text("", &text_of(object));

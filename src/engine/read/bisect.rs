@@ -95,7 +95,7 @@ pub(crate) fn bisect(
 ///
 /// # Errors
 /// `InvalidInput` if no commit changed the id (`bad_is_good`), and the other errors of [`bisect`].
-pub(crate) fn first_change(memory: &Memory, good: &View, bad: &View, id: &Id) -> Result<Bisected> {
+pub fn first_change(memory: &Memory, good: &View, bad: &View, id: &Id) -> Result<Bisected> {
     let store = memory.inner.store();
     index_of(memory, &store, good)?;
     index_of(memory, &store, bad)?;

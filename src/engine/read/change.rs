@@ -8,7 +8,6 @@ use crate::object::Id;
 
 named! {
     /// The kind of difference of an id between two states.
-    #[non_exhaustive]
     pub enum ChangeKind {
         /// Only the newer state has the id.
         Added => "added",
@@ -21,7 +20,7 @@ named! {
 
 impl ChangeKind {
     /// Returns the kind of a difference. `old` and `new` are whether the older and the newer state have the id.
-    pub(crate) fn of(old: bool, new: bool) -> Self {
+    pub fn of(old: bool, new: bool) -> Self {
         match (old, new) {
             (false, _) => Self::Added,
             (true, true) => Self::Changed,

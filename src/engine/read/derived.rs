@@ -38,9 +38,9 @@ use crate::error::Result;
 #[cfg(feature = "agent")]
 use crate::object::Id;
 use crate::object::{Object, Time};
-#[cfg(feature = "agent")]
-use crate::tables::{Builder, Image};
 use crate::trie::Entry;
+#[cfg(feature = "agent")]
+use treering_text::tables::{Builder, Image};
 
 use super::State;
 use crate::engine::opened::Opened;

@@ -33,7 +33,7 @@ pub struct HistoryEntry {
 
 impl HistoryEntry {
     /// Returns the commit that made the change, if that commit was not thinned.
-    pub(crate) fn maker(&self) -> Option<&CommitInfo> {
+    pub fn maker(&self) -> Option<&CommitInfo> {
         (!self.thinned).then_some(&self.commit)
     }
 }

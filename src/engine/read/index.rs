@@ -168,7 +168,6 @@ impl Index {
     }
 
     /// Returns all entries, in order.
-    #[cfg(feature = "http")]
     pub(crate) fn all(&self) -> Vec<Key> {
         self.keys.iter().cloned().collect()
     }

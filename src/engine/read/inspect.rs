@@ -22,7 +22,6 @@ use crate::engine::upkeep::places_of;
 
 /// A possible meaning of the first digits of a digest.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum Meaning {
     /// The digest of a kept commit.
     Commit(CommitInfo),
@@ -103,7 +102,7 @@ pub(super) fn erased(digest: [u8; 32], by: CommitDigest) -> Meaning {
 
 impl View {
     /// Returns the digits of the key path of `id`, one for each level of the trie.
-    pub(crate) fn path_of(&self, id: &Id) -> Vec<u8> {
+    pub fn path_of(&self, id: &Id) -> Vec<u8> {
         let key = self.key(id);
         (0..64).map(|level| key.nibble(level) as u8).collect()
     }
@@ -150,7 +149,7 @@ impl View {
 ///
 /// # Errors
 /// `NotFound` if there is no such folder; `Io` if the folder cannot be opened.
-pub(crate) fn inspection(path: impl AsRef<Path>) -> Result<Inspection> {
+pub fn inspection(path: impl AsRef<Path>) -> Result<Inspection> {
     let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
     let places = places_of(&disk);
     Ok(Inspection::new(disk).asking(places))
@@ -161,7 +160,7 @@ pub(crate) fn inspection(path: impl AsRef<Path>) -> Result<Inspection> {
 ///
 /// # Errors
 /// `NotFound` if there is no such folder; `Io` if the folder cannot be listed.
-pub(crate) fn checkpoints_in(path: impl AsRef<Path>) -> Result<Vec<CheckpointInfo>> {
+pub fn checkpoints_in(path: impl AsRef<Path>) -> Result<Vec<CheckpointInfo>> {
     let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
     // If the log does not open, the checkpoints cannot be compared with the log.
     let log = Log::open(Arc::clone(&disk), Mode::ReadOnly, LogOptions::default()).ok();

@@ -24,7 +24,7 @@ use crate::trie::Entry;
 
 /// What the commits of a history wrote.
 #[derive(Default)]
-pub(crate) struct Ledger {
+pub struct Ledger {
     commits: Vec<ReadCommit>,
     lanes: Vec<LaneWork>,
     lane_numbers: HashMap<String, u32>,
@@ -36,64 +36,64 @@ pub(crate) struct Ledger {
 }
 
 /// A commit that the ledger read.
-pub(crate) struct ReadCommit {
-    pub(crate) digest: CommitDigest,
-    pub(crate) seq: u64,
+pub struct ReadCommit {
+    pub digest: CommitDigest,
+    pub seq: u64,
     /// The number of the lane.
-    pub(crate) lane: u32,
-    pub(crate) counts: ChangeCounts,
+    pub lane: u32,
+    pub counts: ChangeCounts,
 }
 
 /// An id that a kept state has or had.
-pub(crate) struct KnownId {
+pub struct KnownId {
     /// The id. Unknown if every version was erased.
-    pub(crate) id: Option<Id>,
+    pub id: Option<Id>,
     /// The number of the present version; `None` if the id is absent.
-    pub(crate) present: Option<u32>,
+    pub present: Option<u32>,
 }
 
 /// A version that a kept state has or had.
-pub(crate) struct KnownVersion {
-    pub(crate) digest: ObjectDigest,
+pub struct KnownVersion {
+    pub digest: ObjectDigest,
     /// The number of the lane that wrote the version first (LED-1).
-    pub(crate) lane: u32,
-    pub(crate) origin: Origin,
+    pub lane: u32,
+    pub origin: Origin,
     /// Whether the scan found something in the text when it was written.
-    pub(crate) is_flagged: bool,
+    pub is_flagged: bool,
 }
 
 /// The changes of one lane, with their totals. A lane is a session, else an actor, else the default lane.
-pub(crate) struct LaneWork {
-    pub(crate) name: String,
-    pub(crate) session: Option<String>,
-    pub(crate) actors: BTreeSet<String>,
+pub struct LaneWork {
+    pub name: String,
+    pub session: Option<String>,
+    pub actors: BTreeSet<String>,
     /// The numbers of the commits.
-    pub(crate) commits: Vec<u32>,
-    pub(crate) changes: Vec<LaneChange>,
-    pub(crate) first: Time,
-    pub(crate) last: Time,
+    pub commits: Vec<u32>,
+    pub changes: Vec<LaneChange>,
+    pub first: Time,
+    pub last: Time,
     /// The least trusted class of the writers.
-    pub(crate) trust: Origin,
+    pub trust: Origin,
     /// The versions that the lane wrote first.
-    pub(crate) written: u64,
-    pub(crate) written_untrusted: u64,
-    pub(crate) written_flagged: u64,
+    pub written: u64,
+    pub written_untrusted: u64,
+    pub written_flagged: u64,
     /// The versions of other lanes that the lane replaced by its own, or removed. What it took back does not count.
-    pub(crate) replaced_others: u64,
+    pub replaced_others: u64,
     /// The objects of the head whose version the lane wrote first.
-    pub(crate) alive: u64,
-    pub(crate) alive_untrusted: u64,
-    pub(crate) alive_flagged: u64,
+    pub alive: u64,
+    pub alive_untrusted: u64,
+    pub alive_flagged: u64,
 }
 
 /// A change of one id by a commit.
 #[derive(Clone, Copy)]
-pub(crate) struct LaneChange {
+pub struct LaneChange {
     /// The number of the id.
-    pub(crate) id: u32,
+    pub id: u32,
     /// The numbers of the versions before and after.
-    pub(crate) old: Option<u32>,
-    pub(crate) new: Option<u32>,
+    pub old: Option<u32>,
+    pub new: Option<u32>,
 }
 
 impl Ledger {
@@ -101,7 +101,7 @@ impl Ledger {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a commit, state or object cannot be read. The ledger is then empty.
-    pub(crate) fn follow(&mut self, view: &View) -> Result<()> {
+    pub fn follow(&mut self, view: &View) -> Result<()> {
         let followed = self.try_follow(view);
         if followed.is_err() {
             *self = Self::default();
@@ -271,22 +271,22 @@ impl Ledger {
     }
 
     /// Returns the commits, oldest first.
-    pub(crate) fn commits(&self) -> &[ReadCommit] {
+    pub fn commits(&self) -> &[ReadCommit] {
         &self.commits
     }
 
     /// Returns the lanes in the order of their first commits.
-    pub(crate) fn lanes(&self) -> &[LaneWork] {
+    pub fn lanes(&self) -> &[LaneWork] {
         &self.lanes
     }
 
     /// Returns the ids, each with its present version.
-    pub(crate) fn ids(&self) -> &[KnownId] {
+    pub fn ids(&self) -> &[KnownId] {
         &self.ids
     }
 
     /// Returns the versions in the order of their first commits.
-    pub(crate) fn versions(&self) -> &[KnownVersion] {
+    pub fn versions(&self) -> &[KnownVersion] {
         &self.versions
     }
 }
@@ -327,29 +327,29 @@ fn goes_back(op: &str) -> bool {
 }
 
 /// The ids of a state, sorted, in pages from any place.
-pub(crate) struct SortedIds(Vec<super::index::Key>);
+pub struct SortedIds(Vec<super::index::Key>);
 
 impl SortedIds {
     pub(super) fn new(keys: Vec<super::index::Key>) -> Self {
         Self(keys)
     }
 
-    pub(crate) fn len(&self) -> usize {
+    pub fn len(&self) -> usize {
         self.0.len()
     }
 
     /// Returns the id at a place.
-    pub(crate) fn at(&self, place: usize) -> Option<Id> {
+    pub fn at(&self, place: usize) -> Option<Id> {
         self.0.get(place).and_then(|key| super::index::id_of(key))
     }
 
     /// Returns the text of the id at a place, without a copy.
-    pub(crate) fn text_at(&self, place: usize) -> Option<&str> {
+    pub fn text_at(&self, place: usize) -> Option<&str> {
         self.0.get(place).and_then(|key| super::index::text_of(key))
     }
 
     /// Returns the place of the first id that is not less than `text`.
-    pub(crate) fn place_of(&self, text: &str) -> usize {
+    pub fn place_of(&self, text: &str) -> usize {
         self.0
             .partition_point(|key| super::index::text_of(key).is_some_and(|id| id < text))
     }
@@ -360,7 +360,7 @@ impl View {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
-    pub(crate) fn sorted_ids(&self) -> Result<SortedIds> {
+    pub fn sorted_ids(&self) -> Result<SortedIds> {
         Ok(SortedIds::new(self.index(super::Family::Ids)?.all()))
     }
 
@@ -368,7 +368,7 @@ impl View {
     ///
     /// # Errors
     /// The errors of [`View::get`].
-    pub(crate) fn object_of_key(&self, key: &KeyPath) -> Result<Option<Object>> {
+    pub fn object_of_key(&self, key: &KeyPath) -> Result<Option<Object>> {
         self.state.object_at(key)
     }
 }

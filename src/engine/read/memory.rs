@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use crate::engine::memory::Memory;
-#[cfg(feature = "http")]
 use crate::engine::read::CommitInfo;
 use crate::engine::read::bisect::{self, Bisected};
 use crate::engine::read::blame::{self, BlamedPart};
@@ -175,16 +174,14 @@ impl Memory {
     ///
     /// # Errors
     /// `Io` if the files cannot be listed.
-    #[cfg(feature = "http")]
-    pub(crate) fn sizes(&self) -> Result<(u64, u64)> {
+    pub fn sizes(&self) -> Result<(u64, u64)> {
         let files = Inspection::new(Arc::clone(&self.inner.opened().disk)).files()?;
         let bytes = files.iter().map(|(_, bytes)| bytes).sum();
         Ok((self.inner.store().kept() as u64, bytes))
     }
 
     /// Returns the number of kept commits.
-    #[cfg(feature = "http")]
-    pub(crate) fn kept_commits(&self) -> usize {
+    pub fn kept_commits(&self) -> usize {
         self.inner.store().kept()
     }
 
@@ -192,8 +189,7 @@ impl Memory {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a commit cannot be read.
-    #[cfg(feature = "http")]
-    pub(crate) fn commits_at(&self, indexes: impl Iterator<Item = usize>) -> Result<Vec<CommitInfo>> {
+    pub fn commits_at(&self, indexes: impl Iterator<Item = usize>) -> Result<Vec<CommitInfo>> {
         let store = self.inner.store();
         let found = indexes
             .map(|index| store.commit_at(index))
@@ -205,8 +201,7 @@ impl Memory {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a commit cannot be read.
-    #[cfg(feature = "http")]
-    pub(crate) fn index_of(&self, seq: u64) -> Result<usize> {
+    pub fn index_of(&self, seq: u64) -> Result<usize> {
         let (Ok(index) | Err(index)) = self.inner.store().position(seq)?;
         Ok(index)
     }
@@ -216,7 +211,7 @@ impl Memory {
     ///
     /// # Errors
     /// The errors of [`Self::gc`].
-    pub(crate) fn space(&self) -> Result<Space> {
+    pub fn space(&self) -> Result<Space> {
         let mut kinds: BTreeMap<RecordKind, KindSpace> = BTreeMap::new();
         self.inner.refresh()?;
         let cut = self.inner.cut(&self.inner.log.lock());
@@ -254,7 +249,7 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` if the version is not kept; `Corrupt` or `Io` if a record cannot be read.
-    pub(crate) fn places(&self, object: &Object) -> Result<Vec<Locator>> {
+    pub fn places(&self, object: &Object) -> Result<Vec<Locator>> {
         let store = self.inner.store();
         let (records, digest) = (&store.records, object.digest());
         let own = records.find_place(digest)?;
@@ -272,7 +267,7 @@ impl Memory {
     /// # Errors
     /// `InvalidInput` if the text is not 1 to 64 hexadecimal digits; `Corrupt` or `Io` if a record or node cannot be
     /// read.
-    pub(crate) fn meanings(&self, digits: &str, view: &View, limit: usize) -> Result<Vec<Meaning>> {
+    pub fn meanings(&self, digits: &str, view: &View, limit: usize) -> Result<Vec<Meaning>> {
         let digits = digits.to_ascii_lowercase();
         let range = revision::digest_range(&digits).filter(|_| !digits.is_empty());
         let invalid = || Error::invalid(format!("`{digits}` is not 1 to 64 hexadecimal digits"));
@@ -298,7 +293,7 @@ impl Memory {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the log cannot be read; the errors of `visit`.
-    pub(crate) fn text_records(&self, visit: &mut dyn FnMut(TextRecord) -> Result<()>) -> Result<()> {
+    pub fn text_records(&self, visit: &mut dyn FnMut(TextRecord) -> Result<()>) -> Result<()> {
         self.inner.refresh()?;
         let cut = self.inner.cut(&self.inner.log.lock());
         let settings = self.inner.settings();

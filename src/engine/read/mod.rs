@@ -12,7 +12,6 @@ pub(crate) mod erased;
 pub(crate) mod history;
 pub(crate) mod index;
 pub(crate) mod inspect;
-#[cfg(feature = "http")]
 pub(crate) mod ledger;
 mod lines;
 mod memory;
@@ -26,7 +25,6 @@ pub(crate) mod stats;
 pub(crate) mod subtree;
 pub(crate) mod text_records;
 pub(crate) mod view;
-#[cfg(any(feature = "agent", feature = "cli"))]
 pub(crate) mod written_by;
 
 pub(crate) use change::{Change, ChangeKind};

@@ -12,7 +12,6 @@ use super::CommitInfo;
 
 /// A record of the log that contains text.
 #[derive(Clone, Debug)]
-#[non_exhaustive]
 pub enum TextRecord {
     /// A version of an object that history or a draft keeps. A content that is a separate record is not included.
     Version(Object),

@@ -16,32 +16,32 @@ use crate::object::{Commit, Id, hash_text};
 
 /// Selects what certain writers wrote. A field that is `None` selects every writer.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct WrittenBy {
-    pub(crate) actor: Option<String>,
-    pub(crate) session: Option<String>,
-    pub(crate) source: Option<String>,
+pub struct WrittenBy {
+    pub actor: Option<String>,
+    pub session: Option<String>,
+    pub source: Option<String>,
 }
 
 /// A selected name that the store does not know.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct UnknownWriter {
+pub struct UnknownWriter {
     /// What the name should be: `actor`, `session` or `source`.
-    pub(crate) what: &'static str,
-    pub(crate) name: String,
+    pub what: &'static str,
+    pub name: String,
     /// The other sort that has the name: `actor`, `session` or `source`.
-    pub(crate) other: Option<&'static str>,
+    pub other: Option<&'static str>,
     /// The names of that sort that the store knows.
-    pub(crate) known: BTreeSet<String>,
+    pub known: BTreeSet<String>,
 }
 
 impl WrittenBy {
     /// Returns whether the filter selects every writer.
-    pub(crate) fn is_everyone(&self) -> bool {
+    pub fn is_everyone(&self) -> bool {
         self.actor.is_none() && self.session.is_none() && self.source.is_none()
     }
 
     /// Returns whether the filter selects this actor and session, of a record that has no source.
-    pub(crate) fn has(&self, actor: Option<&str>, session: Option<&str>) -> bool {
+    pub fn has(&self, actor: Option<&str>, session: Option<&str>) -> bool {
         let fits =
             |wanted: &Option<String>, found: Option<&str>| wanted.is_none() || wanted.as_deref() == found;
         fits(&self.actor, actor) && fits(&self.session, session)
@@ -49,7 +49,7 @@ impl WrittenBy {
 
     /// Returns whether a selected writer made the commit. Compares the digests of sources, so it reads no text and also
     /// finds an erased source.
-    pub(crate) fn made(&self, memory: &Memory, commit: &Commit) -> bool {
+    pub fn made(&self, memory: &Memory, commit: &Commit) -> bool {
         let suite = memory.inner.store().suite;
         let source = self
             .source
@@ -64,7 +64,7 @@ impl WrittenBy {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a commit or state cannot be read.
-    pub(crate) fn wrote(&self, memory: &Memory, view: &View, id: &Id) -> Result<bool> {
+    pub fn wrote(&self, memory: &Memory, view: &View, id: &Id) -> Result<bool> {
         if self.is_everyone() {
             return Ok(true);
         }
@@ -79,7 +79,7 @@ impl WrittenBy {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a commit cannot be read.
-    pub(crate) fn unknown(&self, memory: &Memory) -> Result<Option<UnknownWriter>> {
+    pub fn unknown(&self, memory: &Memory) -> Result<Option<UnknownWriter>> {
         if self.is_everyone() {
             return Ok(None);
         }

@@ -8,7 +8,7 @@ use super::{id, note, put};
 use crate::Result;
 use crate::engine::read::derived::{Derive, Derived, Keep, Version};
 use crate::engine::*;
-use crate::tables::{Builder, Image};
+use treering_text::tables::{Builder, Image};
 
 /// The texts of the objects, by id.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]

@@ -470,7 +470,7 @@ fn what_was_forgotten_lately_stays_whatever_is_thinned() -> Result<()> {
         assert_eq!(before.get(&id(name))?.unwrap().content(), Some(name));
     }
     // A month later, the retention no longer keeps the forgotten objects.
-    let later = memory.view().now().as_micros() + 31 * crate::calendar::DAY_MICROS;
+    let later = memory.view().now().as_micros() + 31 * treering_text::calendar::DAY_MICROS;
     let report = memory.gc(&least, Some(Time::from_micros(later)))?;
     assert_eq!(report.kept, 1);
     Ok(())

@@ -27,7 +27,7 @@ use bytes::Bytes;
 use crate::digest::{CommitDigest, DIGEST_LEN};
 use crate::disk::{self, Access, Disk, if_there, read_bytes, read_whole};
 use crate::error::{Cause, Error, Finding, Result, Severity};
-use crate::tables::{Image, TRAILER};
+use treering_text::tables::{Image, TRAILER};
 
 use crate::engine::opened::Opened;
 #[cfg(feature = "agent")]

@@ -12,9 +12,9 @@ use crate::error::{Error, Result};
 use crate::log::CompactionLock;
 use crate::object::Op;
 use crate::store::Store;
-#[cfg(feature = "agent")]
-use crate::tables::Builder;
 use crate::trie::Trie;
+#[cfg(feature = "agent")]
+use treering_text::tables::Builder;
 
 use super::derived_files::{FOLDER, Layout, check_name, write_derived};
 use super::last_access::{USES, USES_NEW};

@@ -25,7 +25,6 @@ const LOW_BYTES: u64 = 256 << 20;
 named! {
     /// The severity of a problem.
     #[derive(PartialOrd, Ord)]
-    #[non_exhaustive]
     pub enum ProblemSeverity {
         /// Stored data is damaged or cannot be read.
         Damage => "damage",
@@ -38,7 +37,6 @@ named! {
 
 /// The remedy of a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Remedy {
     /// No remedy is needed: the problem is harmless, or a later write repairs it.
     Nothing,
@@ -87,7 +85,7 @@ pub struct Problem {
 ///
 /// # Errors
 /// `NotFound` (code `no_store`) if there is no store; `Io` if the store cannot be read.
-pub(crate) fn examine_store(path: impl AsRef<Path>, options: &Options) -> Result<Vec<Problem>> {
+pub fn examine_store(path: impl AsRef<Path>, options: &Options) -> Result<Vec<Problem>> {
     let disk = match FileDisk::open(path) {
         Err(error) if error.code() == ErrorCode::NetworkFileSystem => {
             return Ok(vec![of_error("network_file_system", &error, Remedy::Move)]);

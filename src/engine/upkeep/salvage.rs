@@ -153,7 +153,7 @@ pub(crate) fn write(damaged: &DamagedLog, disk: &Arc<dyn Disk>, options: &Option
 ///
 /// # Durability
 /// After a crash, the new store is complete or does not exist.
-pub(crate) fn salvage_store(
+pub fn salvage_store(
     from: impl AsRef<Path>,
     to: impl AsRef<Path>,
     options: &Options,

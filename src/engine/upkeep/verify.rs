@@ -63,11 +63,7 @@ pub struct VerifyReport {
 /// # Errors
 /// `NotFound` if there is no store; `UnsupportedFormat` if the store needs a newer program; `Io` if a file cannot be
 /// read.
-pub(crate) fn verify_store(
-    path: impl AsRef<Path>,
-    options: &Options,
-    depth: VerifyDepth,
-) -> Result<VerifyReport> {
+pub fn verify_store(path: impl AsRef<Path>, options: &Options, depth: VerifyDepth) -> Result<VerifyReport> {
     let disk: Arc<dyn Disk> = Arc::new(FileDisk::open(path)?);
     if let Some(error) = not_regular(&*disk).into_iter().next() {
         return Err(error);

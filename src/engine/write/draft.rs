@@ -36,7 +36,6 @@ use crate::engine::read::{Change, ChangeKind, Family, View, erased_by, id_of, ke
 
 /// The effect of staging an object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Staged {
     /// The id is new.
     Created,
@@ -262,7 +261,7 @@ impl Draft {
     ///
     /// # Errors
     /// The errors of [`Self::get`].
-    pub(crate) fn digest(&self, id: &Id) -> Result<Option<ObjectDigest>> {
+    pub fn digest(&self, id: &Id) -> Result<Option<ObjectDigest>> {
         let key = self.base.key(id);
         match self.staged.get(&key) {
             Some(change) if change.id == *id => Ok(change.new_digest()),
@@ -299,7 +298,7 @@ impl Draft {
     ///
     /// # Errors
     /// The errors of [`Self::put`].
-    pub(crate) fn put_at_most(&mut self, object: NewObject, origin: Origin) -> Result<Staged> {
+    pub fn put_at_most(&mut self, object: NewObject, origin: Origin) -> Result<Staged> {
         // INVARIANT ORI-1: a staged object is never more trusted than its writer, nor than any version that it is
         // derived from.
         let origin = self.origin_at_most(&object, origin)?;
@@ -432,7 +431,7 @@ impl Draft {
     ///
     /// # Errors
     /// The errors of [`Self::put`].
-    pub(crate) fn put_past(&mut self, object: &NewObject, origin: Origin) -> Result<ObjectDigest> {
+    pub fn put_past(&mut self, object: &NewObject, origin: Origin) -> Result<ObjectDigest> {
         self.base.settings().limits.check(object)?;
         let origin = self.origin_at_most(object, origin)?;
         let encoded = object.encode(origin, self.store().suite)?;

@@ -15,12 +15,12 @@
 
 use std::collections::HashMap;
 
-use crate::calendar::DAY_MICROS;
 use crate::error::{Error, Result};
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Reference, ReferenceClass, ReferenceName, StagedChange, Time};
 use crate::store::Store;
 use crate::trie::Shape;
+use treering_text::calendar::DAY_MICROS;
 
 use super::staging::{self, add_changes};
 use super::{Draft, Writer, newest_references};

@@ -176,7 +176,7 @@ impl Memory {
     }
 
     /// Returns the references of every class, newest first.
-    pub(crate) fn references(&self) -> Vec<ReferenceInfo> {
+    pub fn references(&self) -> Vec<ReferenceInfo> {
         let store = self.inner.store();
         let info = |reference: Reference| ReferenceInfo {
             name: reference.name.as_str().to_owned(),
@@ -305,7 +305,7 @@ impl Memory {
     ///
     /// # Errors
     /// The errors of [`Self::undo`].
-    pub(crate) fn reverse_preview(&self, op: &str, writer: &Writer) -> Result<Reversing> {
+    pub fn reverse_preview(&self, op: &str, writer: &Writer) -> Result<Reversing> {
         let (plan, draft) = self.inner.plan_reversal(op, writer)?;
         let tree = self.inner.check_tree(&draft.base.state, &[], &draft);
         tree.map_err(later_changes)?;

@@ -92,7 +92,7 @@ impl Draft {
     ///
     /// # Errors
     /// The errors of [`Self::restore`].
-    pub(crate) fn restore_recursive(&mut self, id: &Id, from: &View) -> Result<u64> {
+    pub fn restore_recursive(&mut self, id: &Id, from: &View) -> Result<u64> {
         let mut below = BTreeSet::new();
         let mut waiting = vec![id.clone()];
         while let Some(next) = waiting.pop() {

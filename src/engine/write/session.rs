@@ -57,7 +57,7 @@ pub(crate) fn session_line(
 }
 
 /// Returns the name of the parent of the session that `object` represents.
-pub(crate) fn parent_session(object: Option<&Object>) -> Option<&str> {
+pub fn parent_session(object: Option<&Object>) -> Option<&str> {
     object
         .filter(|object| object.kind() == SESSION_KIND)?
         .parent()?
@@ -110,7 +110,7 @@ impl View {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the object of a session cannot be read.
-    pub(crate) fn is_tainted(&self, session: &str) -> Result<bool> {
+    pub fn is_tainted(&self, session: &str) -> Result<bool> {
         let store = self.opened().store();
         let has_taint = |session: &str| store.references().is_tainted(session);
         is_tainted(has_taint, |id| unless_absent(self.get(id)), session)
@@ -165,7 +165,7 @@ impl Draft {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the object of a session cannot be read.
-    pub(crate) fn taint(&mut self, session: &str) -> Result<()> {
+    pub fn taint(&mut self, session: &str) -> Result<()> {
         let line = self.line(session)?;
         self.tainted.extend(line);
         Ok(())

@@ -109,8 +109,7 @@ impl Writer {
     }
 
     /// Makes undo, redo, rollback, restore and revert of the writer change only objects of these scopes (STN-5).
-    #[cfg(feature = "mcp")]
-    pub(crate) fn confined_to(mut self, scopes: Vec<Scope>) -> Self {
+    pub fn confined_to(mut self, scopes: Vec<Scope>) -> Self {
         self.scopes = Some(scopes.into());
         self
     }
@@ -125,7 +124,7 @@ impl Writer {
     ///
     /// # Errors
     /// `InvalidInput` if a name or text is empty or too long.
-    pub(crate) fn check(&self) -> Result<()> {
+    pub fn check(&self) -> Result<()> {
         for (what, text) in [("actor", &self.actor), ("session", &self.session)] {
             let Some(text) = text else { continue };
             if text.is_empty() || text.len() > 256 || text.chars().any(char::is_control) {

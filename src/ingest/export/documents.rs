@@ -22,7 +22,7 @@ const PART_BYTES_MAX: usize = 200;
 
 /// A part of an export.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Piece {
+pub enum Piece {
     /// A whole document. The path of the file is relative, and does not lead out of the target folder.
     Document {
         /// The path of the file.
@@ -47,7 +47,7 @@ pub(crate) enum Piece {
 /// # Errors
 /// The errors of `write`. `InvalidInput` for an object that the format cannot express, and for JSON Lines, which
 /// [`for_each_version`](super::for_each_version) writes. `Corrupt` or `Io` if an object cannot be read.
-pub(crate) fn for_each_piece<E: From<Error>>(
+pub fn for_each_piece<E: From<Error>>(
     memory: &Memory,
     view: &View,
     format: Format,

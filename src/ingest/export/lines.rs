@@ -24,7 +24,7 @@ use crate::object::{Id, Object};
 
 /// A version to export.
 #[derive(Clone, Debug)]
-pub(crate) struct Version {
+pub struct Version {
     /// The version itself.
     pub object: Object,
     /// Whether the version is only for history: an earlier version, or a version that is written again at its own
@@ -44,7 +44,7 @@ pub(crate) struct Version {
 /// # Errors
 /// The errors of `write`. `Corrupt` or `Io` if an object cannot be read. `Corrupt` if the parent of an object is
 /// missing.
-pub(crate) fn for_each_version<E: From<Error>>(
+pub fn for_each_version<E: From<Error>>(
     memory: &Memory,
     view: &View,
     write: &mut dyn FnMut(Version) -> Result<(), E>,
@@ -98,7 +98,7 @@ pub(super) fn check_all_reached(reached: u64, readable: u64) -> Result<()> {
 
 /// The erased or lost parts of a state that an export omits.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Omitted {
+pub struct Omitted {
     /// The number of omitted objects.
     pub objects: u64,
     /// The number of objects that are written without their content.
@@ -111,7 +111,7 @@ pub(crate) struct Omitted {
 ///
 /// # Errors
 /// `Corrupt` or `Io` if an object cannot be read.
-pub(crate) fn omitted(view: &View) -> Result<Omitted, Error> {
+pub fn omitted(view: &View) -> Result<Omitted, Error> {
     let mut omitted = Omitted {
         parents: missing_parents(view)?.len() as u64,
         ..Omitted::default()

@@ -10,5 +10,8 @@ mod org;
 mod render;
 mod tree;
 
-pub(crate) use self::documents::{Piece, for_each_piece};
-pub(crate) use self::lines::{Version, for_each_version, omitted};
+pub use self::documents::Piece;
+pub use self::documents::for_each_piece;
+pub use self::lines::Version;
+pub use self::lines::for_each_version;
+pub use self::lines::omitted;

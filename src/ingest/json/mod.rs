@@ -20,11 +20,12 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Number, Value as Json, json};
 
 pub(super) use self::fields::{Fields, Stated};
-pub(crate) use self::object_line::{
-    ObjectLine, loose_time, loose_time_from_json, object_from_json, object_to_json, stored_object_to_json,
-    time_from_json,
-};
-pub(crate) use self::strict::parse;
+pub use self::object_line::ObjectLine;
+pub use self::object_line::loose_time_from_json;
+pub use self::object_line::object_from_json;
+pub use self::object_line::stored_object_to_json;
+pub(crate) use self::object_line::{loose_time, object_to_json, time_from_json};
+pub use self::strict::parse;
 #[cfg(feature = "agent")]
 pub(crate) use self::strict::{JsonError, Parts, balanced_end, parse_within, split};
 use super::text::shown;
@@ -38,7 +39,7 @@ const MAP: &str = "$map";
 ///
 /// # Errors
 /// `InvalidInput` if the value is nested too deep, or has an integer beyond signed 64 bits or an unknown `$float` name.
-pub(crate) fn value_from_json(json: &Json) -> Result<Value> {
+pub fn value_from_json(json: &Json) -> Result<Value> {
     value_at(json, 1)
 }
 
@@ -110,7 +111,7 @@ fn float_of_name(name: &Json) -> Result<f64> {
 }
 
 /// Writes a value as JSON.
-pub(crate) fn value_to_json(value: &Value) -> Json {
+pub fn value_to_json(value: &Value) -> Json {
     match value {
         Value::Null => Json::Null,
         Value::Bool(value) => Json::Bool(*value),

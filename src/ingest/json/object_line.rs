@@ -14,7 +14,7 @@ use crate::object::{Id, NewObject, Object, Origin, Position, Time};
 
 /// An object that a line of JSON states.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct ObjectLine {
+pub struct ObjectLine {
     /// The object itself.
     pub object: NewObject,
     /// The origin that the line claims. This claim can only lower the origin that the writer gives.
@@ -30,7 +30,7 @@ pub(crate) struct ObjectLine {
 ///
 /// # Errors
 /// `InvalidInput`, with the name of the field, if a field is missing, unknown or of the wrong type.
-pub(crate) fn object_from_json(json: &Json) -> Result<ObjectLine> {
+pub fn object_from_json(json: &Json) -> Result<ObjectLine> {
     let map = json
         .as_object()
         .ok_or_else(|| Error::invalid("the value is not a JSON object"))?;
@@ -65,7 +65,7 @@ pub(crate) fn object_from_json(json: &Json) -> Result<ObjectLine> {
 ///
 /// # Errors
 /// `InvalidInput` if the value is not a time.
-pub(crate) fn loose_time_from_json(json: &Json) -> Result<Time> {
+pub fn loose_time_from_json(json: &Json) -> Result<Time> {
     let loose = json.as_str().and_then(loose_time);
     loose.map_or_else(|| time_from_json(json), Ok)
 }
@@ -144,7 +144,7 @@ pub(crate) fn object_to_json(object: &NewObject, origin: Origin) -> Json {
 ///
 /// # Errors
 /// An error if the content was not loaded.
-pub(crate) fn stored_object_to_json(object: &Object, past: bool) -> Result<Json> {
+pub fn stored_object_to_json(object: &Object, past: bool) -> Result<Json> {
     let mut json = object_to_json(&object.to_new()?, object.origin());
     if past {
         json["past"] = Json::Bool(true);

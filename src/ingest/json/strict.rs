@@ -19,7 +19,7 @@ use crate::ingest::text::shown;
 /// # Errors
 /// `InvalidInput` if the text is not JSON (with the column), is nested more than 127 deep, repeats a key in a map, or
 /// has an integer beyond signed 64 bits.
-pub(crate) fn parse(text: &str) -> Result<Json> {
+pub fn parse(text: &str) -> Result<Json> {
     // Trims the end, because after a line break the parser would report a column of the next line.
     let text = text.trim_end_matches([' ', '\t', '\r', '\n']);
     if text.is_empty() {

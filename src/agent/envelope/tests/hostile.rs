@@ -7,8 +7,8 @@ use super::super::sections::Section;
 use super::generator::{Parts, Random, mutated, parts, text};
 use super::reader::parse;
 use super::{Rendered, render, scrub};
-use crate::recall::tokens;
-use crate::visible::hidden;
+use treering_text::recall::tokens;
+use treering_text::visible::hidden;
 
 /// Reads a number from the environment.
 fn setting(name: &str, default: u64) -> u64 {

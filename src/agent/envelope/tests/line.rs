@@ -1,7 +1,7 @@
 //! Tests of the escaping of invisible characters, and of the positions where texts are cut.
 
 use super::super::line::line;
-use crate::visible::{hidden, is_invisible};
+use treering_text::visible::{hidden, is_invisible};
 
 fn one(text: &str) -> String {
     line(text, 280, false)

@@ -11,7 +11,7 @@ use super::reader::parse;
 use super::reader::unescape;
 use super::{render, scrub};
 use crate::object::Origin;
-use crate::recall::tokens;
+use treering_text::recall::tokens;
 
 /// Generates texts of random characters and fragments of attacks.
 fn texts() -> impl Strategy<Value = String> {

@@ -6,8 +6,8 @@ use super::super::document::{self, Envelope, Shown, USE, moment};
 use super::super::line::{content, line};
 use super::super::render::Boundary;
 use super::super::sections::Section;
-use crate::calendar::SECOND_MICROS;
 use crate::object::Origin;
+use treering_text::calendar::SECOND_MICROS;
 
 /// The error for a text that is not an envelope.
 #[derive(Clone, Debug, PartialEq, Eq)]

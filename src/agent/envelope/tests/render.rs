@@ -5,7 +5,7 @@ use super::super::sections::Section;
 use super::reader::parse;
 use super::render;
 use crate::object::Origin;
-use crate::recall::tokens;
+use treering_text::recall::tokens;
 
 const SECOND: i64 = 1_000_000;
 

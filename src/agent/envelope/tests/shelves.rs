@@ -39,7 +39,7 @@ fn change(memory: &Memory, random: &mut SplitMix64) {
 }
 
 fn bytes(shelves: &Shelves) -> Vec<u8> {
-    let mut image = crate::tables::Builder::default();
+    let mut image = treering_text::tables::Builder::default();
     shelves.write(&mut image);
     image.finish()
 }
@@ -75,7 +75,7 @@ fn shelves_that_follow_are_shelves_that_are_built() {
         let built = Followed::build(&memory.view(), Shelves::default()).unwrap();
         assert!(bytes(shelves.value()) == bytes(built.value()), "round {round}");
         if round % 7 == 0 {
-            let image = crate::tables::Image::open(bytes(shelves.value()).into()).unwrap();
+            let image = treering_text::tables::Image::open(bytes(shelves.value()).into()).unwrap();
             shelves.derived = engine::Derived::new(
                 memory.view().state(),
                 Shelves::read(&std::sync::Arc::new(image), 0).unwrap(),
@@ -129,7 +129,7 @@ fn hostile_rows_cause_no_panic() {
     }
     let view = memory.view();
     for _ in 0..50 {
-        let mut image = crate::tables::Builder::default();
+        let mut image = treering_text::tables::Builder::default();
         image.section(|head| {
             head.push(Shelves::VERSION);
             head.extend_from_slice(view.commit().digest.as_bytes());

@@ -20,8 +20,8 @@ use serde::Deserialize;
 use crate::agent::item::Item;
 use crate::agent::settings::{factor, micros};
 use crate::agent::words;
-use crate::calendar::DAY_MICROS;
 use crate::object::{Id, Time};
+use treering_text::calendar::DAY_MICROS;
 
 /// The parameters for ranking notes.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize)]

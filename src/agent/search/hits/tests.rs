@@ -6,7 +6,7 @@ use super::*;
 use crate::agent::{NewItem, Reach, Settings};
 use crate::engine::{Memory, Writer};
 use crate::object::{Kind, Origin, Scope, Value};
-use crate::recall::Embedder;
+use treering_text::recall::Embedder;
 
 const HOUR: i64 = 3_600_000_000;
 

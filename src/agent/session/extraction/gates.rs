@@ -21,7 +21,7 @@ pub(crate) struct SessionState {
 
 named! {
     /// The reason why a fact is not stored.
-    pub(crate) enum GateReason {
+    pub enum GateReason {
         Known => "the same fact is already stored",
         Off => "the extraction of facts is disabled",
         Untrusted => "the session contains an untrusted entry",

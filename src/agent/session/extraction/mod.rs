@@ -20,9 +20,10 @@ use serde::Deserialize;
 use serde_json::json;
 
 pub(crate) use self::gates::{GateReason, Gates, SessionState, gate};
+pub use self::reply::FactScope;
 #[cfg(test)]
 use self::reply::SkipReason;
-pub(crate) use self::reply::{Fact, FactScope, Reply, SkippedFact, read_reply};
+pub(crate) use self::reply::{Fact, Reply, SkippedFact, read_reply};
 
 /// Limits of extraction. Characters are Unicode scalar values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]

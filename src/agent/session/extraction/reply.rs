@@ -15,7 +15,7 @@ const TEXT_KEYS: [&str; 3] = ["fact", "text", "content"];
 
 named! {
     /// The subject of a fact.
-    pub(crate) enum FactScope {
+    pub enum FactScope {
         /// A fact about the person.
         User => "user",
         /// A fact about the project and its environment.

@@ -21,8 +21,8 @@ use serde::Serialize;
 use crate::agent::item::Item;
 use crate::agent::notes::rank::rounded;
 use crate::agent::words;
-use crate::calendar::{DAY_MICROS, date_of, day_of, weekday_of};
 use crate::object::Time;
+use treering_text::calendar::{DAY_MICROS, date_of, day_of, weekday_of};
 
 /// An entry of a transcript, or a summary as the source of another summary.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -84,7 +84,7 @@ pub(crate) fn due_buckets<T>(
 named! {
     /// The length of a bucket.
     #[derive(PartialOrd, Ord)]
-    pub(crate) enum Granularity {
+    pub enum Granularity {
         /// A day, from midnight to midnight.
         Day => "day",
         /// A week, from Monday to Monday.
@@ -97,7 +97,7 @@ named! {
 /// The time span of one summary. Buckets are ordered by their first day, then from short to long.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, JsonSchema)]
 #[serde(into = "String")]
-pub(crate) struct Bucket {
+pub struct Bucket {
     /// The first day, counted from 1970-01-01.
     start_day: i64,
     granularity: Granularity,
@@ -170,7 +170,7 @@ impl fmt::Display for Bucket {
 
 /// A summary that matches a query.
 #[derive(Clone, Debug)]
-pub(crate) struct SummaryRead {
+pub struct SummaryRead {
     /// The summary.
     pub item: Item,
     /// The length of the time span of the summary.
@@ -183,7 +183,7 @@ pub(crate) struct SummaryRead {
 
 impl SummaryRead {
     /// Returns the time span of the summary.
-    pub(crate) fn bucket(&self) -> Bucket {
+    pub fn bucket(&self) -> Bucket {
         Bucket::of(self.granularity, self.time.as_micros())
     }
 }

@@ -4,9 +4,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::agent::NewItem;
-use crate::calendar::DAY_MICROS as DAY;
 use crate::object::Id;
 use crate::{Memory, Time, Writer};
+use treering_text::calendar::DAY_MICROS as DAY;
 
 fn at(text: &str) -> i64 {
     text.parse::<Time>().unwrap().as_micros()

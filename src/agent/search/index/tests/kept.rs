@@ -8,8 +8,8 @@ use super::kept_bytes;
 use crate::agent::{Agent, EnvelopeRequest, NewItem, Reach, RecallQuery, RememberOptions, Settings};
 use crate::engine::{self, Keep, Layout, Options, Writer};
 use crate::object::{Id, Origin, Time};
-use crate::recall::Embedder;
 use crate::testing::sim_disk::SimDisk;
+use treering_text::recall::Embedder;
 
 fn agent(memory: &Memory) -> Agent {
     Agent::new(memory.clone(), Settings::default())

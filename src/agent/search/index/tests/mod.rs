@@ -8,9 +8,9 @@ use crate::agent::vocabulary::kind;
 use crate::agent::{Agent, NewItem, Settings};
 use crate::engine::{Keep as _, Writer};
 use crate::object::{Id, Time};
-use crate::recall::{Index, Key, Query};
-use crate::tables::Builder;
 use crate::testing::random::SplitMix64;
+use treering_text::recall::{Index, Key, Query};
+use treering_text::tables::Builder;
 
 /// Returns the bytes of an index, which must not depend on its history.
 pub(super) fn kept_bytes(indexed: &Indexed) -> Vec<u8> {

@@ -1,0 +1,390 @@
+//! The answers of verbs that store, forget, shorten and promote items, and of `audit`.
+//!
+//! # Layer
+//! Layer 8, part of answers.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use treering::Result;
+use treering::agent::Decayed;
+use treering::agent::Forgotten;
+use treering::agent::{
+    Agent, Alike, Forgot, Item, LinesRemembered, Remembered, Restored, Review, Status, StoredText,
+};
+use treering::inspect::engine::ChangeKind;
+use treering::{CommitDigest, ObjectDigest, Root};
+use treering::{CommitInfo, View};
+use treering::{Id, Object, Origin, Scope, Time};
+use treering_text::scan::Verdict;
+
+/// The number of children that an item lists.
+const CHILDREN_READ: usize = 100;
+
+/// The commit of an answer. All fields are null if the verb made no commit.
+#[derive(Default, Serialize, JsonSchema)]
+pub(crate) struct CommitIfAny {
+    pub(crate) commit: Option<CommitDigest>,
+    pub(crate) seq: Option<u64>,
+    pub(crate) root: Option<Root>,
+}
+
+impl From<Option<&CommitInfo>> for CommitIfAny {
+    fn from(info: Option<&CommitInfo>) -> Self {
+        Self {
+            commit: info.map(|info| info.digest),
+            seq: info.map(|info| info.commit.seq),
+            root: info.map(|info| info.commit.root),
+        }
+    }
+}
+
+/// The answer of `remember` for one item.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ItemRemembered {
+    pub(crate) id: Id,
+    pub(crate) digest: Option<ObjectDigest>,
+    #[serde(flatten)]
+    pub(crate) commit: CommitIfAny,
+    pub(crate) status: Status,
+    pub(crate) disabled: bool,
+    pub(crate) scope: Scope,
+    pub(crate) duplicates: Vec<Alike>,
+    pub(crate) conflicts: Vec<Conflict>,
+    pub(crate) verdict: Verdict,
+    pub(crate) rules: Vec<&'static str>,
+    pub(crate) redacted: bool,
+    pub(crate) held_as: Option<String>,
+    #[serde(skip)]
+    pub(crate) head: CommitInfo,
+}
+
+/// An item that contradicts the new item.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Conflict {
+    #[serde(flatten)]
+    pub(crate) item: Alike,
+    pub(crate) new_text: String,
+}
+
+impl From<Remembered> for ItemRemembered {
+    fn from(answer: Remembered) -> Self {
+        let disabled = answer.status == Status::Disabled;
+        let conflicts = answer.conflicts.into_iter().map(|item| Conflict {
+            item,
+            new_text: answer.text.clone(),
+        });
+        Self {
+            id: answer.id,
+            digest: answer.digest,
+            commit: (!disabled).then_some(&answer.commit).into(),
+            status: answer.status,
+            disabled,
+            scope: answer.scope,
+            duplicates: answer.duplicates,
+            conflicts: conflicts.collect(),
+            verdict: answer.verdict,
+            rules: answer.rules,
+            redacted: answer.is_redacted,
+            held_as: answer.held_as,
+            head: answer.commit,
+        }
+    }
+}
+
+/// The answer of `remember --jsonl`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ItemsRemembered {
+    #[serde(flatten)]
+    pub(crate) lines: LinesRemembered,
+    #[serde(flatten)]
+    pub(crate) commit: CommitIfAny,
+    pub(crate) disabled: bool,
+}
+
+impl From<LinesRemembered> for ItemsRemembered {
+    fn from(lines: LinesRemembered) -> Self {
+        Self {
+            commit: (!lines.is_disabled).then_some(&lines.commit).into(),
+            disabled: lines.is_disabled,
+            lines,
+        }
+    }
+}
+
+/// An item that was forgotten or restored.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ItemLine {
+    pub(crate) id: String,
+    pub(crate) kind: String,
+    pub(crate) scope: String,
+    pub(crate) digest: ObjectDigest,
+    #[serde(flatten)]
+    pub(crate) shown: StoredText,
+}
+
+impl ItemLine {
+    /// Returns the line of an item. Withholds an untrusted text unless `with_untrusted`.
+    pub(crate) fn of(agent: &Agent, item: &Item, with_untrusted: bool) -> Self {
+        let object = item.object();
+        Self {
+            id: object.id().to_string(),
+            kind: object.kind().to_owned(),
+            scope: object.scope().to_owned(),
+            digest: object.digest(),
+            shown: StoredText::of(agent, object, with_untrusted),
+        }
+    }
+
+    fn all(agent: &Agent, items: &[Item], with_untrusted: bool) -> Vec<Self> {
+        let lines = items.iter();
+        lines.map(|item| Self::of(agent, item, with_untrusted)).collect()
+    }
+}
+
+/// An item with its text, for a reader who is not a person.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ItemRead {
+    #[serde(flatten)]
+    pub(crate) line: ItemLine,
+    pub(crate) parent: Option<String>,
+    pub(crate) tags: Vec<String>,
+    pub(crate) subject: Option<String>,
+    pub(crate) source: Option<String>,
+    /// The session in which the text was remembered. `revert` takes back what that session wrote.
+    pub(crate) session: Option<String>,
+    /// The first 100 children, in sibling order.
+    pub(crate) children: Vec<Id>,
+    pub(crate) created: Option<Time>,
+    pub(crate) updated: Option<Time>,
+    pub(crate) expires: Option<Time>,
+}
+
+impl ItemRead {
+    /// Returns an object of a state, with its text. Withholds the texts of an untrusted object unless `with_untrusted`.
+    pub(crate) fn of(agent: &Agent, view: &View, object: Object, with_untrusted: bool) -> Result<Self> {
+        let (created, updated) = view.stamps(object.id())?.unzip();
+        let children = view.children(object.id(), Some(CHILDREN_READ))?;
+        let item = Item::from(object);
+        let is_told = with_untrusted || item.object().origin().is_trusted();
+        let told = |text: String| is_told.then(|| agent.scanner().redact(&text).into_owned());
+        Ok(Self {
+            parent: item.object().parent().map(str::to_owned),
+            tags: item.tags().into_iter().filter_map(told).collect(),
+            subject: item.subject().and_then(told),
+            source: item.source().and_then(told),
+            session: item.session().and_then(told),
+            children,
+            created,
+            updated,
+            expires: item.object().expires(),
+            line: ItemLine::of(agent, &item, with_untrusted),
+        })
+    }
+
+    /// Returns an object of a state as a row of a list: with at most `chars_max` characters of its text, and without
+    /// what only a reader of the whole item needs.
+    pub(crate) fn row(
+        agent: &Agent,
+        view: &View,
+        object: Object,
+        with_untrusted: bool,
+        chars_max: usize,
+    ) -> Result<Self> {
+        let (created, updated) = view.stamps(object.id())?.unzip();
+        let mut read = Self {
+            parent: None,
+            tags: Vec::new(),
+            subject: None,
+            source: None,
+            session: None,
+            children: Vec::new(),
+            created,
+            updated,
+            expires: object.expires(),
+            line: ItemLine::of(agent, &Item::from(object), with_untrusted),
+        };
+        if let Some(text) = read
+            .line
+            .shown
+            .text
+            .as_mut()
+            .filter(|text| text.chars().nth(chars_max).is_some())
+        {
+            *text = text.chars().take(chars_max).chain(['\u{2026}']).collect();
+        }
+        Ok(read)
+    }
+}
+
+/// The effect of `forget` or `unforget` on the state. `commit` is null if nothing changed.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Outcome {
+    pub(crate) dry_run: bool,
+    pub(crate) commit: Option<CommitDigest>,
+    pub(crate) seq: Option<u64>,
+    /// The root of the state after the verb.
+    pub(crate) root: Root,
+}
+
+impl Outcome {
+    /// Describes the outcome of a change: its commit, and the root of the current state.
+    pub(crate) fn of(agent: &Agent, dry_run: bool, commit: Option<&CommitInfo>) -> Self {
+        Self {
+            dry_run,
+            commit: commit.map(|info| info.digest),
+            seq: commit.map(|info| info.commit.seq),
+            root: agent.memory().view().root(),
+        }
+    }
+}
+
+/// The answer of `forget`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ItemsForgotten {
+    pub(crate) forgotten: Vec<ItemLine>,
+    /// The pinned items, which `forget` did not remove.
+    pub(crate) pinned: Vec<Id>,
+    /// The items whose ids the caller named, but which do not meet another condition of the call.
+    pub(crate) others: Vec<Id>,
+    #[serde(flatten)]
+    pub(crate) outcome: Outcome,
+}
+
+impl ItemsForgotten {
+    /// Returns the answer for what was forgotten. Withholds untrusted texts unless `with_untrusted`.
+    pub(crate) fn of(agent: &Agent, forgot: Forgot, dry_run: bool, with_untrusted: bool) -> Self {
+        Self {
+            forgotten: ItemLine::all(agent, &forgot.items, with_untrusted),
+            outcome: Outcome::of(agent, dry_run, forgot.commit.as_ref()),
+            pinned: forgot.pinned,
+            others: forgot.others,
+        }
+    }
+}
+
+/// The answer of `unforget`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ItemsRestored {
+    pub(crate) restored: Vec<ItemLine>,
+    /// The items that need no restore, because the state contains their full text.
+    pub(crate) unchanged: Vec<Id>,
+    #[serde(flatten)]
+    pub(crate) outcome: Outcome,
+}
+
+impl ItemsRestored {
+    /// Returns the answer for what was restored. Withholds untrusted texts unless `with_untrusted`.
+    pub(crate) fn of(agent: &Agent, restored: Restored, dry_run: bool, with_untrusted: bool) -> Self {
+        Self {
+            restored: ItemLine::all(agent, &restored.items, with_untrusted),
+            outcome: Outcome::of(agent, dry_run, restored.commit.as_ref()),
+            unchanged: restored.unchanged,
+        }
+    }
+}
+
+/// A forgotten item, as a line of `forgotten`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ForgottenLine {
+    #[serde(flatten)]
+    pub(crate) item: ItemLine,
+    pub(crate) time: Time,
+    pub(crate) op: String,
+    pub(crate) actor: Option<String>,
+    pub(crate) session: Option<String>,
+    pub(crate) reason: Option<String>,
+    pub(crate) commit: CommitDigest,
+    pub(crate) seq: u64,
+}
+
+impl ForgottenLine {
+    /// Returns the line of a forgotten item. Withholds an untrusted text unless `with_untrusted`.
+    pub(crate) fn of(agent: &Agent, one: Forgotten, with_untrusted: bool) -> Self {
+        let commit = &one.commit.commit;
+        let mut item = ItemLine::of(agent, &one.item, with_untrusted);
+        item.digest = one.version;
+        Self {
+            item,
+            time: commit.time,
+            op: commit.op.as_str().to_owned(),
+            actor: commit.actor.clone(),
+            session: commit.session.clone(),
+            reason: one.reason,
+            commit: one.commit.digest,
+            seq: commit.seq,
+        }
+    }
+}
+
+/// The answer of `expire`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Expires {
+    pub(crate) id: Id,
+    /// The time of expiry. Null if the item never expires.
+    pub(crate) expires: Option<Time>,
+    pub(crate) changed: bool,
+    #[serde(flatten)]
+    pub(crate) commit: CommitInfo,
+}
+
+/// The answer of `decay`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct DecayPass {
+    #[serde(flatten)]
+    pub(crate) pass: Decayed,
+    pub(crate) dry_run: bool,
+    pub(crate) root: Root,
+}
+
+/// The answer of `promote`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ItemPromoted {
+    pub(crate) id: Id,
+    pub(crate) digest: ObjectDigest,
+    /// The version that the person reviewed.
+    pub(crate) promoted: ObjectDigest,
+    pub(crate) from: Origin,
+    pub(crate) to: Origin,
+    /// The acting fields that --keep does not name, and the promoted version does not have.
+    pub(crate) dropped: Vec<String>,
+    #[serde(flatten)]
+    pub(crate) commit: CommitInfo,
+}
+
+/// The answer of `quarantine --release --dry-run`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct HeldReviewed {
+    pub(crate) name: String,
+    /// The reason why the change was quarantined.
+    pub(crate) reason: Option<String>,
+    pub(crate) objects: Vec<HeldObject>,
+}
+
+/// An object of a quarantined change.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct HeldObject {
+    pub(crate) id: Id,
+    pub(crate) change: ChangeKind,
+    /// The version that the change would store.
+    pub(crate) new: Option<Review>,
+    /// The version that the change would replace or remove.
+    pub(crate) old: Option<Review>,
+}
+
+/// The answer of `quarantine --release`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct HeldReleased {
+    pub(crate) name: String,
+    pub(crate) released: bool,
+    pub(crate) ids: Vec<Id>,
+    #[serde(flatten)]
+    pub(crate) commit: CommitInfo,
+}
+
+/// The answer of `quarantine --discard`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct HeldDiscarded {
+    pub(crate) name: String,
+    pub(crate) discarded: bool,
+}

@@ -1,0 +1,360 @@
+//! The answers of verbs that commit.
+//!
+//! # Layer
+//! Layer 8, part of answers.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use treering::ChangeCounts;
+use treering::Id;
+use treering::inspect::digest::to_hex;
+use treering::inspect::engine;
+use treering::inspect::engine::Reversing;
+use treering::revert::KeptBecause;
+use treering::upkeep::{ErasedRecord, ErasedReport, GcReport};
+use treering::{Change, CommitInfo, Committed, Memory, Revision, View, Writer};
+use treering::{CommitDigest, ObjectDigest, Root};
+use treering::{Error, ErrorCode, Result};
+
+/// The number of objects that a verb created, updated, left unchanged or removed.
+#[derive(Clone, Copy, Default, Serialize, JsonSchema)]
+pub(crate) struct Tally {
+    /// The number of objects in the state after the verb.
+    pub(crate) objects: u64,
+    pub(crate) created: u64,
+    pub(crate) updated: u64,
+    pub(crate) unchanged: u64,
+    pub(crate) removed: u64,
+}
+
+/// The answer of `put` for one object.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Put {
+    pub(crate) id: String,
+    pub(crate) digest: Option<ObjectDigest>,
+    #[serde(flatten)]
+    pub(crate) commit: CommitInfo,
+}
+
+/// The answer of `put --jsonl`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct PutLines {
+    #[serde(flatten)]
+    pub(crate) tally: Tally,
+    #[serde(flatten)]
+    pub(crate) commit: CommitInfo,
+}
+
+/// The answer of `ingest`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Ingested {
+    #[serde(flatten)]
+    pub(crate) tally: Tally,
+    /// The objects without a parent of each document.
+    pub(crate) roots: Vec<String>,
+    #[serde(flatten)]
+    pub(crate) commit: CommitInfo,
+    pub(crate) documents: usize,
+    /// Stored documents whose files are missing, and which `--prune` did not select.
+    pub(crate) missing: Vec<String>,
+    /// Documents that `--prune` removed.
+    pub(crate) pruned: Vec<String>,
+    /// Files that `--skip-bad` skipped.
+    pub(crate) skipped: Vec<SkippedFile>,
+    /// The number of objects that are stored with the attribute `flags`.
+    pub(crate) flagged: u64,
+    /// The number of objects with markers in place of secrets.
+    pub(crate) redacted: u64,
+    /// The texts that the scan stopped, each as `PATH:LINE`. Their objects are stored without content.
+    pub(crate) withheld: Vec<String>,
+    /// The name of the quarantined change with the withheld texts.
+    pub(crate) held: Option<String>,
+}
+
+/// A file that `ingest --skip-bad` skipped.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SkippedFile {
+    pub(crate) path: String,
+    pub(crate) code: &'static str,
+    pub(crate) message: String,
+}
+
+/// The answer of `remove`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Removed {
+    pub(crate) removed: u64,
+    #[serde(flatten)]
+    pub(crate) commit: CommitInfo,
+}
+
+/// A commit and its changes, as the answer of `rollback`, `restore`, `undo` and `redo`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Moved {
+    pub(crate) root: Root,
+    pub(crate) commit: CommitDigest,
+    pub(crate) seq: u64,
+    #[serde(flatten)]
+    pub(crate) counts: ChangeCounts,
+    /// The operation. Null if the store was already in the requested state.
+    pub(crate) op: Option<String>,
+    /// The commit whose state a rollback restored, whose changes an undo reversed, or whose changes a redo repeated.
+    pub(crate) target: Option<CommitDigest>,
+}
+
+impl Moved {
+    /// Returns a commit with its changes. If the verb made no commit, returns the head without changes.
+    pub(crate) fn of(memory: &Memory, committed: &Committed) -> Result<Self> {
+        let info = &committed.commit;
+        let moved = committed.changed.then_some(&info.commit);
+        Ok(Self {
+            root: info.commit.root,
+            commit: info.digest,
+            seq: info.commit.seq,
+            counts: counts(memory, committed)?,
+            op: moved.map(|commit| commit.op.as_str().to_owned()),
+            target: moved.and_then(|commit| commit.target),
+        })
+    }
+}
+
+/// Returns the numbers of objects that a verb added, changed and removed. Returns zeros if the verb made no commit.
+pub(crate) fn counts(memory: &Memory, committed: &Committed) -> Result<ChangeCounts> {
+    if committed.changed {
+        memory.commit_counts(&committed.commit)
+    } else {
+        Ok(ChangeCounts::default())
+    }
+}
+
+/// The answer of `rollback --dry-run`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct RollbackPreview {
+    /// The root of the state after the rollback.
+    pub(crate) root: Root,
+    /// The current head.
+    pub(crate) commit: CommitDigest,
+    pub(crate) seq: u64,
+    #[serde(flatten)]
+    pub(crate) counts: ChangeCounts,
+    /// The commit whose state the rollback would restore.
+    pub(crate) target: CommitDigest,
+    pub(crate) dry_run: bool,
+    /// The option without which the rollback would be refused.
+    pub(crate) needs: Option<&'static str>,
+    /// The commits of other lanes that the rollback would reverse.
+    pub(crate) other_lanes: Vec<String>,
+}
+
+impl RollbackPreview {
+    /// Returns what a rollback to `target` would do, the target, and the error with which the rollback would be refused.
+    pub(crate) fn of(
+        memory: &Memory,
+        target: &Revision,
+        all: bool,
+        writer: &Writer,
+    ) -> Result<(Self, CommitInfo, Option<Error>)> {
+        let rollback = |all| {
+            let rollback = memory.rollback(target);
+            let rollback = if all { rollback.across_lanes() } else { rollback };
+            rollback.preview(writer)
+        };
+        let ((target, counts), refused) = match rollback(all) {
+            Err(refused) if refused.code() == ErrorCode::OtherLanes => (rollback(true)?, Some(refused)),
+            previewed => (previewed?, None),
+        };
+        let head = memory.view().commit();
+        let preview = Self {
+            root: target.commit.root,
+            commit: head.digest,
+            seq: head.commit.seq,
+            counts,
+            target: target.digest,
+            dry_run: true,
+            needs: refused.as_ref().map(|_| "--all"),
+            other_lanes: refused.iter().flat_map(Error::ids).cloned().collect(),
+        };
+        Ok((preview, target, refused))
+    }
+}
+
+/// The answer of `undo --dry-run` and `redo --dry-run`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ReversalPreview {
+    pub(crate) op: &'static str,
+    /// The current head.
+    pub(crate) commit: CommitDigest,
+    pub(crate) seq: u64,
+    /// The commit that undo would reverse or redo would repeat.
+    pub(crate) target: CommitDigest,
+    #[serde(flatten)]
+    pub(crate) counts: ChangeCounts,
+    pub(crate) changes: Vec<Change>,
+    pub(crate) dry_run: bool,
+}
+
+impl ReversalPreview {
+    /// Returns what an undo or redo would do to the state of `head`.
+    pub(crate) fn of(op: &'static str, head: &View, reversing: &Reversing) -> Self {
+        let sides = |change: &Change| (change.old.is_some(), change.new.is_some());
+        Self {
+            op,
+            commit: head.commit().digest,
+            seq: head.commit().commit.seq,
+            target: reversing.target.digest,
+            counts: ChangeCounts::of(reversing.changes.iter().map(sides)),
+            changes: reversing.changes.clone(),
+            dry_run: true,
+        }
+    }
+}
+
+/// The answer of `restore --dry-run`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct RestorePreview {
+    #[serde(flatten)]
+    pub(crate) counts: ChangeCounts,
+    pub(crate) ids: Vec<String>,
+    pub(crate) dry_run: bool,
+}
+
+/// The answer of `revert`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Reverted {
+    /// The commit of the revert, or the current head if nothing changed.
+    #[serde(flatten)]
+    pub(crate) commit: CommitInfo,
+    /// The number of selected commits.
+    pub(crate) selected: u64,
+    /// The changed objects.
+    pub(crate) reverted: Vec<RevertedObject>,
+    /// The objects that stay because of later work of others.
+    pub(crate) kept: Vec<KeptObject>,
+    /// The objects that are derived from versions of the selected commits.
+    pub(crate) derived: Vec<String>,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) dry_run: bool,
+}
+
+/// An object that a revert changes.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct RevertedObject {
+    pub(crate) id: String,
+    /// The version before the revert. Null if the object comes back.
+    pub(crate) from: Option<ObjectDigest>,
+    /// The version after the revert. Null if the object is removed.
+    pub(crate) to: Option<ObjectDigest>,
+    /// The missing object above the version that would stand, if the object is removed because of it. Only
+    /// `--conflicts revert` removes objects for this reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) gone_with: Option<String>,
+    /// Whether thinned commits may have written a newer version, which history no longer keeps.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub(crate) thinned: bool,
+}
+
+/// An object that a revert leaves as it is.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct KeptObject {
+    pub(crate) id: String,
+    /// The later work of others: `changed` the object itself, put `other` `below` it, or removed `other`, which the
+    /// version that would come back needs above it (`no_parent`).
+    pub(crate) because: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) other: Option<String>,
+    /// The lane of the later change: its session, else its actor, else `default`. Null if the commit was thinned.
+    pub(crate) by: Option<String>,
+    /// The seq of the later change.
+    pub(crate) seq: Option<u64>,
+}
+
+impl Reverted {
+    pub(crate) fn of(reverted: &engine::Reverted, dry_run: bool) -> Self {
+        let changed = reverted.reverted.iter().map(|object| RevertedObject {
+            id: object.id.to_string(),
+            from: object.from,
+            to: object.to,
+            gone_with: object.gone_with.as_ref().map(Id::to_string),
+            thinned: object.thinned,
+        });
+        let kept = reverted.kept.iter().map(|object| {
+            let (because, other) = match &object.because {
+                KeptBecause::Below(other) => ("below", Some(other)),
+                KeptBecause::NoParent(other) => ("no_parent", Some(other)),
+                _ => ("changed", None),
+            };
+            KeptObject {
+                id: object.id.to_string(),
+                because,
+                other: other.map(Id::to_string),
+                by: object.by.as_ref().map(|by| by.lane().to_owned()),
+                seq: object.by.as_ref().map(|by| by.commit.seq),
+            }
+        });
+        Self {
+            commit: reverted.committed.commit.clone(),
+            selected: reverted.selected,
+            reverted: changed.collect(),
+            kept: kept.collect(),
+            derived: reverted.derived.iter().map(Id::to_string).collect(),
+            dry_run,
+        }
+    }
+}
+
+/// The answer of `gc`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Collected {
+    #[serde(flatten)]
+    pub(crate) report: GcReport,
+    pub(crate) dry_run: bool,
+}
+
+/// The records that `erase` removes, and the ids of the affected objects.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ErasedParts {
+    /// The number of versions among the records. If the records contain no version, the number of all records.
+    pub(crate) erased: u64,
+    pub(crate) bytes: u64,
+    pub(crate) holders: Vec<String>,
+    pub(crate) unlinked: Vec<String>,
+    pub(crate) digests: Vec<String>,
+    pub(crate) records: Vec<ErasedRecord>,
+}
+
+impl From<&ErasedReport> for ErasedParts {
+    fn from(report: &ErasedReport) -> Self {
+        let ids = |ids: &[Id]| ids.iter().map(Id::to_string).collect();
+        let records = report.records.clone();
+        Self {
+            erased: match report.versions() {
+                0 => records.len() as u64,
+                versions => versions,
+            },
+            bytes: report.bytes(),
+            holders: ids(&report.holders),
+            unlinked: ids(&report.unlinked),
+            digests: records.iter().map(|record| to_hex(&record.digest)).collect(),
+            records,
+        }
+    }
+}
+
+/// The answer of `erase`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Erased {
+    #[serde(flatten)]
+    pub(crate) parts: ErasedParts,
+    #[serde(flatten)]
+    pub(crate) commit: CommitInfo,
+}
+
+/// The answer of `erase` without `--yes`, or with `--dry-run`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ErasePreview {
+    #[serde(flatten)]
+    pub(crate) parts: ErasedParts,
+    pub(crate) dry_run: bool,
+    /// The option without which the erasure would be refused, with the reason.
+    pub(crate) needs: Option<String>,
+}

@@ -1,0 +1,266 @@
+//! Opens a store as an agent, and determines the agent's settings and place, and the scopes that a verb reads.
+//!
+//! # Layer
+//! Layer 10, part of cli.
+
+use clap::Args;
+use std::env;
+use std::fs;
+use std::io::{BufReader, Read as _};
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::args::LaneOptions;
+use super::context::{Context, path_in, shown};
+use super::errors::{Done, input_error};
+use super::human::{Columns, cut, plain};
+use super::input::open_regular;
+use super::output::printable;
+use treering::Memory;
+use treering::Scope;
+use treering::agent::{Agent, Place, Reach, Settings, StoredText};
+use treering::inspect::agent::Fault;
+use treering::inspect::agent::trust::held_reason;
+use treering::{Error, ErrorCode, Result};
+
+/// The name of the settings file, in the parent folder of the store.
+const SETTINGS_FILE: &str = "treering.toml";
+/// The largest file that is read because it was found, in bytes.
+const FOUND_BYTES_MAX: u64 = 1 << 20;
+/// The number of faults of a found settings file that a warning tells.
+const FAULTS_TOLD: usize = 5;
+
+/// The options that select the scopes to read.
+#[derive(Args, Clone, Debug, Default)]
+pub(crate) struct ScopeOptions {
+    /// Read only this scope: global, project, session, agent, or a name such as project:tea; may be repeated [default:
+    /// global and the current project, session and agent]
+    #[arg(long = "scope", value_name = "SCOPE")]
+    pub(crate) scopes: Vec<String>,
+    /// Read every scope of the store
+    #[arg(long, conflicts_with = "scopes")]
+    pub(crate) all_scopes: bool,
+}
+
+/// The option that shows untrusted texts (STX-2).
+#[derive(Args, Clone, Copy, Debug, Default)]
+pub(crate) struct UntrustedOption {
+    /// Also show the texts of items from untrusted sources, such as tools, pages and imports
+    #[arg(long)]
+    pub(crate) with_untrusted: bool,
+}
+
+/// The text for people instead of a withheld text.
+const WITHHELD: &str = "(withheld, because it is not trusted; --with-untrusted shows it)";
+
+/// Returns the cells of a stored text: its class, and at most `chars_max` characters of its flags and text.
+pub(crate) fn text_cells(shown: &StoredText, chars_max: usize) -> Columns {
+    vec![
+        ("trust", plain(shown.trust.name())),
+        ("text", plain(cut(&text_for_people(shown), chars_max))),
+    ]
+}
+
+/// Returns a stored text after its flags, or why it is withheld.
+pub(crate) fn text_for_people(shown: &StoredText) -> String {
+    let flags = match shown.flags.as_slice() {
+        [] => String::new(),
+        flags => format!("[{}] ", flags.join(", ")),
+    };
+    format!("{flags}{}", shown.text.as_deref().unwrap_or(WITHHELD))
+}
+
+impl Context {
+    /// Opens the store for reading and returns its agent.
+    pub(crate) fn agent_to_read(&mut self) -> Result<Agent> {
+        self.agent(|context, _| context.open_to_read())
+    }
+
+    /// Opens an existing store for writing and returns its agent.
+    pub(crate) fn agent_to_write(&mut self) -> Result<Agent> {
+        self.agent(|context, _| context.open_to_write())
+    }
+
+    /// Opens the store for writing if possible, so that a verb can record the use of items and save its indexes.
+    /// Otherwise, and if the verb only looks, opens it for reading.
+    pub(crate) fn agent_to_use(&mut self, looks_only: bool) -> Result<Agent> {
+        let looks_only = looks_only || self.at().is_some() || self.options.degraded;
+        if !looks_only && let Ok(agent) = self.agent_to_write() {
+            return Ok(agent);
+        }
+        self.agent_to_read()
+    }
+
+    /// Opens the store as an agent. Opens it for reading in a dry run, else for writing.
+    pub(crate) fn agent_to_change(&mut self, dry_run: bool) -> Result<Agent> {
+        if dry_run {
+            self.agent_to_read()
+        } else {
+            self.agent_to_write()
+        }
+    }
+
+    /// Opens the store as [`Self::agent_to_write`] does, and creates a missing store as [`Self::open_or_create`] does.
+    pub(crate) fn agent_to_create(&mut self, rehearse: impl FnOnce(&Agent) -> Result<()>) -> Result<Agent> {
+        self.agent(|context, settings| {
+            context.open_or_create(|empty| rehearse(&Agent::new(empty.clone(), settings.clone())))
+        })
+    }
+
+    /// Returns an agent over the opened memory, or over an empty memory in RAM if `TREERING_DISABLE` is set.
+    fn agent(&mut self, open: impl FnOnce(&mut Self, &Settings) -> Result<Memory>) -> Result<Agent> {
+        if is_switched_off() {
+            let text = "TREERING_DISABLE is set: the memory answers as if it were empty and stores nothing";
+            self.output.note("disabled", text);
+            let settings = Settings {
+                is_disabled: true,
+                ..Settings::default()
+            };
+            return Ok(Agent::new(Memory::in_memory()?, settings));
+        }
+        let (settings, skipped) = self.settings()?;
+        if let Some(faults) = skipped {
+            self.output.note("settings_ignored", faults);
+        }
+        Ok(Agent::new(open(self, &settings)?, settings))
+    }
+
+    /// Reads the agent's settings from the file of `--settings`, else from the file next to the store. Anybody who can
+    /// write into that folder may have written the file, so it can only make settings stricter, and no fault in it makes
+    /// a verb fail. Also returns a warning about the skipped parts of such a file.
+    pub(crate) fn settings(&self) -> Result<(Settings, Option<String>)> {
+        let named = self.options.settings.clone();
+        if let Some(path) = named.or_else(|| path_in("TREERING_SETTINGS")) {
+            let text = fs::read_to_string(&path).map_err(|error| input_error(&path, error))?;
+            let settings = Settings::from_toml(&text).map_err(|error| error.context(shown(&path)))?;
+            return Ok((settings, None));
+        }
+        let found = match self.beside_store(SETTINGS_FILE) {
+            Some(path) => read_found(&path).map(|text| Settings::from_found_toml(&text)),
+            None => return Ok((Settings::default(), None)),
+        };
+        let warning = |what: String| format!("{what}; the standard values of these settings apply");
+        Ok(match found {
+            Ok((settings, faults)) => (settings, told(&faults).map(warning)),
+            Err(error) => (Settings::default(), Some(warning(error.message().to_owned()))),
+        })
+    }
+
+    /// Returns the path of a file in the parent folder of the store, if such a file exists. An untrusted store brings no
+    /// files along.
+    pub(crate) fn beside_store(&self, name: &str) -> Option<PathBuf> {
+        let store = self.store().ok().filter(|_| !self.options.untrusted_store)?;
+        let path = store.with_file_name(name);
+        path.symlink_metadata().is_ok().then_some(path)
+    }
+
+    /// Returns the place where the agent works: the project of the current folder, and the named session and actor.
+    pub(crate) fn place(&self) -> Place {
+        let folder = env::current_dir().unwrap_or_default();
+        let LaneOptions { session, actor } = self.lane_options();
+        Place {
+            session,
+            agent: actor,
+            ..Place::of_folder(&folder)
+        }
+    }
+
+    /// Returns the scope that `named` selects. Without `named`, returns the default scope of the agent's place.
+    pub(crate) fn scope(&self, named: Option<&str>) -> Result<Scope> {
+        match named {
+            Some(word) => self.place().scope(word),
+            None => self.place().usual_scope(),
+        }
+    }
+
+    /// Prints a note for each quarantined change, because a person must review the change.
+    pub(crate) fn note_held(&mut self, agent: &Agent, held: impl IntoIterator<Item: AsRef<str>>) {
+        for held in held {
+            let held = held.as_ref();
+            let why = held_reason(agent, held).map(|why| format!(": {why}"));
+            let why = printable(&why.unwrap_or_default());
+            let text = format!("quarantined as {held} for a person to review{why}");
+            self.output.note("quarantined", text);
+            // `quarantine` alone lists only the usual scopes, and a person may have another actor than the writer.
+            let next = format!("a person reviews it with: treering quarantine --release {held} --dry-run");
+            self.output.note_for_people("next", next);
+        }
+    }
+
+    /// Prints a note with the command that restores the items of the last commit.
+    pub(crate) fn note_unforget(&mut self, what: &str) {
+        // The command covers all scopes, because an option may have changed the default scopes.
+        let command = self.lane_options().command("unforget --last --all-scopes");
+        self.output.note("undo", format!("{what}: {command}"));
+    }
+
+    /// Returns the scopes that a verb reads: all scopes, the named scopes, or the default scopes of the agent's place.
+    pub(crate) fn reach(&self, named: &ScopeOptions) -> Result<Reach> {
+        let place = self.place();
+        if named.all_scopes {
+            Ok(Reach::All)
+        } else if named.scopes.is_empty() {
+            place.usual_reach()
+        } else {
+            let scopes = named.scopes.iter().map(|word| place.scope(word));
+            Ok(Reach::Scopes(scopes.collect::<Result<_>>()?))
+        }
+    }
+}
+
+/// Reads a file beside the store, which the user did not name. Refuses a path that is not a regular file, because a read
+/// of a named pipe never ends.
+pub(crate) fn read_found(path: &Path) -> Result<String> {
+    let mut text = String::new();
+    let file = open_regular(path)?.take(FOUND_BYTES_MAX + 1);
+    BufReader::new(file)
+        .read_to_string(&mut text)
+        .map_err(|error| input_error(path, error))?;
+    if text.len() as u64 > FOUND_BYTES_MAX {
+        let text = format!("{} has more than {} KiB", shown(path), FOUND_BYTES_MAX >> 10);
+        return Err(Error::invalid(text).with_code(ErrorCode::OverLimit));
+    }
+    Ok(text)
+}
+
+/// Lists the faults of a found settings file in one sentence.
+fn told(faults: &[Fault]) -> Option<String> {
+    let (told, rest) = faults.split_at(faults.len().min(FAULTS_TOLD));
+    let told: Vec<_> = told
+        .iter()
+        .map(|fault| format!("line {}: {}", fault.line, fault.why))
+        .collect();
+    let more = match rest.len() {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    (!told.is_empty()).then(|| format!("{SETTINGS_FILE}: {}{more}", told.join("; ")))
+}
+
+/// Returns whether `TREERING_DISABLE` disables the verbs of an agent.
+pub(crate) fn is_switched_off() -> bool {
+    env::var_os("TREERING_DISABLE").is_some_and(|value| !value.is_empty() && value != "0")
+}
+
+/// The text for people if `TREERING_DISABLE` disables a verb.
+pub(crate) const DISABLED: &str = "nothing was done: TREERING_DISABLE disables the memory";
+
+/// The answer of a writing verb while `TREERING_DISABLE` disables the memory.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Disabled {
+    status: &'static str,
+    disabled: bool,
+}
+
+impl Context {
+    /// Prints the answer of a writing verb while `TREERING_DISABLE` disables the memory.
+    pub(crate) fn answer_disabled(&mut self) -> Done {
+        let answer = Disabled {
+            status: "disabled",
+            disabled: true,
+        };
+        self.answer(&answer, |_, context| context.line(DISABLED))
+    }
+}

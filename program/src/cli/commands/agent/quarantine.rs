@@ -1,0 +1,181 @@
+//! `quarantine`: lists quarantined changes, and releases or discards a change for a person.
+//!
+//! # Layer
+//! Layer 10, part of cli.
+
+use super::promote::person;
+use super::recall::note_reach;
+use super::review::review_lines;
+use crate::answers::agent::items::{HeldDiscarded, HeldObject, HeldReleased, HeldReviewed};
+use crate::cli::agent_context::is_switched_off;
+use crate::cli::commands::prelude::*;
+use treering::agent::Agent;
+use treering::agent::{Quarantined, Review};
+use treering::inspect::agent::trust::{held_objects, held_reason, review};
+
+/// The number of objects that the question before a release shows.
+const ASKED_MAX: usize = 200;
+
+/// List the quarantined changes
+///
+/// Also releases or discards a quarantined change.
+///
+/// # Notes
+/// The quarantine stores equal changes once, and at most 200 entries. A further entry replaces the oldest entry of the
+/// writer with the most entries, and the reason of the new entry names the replaced entry. gc drops entries older than
+/// 7 days. A release shows the whole texts, with invisible characters written out, and every field that takes effect on
+/// its own. It does not raise the trust of an entry; promote does.
+///
+/// # Examples
+/// ```text
+/// treering quarantine
+/// treering quarantine --release 17 --dry-run
+/// treering quarantine --release 17 --yes
+/// treering quarantine --discard 17
+/// ```
+#[derive(Args, Debug)]
+#[command(args = args::writes(), verbatim_doc_comment)]
+pub(crate) struct Quarantine {
+    /// Commit the quarantined change with this name, with its original trust
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["discard", "scopes", "all_scopes"])]
+    pub(crate) release: Option<String>,
+    /// Discard the quarantined change with this name
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["scopes", "all_scopes"])]
+    pub(crate) discard: Option<String>,
+    #[command(flatten)]
+    pub(crate) releasing: Releasing,
+    #[command(flatten)]
+    pub(crate) scopes: ScopeOptions,
+    #[command(flatten)]
+    pub(crate) shown: UntrustedOption,
+}
+
+/// The options of a release.
+#[derive(Args, Debug)]
+pub(crate) struct Releasing {
+    /// Print what the release would change, and change nothing
+    #[arg(long, requires = "release", conflicts_with = "yes")]
+    pub(crate) dry_run: bool,
+    /// Release without asking. Only a person may pass this option, not a program on a person's behalf
+    #[arg(long, requires = "release")]
+    pub(crate) yes: bool,
+}
+
+impl Verb for Quarantine {
+    const ANSWERS: &'static [Form] = &[
+        form::<Quarantined>("one per line"),
+        form::<HeldReleased>("with --release"),
+        form::<HeldReviewed>("with --release --dry-run"),
+        form::<HeldDiscarded>("with --discard"),
+    ];
+
+    fn run(self, context: &mut Context) -> Done {
+        if is_switched_off() && (self.release.is_some() || self.discard.is_some()) {
+            return context.answer_disabled();
+        }
+        if let Some(name) = self.release {
+            return release(context, name, &self.releasing);
+        }
+        if let Some(name) = self.discard {
+            let agent = context.agent_to_write()?;
+            agent.discard(&name, &context.writer())?;
+            let (text, discarded) = (format!("discarded {name}"), true);
+            return context.say(&HeldDiscarded { name, discarded }, text);
+        }
+        let agent = context.agent_to_read()?;
+        let reach = context.reach(&self.scopes)?;
+        let all = agent.quarantined(&reach)?;
+        if all.is_empty() {
+            note_reach(context, &reach, "");
+        }
+        let mut all = all;
+        for held in &mut all {
+            // INVARIANT STX-2: an untrusted text is shown only where asked for.
+            held.is_withheld =
+                !self.shown.with_untrusted && held.trust.is_some_and(|class| !class.is_trusted());
+            if held.is_withheld {
+                held.preview = String::new();
+            }
+        }
+        if all.iter().any(|held| held.is_withheld) {
+            let text = "untrusted texts are withheld; --with-untrusted shows them, and --release NAME --dry-run shows a whole change";
+            context.output.note_for_people("withheld", text);
+        }
+        let fields = ["name", "ids_total", "time", "trust", "reason", "preview"];
+        context.table(all.into_iter().map(Ok), &fields)
+    }
+}
+
+fn release(context: &mut Context, name: String, verb: &Releasing) -> Done {
+    let agent = context.agent_to_change(verb.dry_run)?;
+    let held = reviewed(&agent, name)?;
+    if verb.dry_run {
+        return context.answer(&held, |held, context| {
+            let lines = held_lines(held, usize::MAX);
+            lines.iter().try_for_each(|line| context.line(line))
+        });
+    }
+    context.note_for_people("review", held_lines(&held, ASKED_MAX).join("\n"));
+    let says = person(context, verb.yes, "release the whole change?", "released")?;
+    let committed = agent.release(&held.name, says, &context.writer())?;
+    let answer = HeldReleased {
+        name: held.name,
+        released: true,
+        ids: held.objects.into_iter().map(|one| one.id).collect(),
+        commit: committed.commit,
+    };
+    let count = counted(answer.ids.len() as u64, "object");
+    let what = format!("released {} with {count}", answer.name);
+    context.say_commit(&answer, &what, &answer.commit, committed.changed)
+}
+
+/// Returns the review of every object of a quarantined change. A release keeps the classes of the objects, so an object
+/// hides only what its own class may hide.
+fn reviewed(agent: &Agent, name: String) -> Result<HeldReviewed> {
+    let view = agent.memory().view();
+    let review = |object: &Option<Object>| -> Result<Option<Review>> {
+        let reviewed = object
+            .as_ref()
+            .map(|object| review(agent, &view, object, object.origin()));
+        reviewed.transpose()
+    };
+    let objects = held_objects(agent, &name)?.into_iter().map(|one| {
+        Ok(HeldObject {
+            change: one.kind(),
+            new: review(&one.new)?,
+            old: review(&one.old)?,
+            id: one.id,
+        })
+    });
+    Ok(HeldReviewed {
+        objects: objects.collect::<Result<_>>()?,
+        reason: held_reason(agent, &name),
+        name,
+    })
+}
+
+/// Returns what a release changes as lines: the first `most` objects, and the number of the others.
+fn held_lines(held: &HeldReviewed, most: usize) -> Vec<String> {
+    let mut lines = vec![format!(
+        "{}: {}",
+        held.name,
+        counted(held.objects.len() as u64, "object")
+    )];
+    lines.extend(held.reason.as_deref().map(one_line));
+    for one in held.objects.iter().take(most) {
+        lines.push(one_line(&format!("{} {}", one.change.name(), one.id)));
+        lines.extend(one.new.iter().flat_map(review_lines));
+        if let Some(old) = &one.old {
+            lines.push(format!(
+                "{} this version:",
+                if one.new.is_some() { "replaces" } else { "removes" }
+            ));
+            lines.extend(review_lines(old));
+        }
+    }
+    if let more @ 1.. = held.objects.len().saturating_sub(most) {
+        let more = counted(more as u64, "object");
+        lines.push(format!("and {more} more; --dry-run shows all of them"));
+    }
+    lines
+}

@@ -1,0 +1,220 @@
+//! `log`: lists the commits, or the references.
+//!
+//! # Layer
+//! Layer 10, part of cli.
+
+use std::collections::HashMap;
+
+use super::cells::{recorded, trust_column, writer_columns};
+use super::follow::follow;
+use super::prelude::*;
+use crate::answers::history::{LogLine, SnapshotLine};
+use crate::cli::human::{Cell, Mark, ROWS_ALIGNED, Timeline, blank, drawing, spare};
+use treering::inspect::engine::{ReferenceInfo, WrittenBy};
+
+/// List the commits, newest first
+///
+/// # Notes
+/// --actor A, --session S and --source SRC list only the commits of that writer. The mark ! stands before an untrusted
+/// writer: a tool, a document or an import.
+///
+/// # Examples
+/// ```text
+/// treering log --limit 10
+/// treering log --session night-run --since 2h
+/// treering log --source mail
+/// treering log --at snap:0 --op rollback --json
+/// treering log --refs
+/// ```
+#[derive(Args, Debug)]
+#[command(args = args::reads_by_writer(), verbatim_doc_comment)]
+pub(crate) struct Log {
+    /// Print at most N rows
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+    /// Print each new commit, until Ctrl-C or --limit
+    #[arg(long, conflicts_with_all = ["refs", "until"])]
+    follow: bool,
+    /// List the references instead of the commits: snapshots, drafts, rejected changes
+    #[arg(long, conflicts_with_all = ["op", "source"])]
+    refs: bool,
+    /// Only commits of this operation: put, ingest, remove, rollback, undo, ...
+    #[arg(long, value_name = "OP")]
+    op: Option<String>,
+    /// Only commits since this time: an RFC 3339 time, a date, or an age (90s, 2h, 3d)
+    #[arg(long, value_name = "TIME")]
+    since: Option<String>,
+    /// Only commits until this time
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+}
+
+impl Verb for Log {
+    const ANSWERS: &'static [Form] = &[
+        form::<LogLine>("one per line"),
+        form::<ReferenceInfo>("with --refs, one per line"),
+    ];
+
+    fn run(self, context: &mut Context) -> Done {
+        let memory = context.open_to_read()?;
+        if self.follow {
+            return follow(
+                context,
+                &memory,
+                &context.written_by(),
+                self.limit.unwrap_or(usize::MAX),
+            );
+        }
+        let now = memory.view().now();
+        let wanted = Wanted {
+            by: context.written_by(),
+            since: time::given(self.since.as_deref(), now)?,
+            until: time::given(self.until.as_deref(), now)?,
+        };
+        if self.refs {
+            return references(context, &memory, &wanted, self.limit);
+        }
+        let newest = context.view(&memory)?.commit().commit.seq;
+        let is_wanted = |CommitInfo { commit, .. }: &CommitInfo| {
+            commit.seq <= newest
+                && wanted.has(commit.time)
+                && wanted.by.made(&memory, commit)
+                && self.op.as_ref().is_none_or(|op| commit.op.as_str() == op)
+        };
+        let commits = memory
+            .commits()
+            .filter(|info| info.as_ref().map_or(true, is_wanted));
+        let mut commits = commits.take(self.limit.unwrap_or(usize::MAX));
+        // The lanes of the first rows set the number of lanes in the graph.
+        let first = commits.by_ref().take(ROWS_ALIGNED).collect::<Result<Vec<_>>>()?;
+        let mut graph = Graph {
+            timeline: Timeline::new(first.iter().map(CommitInfo::lane)),
+            snapshots: SnapshotLine::names(&memory, &context.lane())?,
+        };
+        let mut commits = first.into_iter().map(Ok).chain(commits).peekable();
+        let mut table = Table::default();
+        let mut is_empty = true;
+        while let Some(info) = commits.next().transpose()? {
+            is_empty = false;
+            let line = LogLine::of(&memory, &info)?;
+            if context.output.json(&line)? {
+                continue;
+            }
+            let cells = graph.cells(context, &memory, &info, &line);
+            // The graph shows a gap below the oldest listed commit only if `--limit` did not shorten the list.
+            let older = match commits.peek() {
+                Some(Ok(older)) => Some(older.commit.seq),
+                _ => self.limit.is_none().then_some(0),
+            };
+            let thinned = older.map_or(0, |older| memory.thinned_in(older..line.seq));
+            let gap = (thinned > 0).then(|| thinned_cells(&cells, thinned));
+            for row in [Some(cells), gap].into_iter().flatten() {
+                table.row(&mut context.output, row)?;
+            }
+        }
+        table.end(&mut context.output)?;
+        if is_empty {
+            context.nothing_by(&memory, &wanted.by)?;
+        }
+        Ok(DONE)
+    }
+}
+
+/// The graph and the snapshots next to the commits in the output of `log`.
+struct Graph {
+    timeline: Timeline,
+    /// The snapshots of each commit by seq, in the form that the user types.
+    snapshots: HashMap<u64, Vec<String>>,
+}
+
+impl Graph {
+    /// Returns the columns of a commit for people.
+    fn cells(&mut self, context: &Context, memory: &Memory, info: &CommitInfo, line: &LogLine) -> Columns {
+        let found = |target: CommitDigest| memory.resolve(&Revision::Prefix(target.to_hex()), "");
+        // The target may be missing, because a salvage can lose commits.
+        let target = line.target.and_then(|target| found(target).ok());
+        let target = target.map(|target| target.commit.seq);
+        let snapshots = self.snapshots.get(&line.seq).map(|names| names.join(", "));
+        let is_rollback = line.op == Op::ROLLBACK;
+        let graph = self.timeline.row(Mark {
+            seq: line.seq,
+            lane: info.lane(),
+            named: snapshots.is_some(),
+            back_to: target.filter(|_| is_rollback),
+        });
+        let op = match target {
+            Some(seq) if is_rollback => format!("rollback to {seq}"),
+            Some(seq) => format!("{} of {seq}", line.op),
+            None => line.op.clone(),
+        };
+        let reason = recorded(line.reason.as_deref(), line.reason_erased, line.reason_lost);
+        let mut cells = vec![
+            ("", minor(4, drawing(graph))),
+            ("seq", number(line.seq)),
+            ("commit", minor(5, named(context.short(line.commit.as_bytes())))),
+            ("op", plain(op)),
+        ];
+        cells.extend(count_columns(line.counts));
+        cells.push(trust_column(line.trust, context));
+        let source = recorded(line.source.as_deref(), line.source_erased, line.source_lost);
+        cells.extend(writer_columns(
+            info.lane(),
+            line.actor.as_deref(),
+            source.as_deref(),
+        ));
+        cells.extend([
+            ("when", minor(3, context.when(line.time))),
+            ("snapshots", minor(2, named(snapshots.unwrap_or_default()))),
+            ("reason", minor(1, spare(optional(reason.as_deref())))),
+        ]);
+        cells
+    }
+}
+
+/// Returns the row that counts thinned commits, below the row of a commit.
+fn thinned_cells(above: &Columns, thinned: u64) -> Columns {
+    let cell = |(name, above): &(&'static str, Cell)| match *name {
+        "" => minor(4, drawing(":")),
+        "op" => coloured(Meaning::Quiet, format!("... {thinned} thinned ...")),
+        _ => blank(above),
+    };
+    above.iter().map(|above| (above.0, cell(above))).collect()
+}
+
+/// The filter of the log.
+struct Wanted {
+    by: WrittenBy,
+    since: Option<Time>,
+    until: Option<Time>,
+}
+
+impl Wanted {
+    fn has(&self, time: Time) -> bool {
+        self.since.is_none_or(|since| since <= time) && self.until.is_none_or(|until| time <= until)
+    }
+}
+
+fn references(context: &mut Context, memory: &Memory, wanted: &Wanted, limit: Option<usize>) -> Done {
+    let until = context.view(memory)?.commit().commit.time;
+    let of_the_past = context.at().is_some();
+    let found = memory
+        .references()
+        .into_iter()
+        .filter(|info| !of_the_past || info.time <= until)
+        .filter(|info| {
+            wanted.has(info.time) && wanted.by.has(info.actor.as_deref(), info.session.as_deref())
+        });
+    let found = found.take(limit.unwrap_or(usize::MAX));
+    context.rows_by(memory, &wanted.by, found.map(Ok), |info, context| {
+        let short = |commit: CommitDigest| context.short(commit.as_bytes());
+        vec![
+            ("reference", named(&info.name)),
+            (
+                "commit",
+                plain(info.commit.map_or_else(|| "deleted".to_owned(), short)),
+            ),
+            ("made", context.when(info.time)),
+            ("reason", optional(info.reason.as_deref())),
+        ]
+    })
+}

@@ -1,0 +1,296 @@
+//! `put`: stores one object from the command line, or many from JSON Lines.
+//!
+//! The verb reads lines one by one and commits them in batches. A stream of any length needs memory for one batch only.
+//! The batches before a refused line stay committed.
+//!
+//! # Layer
+//! Layer 10, part of cli.
+//!
+//! # Invariants
+//! - CLI-5: a batch that contains a refused line stores nothing; the message names the line.
+
+use super::prelude::*;
+use crate::answers::commits::{Put as PutAnswer, PutLines, Tally};
+use std::collections::HashMap;
+
+use super::attributes::attribute;
+use super::progress::BatchProgress;
+use crate::cli::input::{at_line, content_from_input};
+use treering::inspect::ingest::json as lines;
+use treering::inspect::ingest::json::ObjectLine;
+use treering::inspect::object::object_class;
+use treering::{Authorisation, Change, Staged, Writer};
+use treering::{NewObject, Position, Value};
+
+/// The largest number of earlier versions that wait for the line of their object. A larger `--batch` raises the limit.
+const PAST_LINES_MAX: usize = 10_000;
+
+/// Store one object, or many
+///
+/// Replaces an existing object completely: fields that you omit are removed.
+///
+/// # Examples
+/// ```text
+/// treering put tea --kind fact --content 'Ada drinks green tea'
+/// treering put task/7 --kind task --attr state=open --attr 'tags:=["a","b"]'
+/// git log -1 | treering put last-commit --kind note --content -
+/// treering export | treering --store copy put --jsonl - --batch 1000
+/// ```
+#[derive(Args, Debug)]
+#[command(args = args::writes(), verbatim_doc_comment)]
+pub(crate) struct Put {
+    /// The permanent id of the object
+    #[arg(required_unless_present = "jsonl", value_name = "ID")]
+    id: Option<String>,
+    /// The kind of the object
+    #[arg(long, required_unless_present = "jsonl", value_name = "KIND")]
+    kind: Option<String>,
+    /// An attribute: k=text, or k:=JSON (null sets no attribute); may be repeated
+    #[arg(long = "attr", value_name = "K=V")]
+    attributes: Vec<String>,
+    /// The scope [default: global]
+    #[arg(long, value_name = "SCOPE")]
+    scope: Option<String>,
+    /// The parent of the object
+    #[arg(long, value_name = "ID")]
+    parent: Option<String>,
+    /// The key that orders the object among the children of its parent
+    #[arg(long, value_name = "KEY")]
+    position: Option<String>,
+    /// The text of the object; - reads the text from standard input
+    #[arg(long, value_name = "TEXT", allow_hyphen_values = true)]
+    content: Option<String>,
+    /// Read objects from FILE, one JSON object on each line; - is standard input
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["id", "kind", "attributes", "scope", "parent", "position", "content"])]
+    jsonl: Option<PathBuf>,
+    /// Commit after every N lines [default: one commit for all]
+    #[arg(long, value_name = "N", requires = "jsonl", conflicts_with = "id", value_parser = clap::value_parser!(u64).range(1..))]
+    batch: Option<u64>,
+}
+
+impl Verb for Put {
+    const ANSWERS: &'static [Form] = &[form::<PutAnswer>("one object"), form::<PutLines>("with --jsonl")];
+
+    fn run(self, context: &mut Context) -> Done {
+        match self.jsonl {
+            Some(file) => put_lines(context, &file, self.batch.unwrap_or(u64::MAX)),
+            None => put_one(context, self),
+        }
+    }
+}
+
+fn put_one(context: &mut Context, verb: Put) -> Done {
+    let object = object_of(context, verb)?;
+    let id = object.id.clone();
+    let rehearsing = context.writer();
+    let write = |memory: &Memory, writer: &Writer| -> Result<_> {
+        let mut draft = memory.draft(writer);
+        draft.authorise(Authorisation::Replacements);
+        let staged = draft.put_at_most(object.clone(), object_class(&object, None))?;
+        let digest = draft.digest(&id)?;
+        let drafted = draft.counts();
+        let committed = memory.commit(draft, "put")?;
+        let staged = match memory.done_by_others(drafted, &committed)?.total() {
+            0 => staged,
+            _ => Staged::Unchanged,
+        };
+        let answer = PutAnswer {
+            id: id.to_string(),
+            digest,
+            commit: committed.commit,
+        };
+        Ok((answer, staged, committed.changed))
+    };
+    let memory = context.open_or_create(|empty| write(empty, &rehearsing).map(drop))?;
+    let (answer, staged, is_new) = write(&memory, &context.writer())?;
+    let what = match staged {
+        Staged::Created => "created",
+        Staged::Updated => "updated",
+        Staged::Unchanged => "unchanged:",
+    };
+    context.say_commit(&answer, &format!("{what} {}", answer.id), &answer.commit, is_new)
+}
+
+/// Formats the counts, for example `3 created, 1 updated, 0 unchanged`.
+pub(super) fn tally_text(tally: &Tally) -> String {
+    let (created, updated, unchanged) = (tally.created, tally.updated, tally.unchanged);
+    format!("{created} created, {updated} updated, {unchanged} unchanged")
+}
+
+/// Returns the object that the command line describes.
+fn object_of(context: &Context, verb: Put) -> Result<NewObject> {
+    let (id, kind) = (verb.id.unwrap_or_default(), verb.kind.unwrap_or_default());
+    let mut object = NewObject::new(Id::new(&id)?, Kind::new(&kind)?);
+    if let Some(scope) = verb.scope {
+        object.scope = Scope::new(&scope)?;
+    }
+    object.parent = verb.parent.as_deref().map(Id::new).transpose()?;
+    object.position = verb.position.as_deref().map(Position::new).transpose()?;
+    for text in &verb.attributes {
+        let (name, value) = attribute(text)?;
+        if value == Value::Null {
+            object.attributes.remove(&name);
+        } else if object.attributes.insert(name.clone(), value).is_some() {
+            let text = format!("the attribute '{name}' occurs twice in --attr");
+            return Err(usage_error(text, "pass each attribute once"));
+        }
+    }
+    object.content = match verb.content.as_deref() {
+        Some("-") => Some(content_from_input(context)?),
+        other => other.map(str::to_owned),
+    };
+    Ok(object)
+}
+
+/// The largest number of objects that one run scans. The scan only yields a note, so the scan must not slow down a bulk
+/// load.
+pub(super) const SCANNED_MAX: usize = 10_000;
+
+/// The totals of a stream of lines so far.
+#[derive(Default)]
+struct Sums {
+    tally: Tally,
+    last: Option<CommitInfo>,
+    /// The changes of the commits, at most one more than the scan reads.
+    changes: Vec<Change>,
+}
+
+fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
+    let mut input = open_input(context, file)?;
+    let mut reader = Lines::of(&mut *input);
+    let rehearsing = context.writer();
+    // The verb reads the first batch before it opens the store, so a refused batch creates no store.
+    let first = Batch::read(&mut reader, size, Vec::new())?;
+    let memory = context.open_or_create(|empty| {
+        first.clone().write(empty, &rehearsing, &mut Sums::default())?;
+        Ok(())
+    })?;
+    let writer = context.writer();
+    let mut sums = Sums::default();
+    let mut progress = BatchProgress::default();
+    let mut batch = first;
+    let mut put_all = || loop {
+        progress.begin(batch.lines.len(), reader.number(), batch.is_last);
+        let left = std::mem::take(&mut batch).write(&memory, &writer, &mut sums)?;
+        let seq = sums.last.as_ref().map(|info| info.commit.seq);
+        progress.end(seq, left.iter().map(|(number, _)| *number));
+        let waiting = left.len();
+        batch = Batch::read(&mut reader, size, left)?;
+        if batch.lines.len() == waiting {
+            return Ok(std::mem::take(&mut batch.lines));
+        }
+    };
+    // `left` contains the earlier versions that no commit stored.
+    let left = put_all().map_err(|error| progress.failed(context, error))?;
+    if let [(number, _), ..] = left[..] {
+        let what = counted(left.len() as u64, "earlier version");
+        let rule = "a commit stores earlier versions only if it also changes an object";
+        let note = format!("not stored: {what}, from line {number} on; {rule}");
+        context.note("past", note);
+    }
+    let view = memory.view();
+    let answer = PutLines {
+        tally: Tally {
+            objects: view.len(),
+            ..sums.tally
+        },
+        commit: view.commit(),
+    };
+    let (tally, head) = (answer.tally, context.head_line(&answer.commit));
+    context.say(&answer, format_args!("{}; {head}", tally_text(&tally)))?;
+    if tally.created + tally.updated > 0 {
+        context.note_way_back("reverse the last batch with");
+    }
+    super::flags::note_flags(context, &memory, sums.changes)?;
+    Ok(DONE)
+}
+
+/// A line with its number.
+type Line = (u64, ObjectLine);
+
+/// The lines of one commit.
+#[derive(Clone, Default)]
+struct Batch {
+    lines: Vec<Line>,
+    /// Whether the input ends with this batch.
+    is_last: bool,
+}
+
+impl Batch {
+    /// Reads lines until the batch, including the waiting lines, has `size` lines. A commit needs an object besides
+    /// earlier versions, so the batch ends with an object.
+    fn read(reader: &mut Lines<'_>, size: u64, waiting: Vec<Line>) -> Result<Self> {
+        let most = usize::try_from(size).unwrap_or(usize::MAX);
+        let mut past = waiting.len();
+        let (mut read, mut is_last) = (waiting, false);
+        let mut lines = reader.read(|text| lines::object_from_json(&lines::parse(text)?));
+        while read.len() < most || read.last().is_some_and(|(_, line): &Line| line.past) {
+            let Some((number, line)) = lines.next().transpose()? else {
+                is_last = true;
+                break;
+            };
+            past += usize::from(line.past);
+            if past > most.max(PAST_LINES_MAX) {
+                let text = format!(
+                    "a batch must end with a line of a current object, but {past} lines of earlier versions precede that line"
+                );
+                let refused = refused(ErrorCode::OverLimit, text, "use a larger --batch");
+                return Err(at_line(number, refused));
+            }
+            read.push((number, line));
+        }
+        Ok(Self { lines: read, is_last })
+    }
+
+    /// Commits the lines as one commit. An error names the line of the refused object. If the commit changes nothing,
+    /// returns the lines of the earlier versions that are not in history yet.
+    fn write(self, memory: &Memory, writer: &Writer, sums: &mut Sums) -> Result<Vec<Line>> {
+        let mut draft = memory.draft(writer);
+        draft.authorise(Authorisation::Replacements);
+        let mut tally = Tally::default();
+        // The last line of each id, to add the line number to an error of the commit.
+        let mut stated: HashMap<Id, u64> = HashMap::new();
+        let mut past = Vec::new();
+        for (number, line) in self.lines {
+            if line.past {
+                let origin = line.origin.unwrap_or(Origin::Import);
+                let kept = draft.put_past(&line.object, origin);
+                past.push((kept.map_err(|error| at_line(number, error))?, (number, line)));
+                continue;
+            }
+            stated.insert(line.object.id.clone(), number);
+            let class = object_class(&line.object, line.origin);
+            let staged = draft.put_at_most(line.object, class);
+            match staged.map_err(|error| at_line(number, error))? {
+                Staged::Created => tally.created += 1,
+                Staged::Updated => tally.updated += 1,
+                Staged::Unchanged => tally.unchanged += 1,
+            }
+        }
+        let line_of = |id: &String| Id::new(id).ok().and_then(|id| stated.get(&id).copied());
+        let drafted = draft.counts();
+        sums.changes.append(&mut draft.changes());
+        sums.changes.truncate(SCANNED_MAX + 1);
+        let committed = memory.commit(draft, "put").map_err(|error| {
+            match error.ids().iter().filter_map(line_of).min() {
+                Some(number) => at_line(number, error),
+                None => error,
+            }
+        })?;
+        let others = memory.done_by_others(drafted, &committed)?;
+        sums.tally.created += tally.created.saturating_sub(others.added);
+        sums.tally.updated += tally.updated.saturating_sub(others.changed);
+        sums.tally.unchanged += tally.unchanged + others.added + others.changed;
+        let mut left = Vec::new();
+        if committed.changed {
+            sums.last = Some(committed.commit);
+        } else {
+            for (digest, line) in past {
+                if memory.version(digest)?.is_none() {
+                    left.push(line);
+                }
+            }
+        }
+        Ok(left)
+    }
+}

@@ -1,0 +1,63 @@
+//! The `treering` program: arguments in, an exit code out.
+//!
+//! [`run`] parses the command line, runs the verb and returns its exit code. A verb reads and writes stores only
+//! through the engine, and prints through `output.rs`.
+//!
+//! # Layer
+//! Layer 10. Depends on all lower layers; no other module depends on it.
+
+mod agent_context;
+mod answer;
+mod args;
+#[cfg(feature = "mcp")]
+mod clients;
+mod commands;
+mod context;
+mod debug;
+mod diagram;
+mod errors;
+mod hints;
+mod human;
+mod input;
+mod nearest;
+mod open_store;
+mod output;
+mod overview;
+mod paint;
+mod parse;
+mod time;
+#[cfg(feature = "http")]
+mod token_file;
+mod tour;
+mod trusted_stores;
+mod verb;
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use signal_hook::consts::SIGXFSZ;
+
+use commands::GROUPS;
+use context::Context;
+use output::Output;
+pub use output::report_bugs_in_one_line;
+use parse::{Parsed, Unparsed};
+
+/// Runs the program on a command line, whose first argument is the program's name.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    // With this handler, a write that exceeds the file size limit returns an error and does not end the process.
+    drop(signal_hook::flag::register(SIGXFSZ, Arc::default()));
+    let arguments: Vec<OsString> = arguments.into_iter().collect();
+    let json = output::wants_json(arguments.iter().skip(1).cloned());
+    let overview = overview::overview(GROUPS, output::help_width());
+    let mut definition = parse::definition(GROUPS).override_help(overview);
+    let parsed = match Parsed::read(GROUPS, &mut definition, &arguments) {
+        Ok(parsed) => parsed,
+        Err(Unparsed::Refused(error)) => return Output::new(json).finish(Err(error)),
+        Err(Unparsed::Clap(error)) => return output::answer_of_clap(&error, json),
+    };
+    let mut context = Context::new(GROUPS, parsed.options.clone());
+    let done = parsed.run(&mut context);
+    context.output.finish(done)
+}

@@ -1,0 +1,150 @@
+//! `memory_note`: notes of a session, which every session of the project can read.
+//!
+//! # Layer
+//! Layer 9, part of serve.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::operation::{Answer, Choice, Effect, Operation, Page, Profile};
+use crate::answers::agent::sessions::{NoteDeleted, NoteLine};
+use crate::answers::words::{counted, quoted};
+use crate::serve::Service;
+use treering::Id;
+use treering::agent::{NewNote, NoteWritten, Replace};
+use treering::inspect::agent::trust::held_back;
+use treering::{Error, ErrorCode, Result};
+
+/// The largest number of notes of a page.
+const LIMIT: usize = 50;
+
+named! {
+    /// What to do with notes.
+    #[derive(Default, Deserialize)]
+    pub(super) enum Action {
+        /// Write a note, or replace the note `id`.
+        #[default]
+        Write => "write",
+        /// List the notes, newest first.
+        List => "list",
+        /// Find notes by words.
+        Search => "search",
+        /// Delete the note `id`.
+        Delete => "delete",
+    }
+}
+
+/// Keep working notes: plans, progress, open questions. Other sessions of the project can read them.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Note {
+    /// [default: write]
+    #[serde(default)]
+    action: Action,
+    /// The note, or the words to search for
+    text: Option<String>,
+    /// The note to replace or delete
+    id: Option<String>,
+}
+
+/// The answer of `memory_note`.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum Noted {
+    Written(NoteWritten),
+    Deleted(NoteDeleted),
+    Found { notes: Vec<NoteLine> },
+}
+
+impl Operation for Note {
+    const NAME: &'static str = "memory_note";
+    const TITLE: &'static str = "Notes";
+    const EFFECT: Effect = Effect::Removes;
+    const PROFILE: Profile = Profile::Default;
+    const CHOICE: Option<Choice> = Some(Choice {
+        argument: "action",
+        default: "write",
+        users: &[("text", &["write", "search"]), ("id", &["write", "delete"])],
+    });
+    const PAGED: Option<&'static str> = Some("notes");
+    const HIDDEN: &'static [&'static str] = &[
+        "digest", "commit", "seq", "origin", "read", "verdict", "held", "cleared", "rules", "created",
+        "scope", "updated",
+    ];
+    type Answer = Noted;
+
+    fn run(self, service: &Service, page: &Page) -> Result<Answer<Noted>> {
+        let view = page.view(service, None)?;
+        let (agent, scope, writer) = (service.agent(), service.scope(None)?, service.writer()?);
+        let session = service.caller().session.clone();
+        let id = self.id.as_deref().map(Id::new).transpose()?;
+        let missing = |what: &str| {
+            Error::invalid(format!("the action '{}' needs {what}", self.action))
+                .with_code(ErrorCode::Usage)
+                .with_hint("write and search need text; delete needs id")
+        };
+        match self.action {
+            Action::Write => {
+                if let Some(id) = &id {
+                    service.object(&view, id.as_str())?;
+                }
+                let note = NewNote {
+                    text: self.text.clone().ok_or_else(|| missing("text"))?,
+                    scope,
+                    session,
+                    replace: id.map(Replace::One),
+                };
+                let written = agent.write_note(&note, &writer)?;
+                if let Some(held) = &written.held {
+                    return Err(held_back(agent, held));
+                }
+                let name = written.id.as_ref().map_or("", |id| id.as_str());
+                let view = agent.memory().view();
+                let mut line = format!(
+                    "{} note {} in {}",
+                    written.action,
+                    quoted(name),
+                    quoted(written.scope.as_str())
+                );
+                let class = service.class(&view)?;
+                if !class.is_trusted() {
+                    line.extend([&service.class_told(class), ": memory_get with untrusted shows it"]);
+                }
+                Ok(Answer::new(view, Noted::Written(written), line))
+            }
+            Action::Delete => {
+                let id = id.ok_or_else(|| missing("id"))?;
+                let (deleted, commit) = agent.delete_note(&id, &scope, &writer)?;
+                let line = if deleted { "deleted" } else { "there is no note" };
+                let line = format!("{line} {}", quoted(id.as_str()));
+                let deleted = NoteDeleted {
+                    deleted,
+                    id,
+                    scope,
+                    commit,
+                };
+                Ok(Answer::new(agent.memory().view(), Noted::Deleted(deleted), line))
+            }
+            Action::List | Action::Search => {
+                let wanted = page.start + LIMIT;
+                let mut notes = match (self.action, &self.text) {
+                    (Action::List, _) => agent.notes(&view, &scope, None)?,
+                    (_, Some(text)) => {
+                        let found = agent.search_notes(&view, text, &scope, &session, wanted + 1)?;
+                        found.into_iter().map(|found| found.note).collect()
+                    }
+                    (_, None) => return Err(missing("text")),
+                };
+                let has_more = notes.len() > wanted;
+                notes.truncate(wanted);
+                let count = notes.len().saturating_sub(page.start) as u64;
+                let line = format!("{} in {}", counted(count, "note"), quoted(scope.as_str()));
+                let notes = notes
+                    .into_iter()
+                    .map(|note| NoteLine::of(agent, note, false))
+                    .collect();
+                Ok(Answer::new(view, Noted::Found { notes }, line).with_more(has_more))
+            }
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! `memory_remember`: stores a text.
+//!
+//! # Layer
+//! Layer 9, part of serve.
+
+use std::fmt::Write as _;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::answer::line_of;
+use super::operation::{Answer, Effect, Operation, Page, Profile};
+use crate::answers::agent::items::ItemRemembered;
+use crate::answers::words::quoted;
+use crate::serve::Service;
+use crate::serve::naming::LeftOut;
+use crate::serve::service::ScopeWord;
+use treering::Result;
+use treering::Writer;
+use treering::agent::{NewItem, RememberOptions, Status};
+use treering::inspect::agent::trust::held_back;
+use treering::inspect::ingest::moment::span;
+use treering::{Id, Kind, Origin};
+
+/// Store one statement for later sessions. Never store secrets. The answer names items that say the same or the
+/// opposite.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Remember {
+    /// One statement that is clear without this conversation
+    text: String,
+    /// A name; replaces the item of that name
+    id: Option<String>,
+    /// fact, decision, preference or another [default: fact]
+    kind: Option<String>,
+    tags: Option<Vec<String>>,
+    /// Where it holds
+    scope: Option<ScopeWord>,
+    /// Whom or what it is about
+    subject: Option<String>,
+    /// The URL, file or tool that you read it from, if it is not your own
+    read_from: Option<String>,
+    /// Ids
+    supersedes: Option<Vec<String>>,
+    /// 12h, 30d
+    ttl: Option<String>,
+}
+
+impl Operation for Remember {
+    const NAME: &'static str = "memory_remember";
+    const TITLE: &'static str = "Remember";
+    const EFFECT: Effect = Effect::Adds;
+    const PROFILE: Profile = Profile::Minimal;
+    const HIDDEN: &'static [&'static str] = &[
+        "digest", "commit", "seq", "disabled", "new_text", "verdict", "withheld", "redacted", "held_as",
+        "rules",
+    ];
+    const LEAVES_OUT: bool = true;
+    type Answer = ItemRemembered;
+
+    fn run(self, service: &Service, _: &Page) -> Result<Answer<ItemRemembered>> {
+        let agent = service.agent();
+        let is_own = self.read_from.is_none();
+        let mut writer = service.writer()?;
+        writer.source.clone_from(&self.read_from);
+        let mut remembered = agent.remember(self.item(service)?, &RememberOptions::default(), &writer)?;
+        if let Some(held) = &remembered.held_as {
+            return Err(held_back(agent, held));
+        }
+        let view = agent.memory().view();
+        let class = view.get(&remembered.id)?.map(|object| object.origin());
+        let mut line = match remembered.status {
+            Status::Duplicate | Status::Unchanged => {
+                format!("already stored as {}", quoted(remembered.id.as_str()))
+            }
+            Status::Disabled => "nothing was stored: the memory is disabled".to_owned(),
+            status => format!(
+                "{status} {} in {}",
+                quoted(remembered.id.as_str()),
+                quoted(remembered.scope.as_str())
+            ),
+        };
+        if remembered.is_redacted {
+            line.push_str("; secrets were replaced by markers");
+        }
+        if let Some(class) = class.filter(|class| !class.is_trusted()) {
+            // Without a source, only the session lowers the class of a new text.
+            if is_own && !service.class(&view)?.is_trusted() {
+                line.push_str(&service.class_told(class));
+            } else {
+                let _ = write!(line, "; class {class}");
+            }
+            line.push_str(": recall withholds it until a person promotes it");
+        }
+        let (mut notes, mut untrusted) = (Vec::new(), 0);
+        for (what, alike) in [
+            ("similar", &mut remembered.duplicates),
+            ("contradicts", &mut remembered.conflicts),
+        ] {
+            let found = alike.len();
+            alike.retain(|one| one.shown.trust.is_trusted());
+            untrusted += found - alike.len();
+            notes.extend(alike.iter().map(|one| {
+                let text = one.shown.text.as_deref().unwrap_or_default();
+                line_of(
+                    &[one.shown.trust.to_string(), what.to_owned()],
+                    one.id.as_str(),
+                    text,
+                )
+            }));
+        }
+        let answer = Answer::new(view, ItemRemembered::from(remembered), line);
+        Ok(answer
+            .with_notes(notes)
+            .leaving_out(LeftOut::of_untrusted(untrusted)))
+    }
+}
+
+impl Remember {
+    fn item(self, service: &Service) -> Result<NewItem> {
+        let supersedes = self.supersedes.unwrap_or_default();
+        let supersedes = supersedes.iter().map(|id| Id::new(id));
+        let ttl = self.ttl.as_deref().map(span).transpose()?;
+        let now = service.head()?.now();
+        let end = ttl.and_then(|ttl| i64::try_from(ttl.as_micros()).ok());
+        let mut item = NewItem {
+            id: self.id.as_deref().map(Id::new).transpose()?,
+            scope: service.scope(self.scope)?,
+            tags: self.tags.unwrap_or_default(),
+            subject: self.subject,
+            session: Some(service.caller().session.clone()),
+            expires: end.map(|end| now.plus_micros(end)),
+            supersedes: supersedes.collect::<Result<_>>()?,
+            origin: self.read_from.as_deref().map(class_of),
+            ..NewItem::new(self.text)
+        };
+        if let Some(kind) = &self.kind {
+            item.kind = Kind::new(kind)?;
+        }
+        Ok(item)
+    }
+}
+
+/// Returns the class of a text that a model read somewhere (SRV-1). The classes are equally untrusted, so the choice
+/// only tells a reader what the source is.
+fn class_of(source: &str) -> Origin {
+    if source.contains('/') || source.contains('.') {
+        Origin::Document
+    } else {
+        Origin::ToolExternal
+    }
+}

@@ -1,0 +1,214 @@
+//! `memory_snapshot`: names a state, lists the names, and compares states.
+//!
+//! # Layer
+//! Layer 9, part of serve.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::operation::{Answer, Choice, Effect, Operation, Page, Profile};
+use crate::answers::history::{SnapshotLine, SnapshotTaken};
+use crate::answers::words::{counted, quoted};
+use crate::serve::Service;
+use crate::serve::naming::LeftOut;
+use treering::agent::StoredText;
+use treering::inspect::agent::refuse_secret_name;
+use treering::inspect::object::check_snapshot_name;
+use treering::{Change, View, Writer};
+use treering::{Error, ErrorCode, Result};
+use treering::{Object, Origin};
+
+/// The largest number of rows of a page.
+const LIMIT: usize = 100;
+
+named! {
+    /// What to do with snapshots.
+    #[derive(Default, Deserialize)]
+    pub(super) enum Action {
+        /// Name the present state.
+        #[default]
+        Take => "take",
+        /// List the snapshots, newest first.
+        List => "list",
+        /// Show what changed from one state to another.
+        Diff => "diff",
+    }
+}
+
+/// Name the present state to return to, list such names, or show what changed since one.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Snapshot {
+    /// [default: take]
+    #[serde(default)]
+    action: Action,
+    /// [default: the next snap:N]
+    name: Option<String>,
+    reason: Option<String>,
+    /// diff: a snapshot, seq:7, @-3, a root or a time
+    from: Option<String>,
+    /// diff: [default: now]
+    to: Option<String>,
+}
+
+/// The answer of `memory_snapshot`.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum Snapshots {
+    Taken(Box<SnapshotTaken>),
+    /// The snapshots, or the changes from one state to another.
+    Rows {
+        rows: Vec<Row>,
+    },
+}
+
+/// A row of `memory_snapshot`.
+#[derive(Serialize, JsonSchema)]
+#[serde(untagged)]
+pub(super) enum Row {
+    Snapshot {
+        revision: String,
+        /// The class of the name; absent if the store does not tell it.
+        trust: Option<Origin>,
+        #[serde(flatten)]
+        snapshot: SnapshotLine,
+    },
+    Change {
+        #[serde(flatten)]
+        change: Change,
+        /// The text after the change, or before a removal.
+        #[serde(flatten)]
+        shown: Option<StoredText>,
+    },
+}
+
+impl Operation for Snapshot {
+    const NAME: &'static str = "memory_snapshot";
+    const TITLE: &'static str = "Snapshot or diff";
+    const EFFECT: Effect = Effect::Adds;
+    const PROFILE: Profile = Profile::Default;
+    const CHOICE: Option<Choice> = Some(Choice {
+        argument: "action",
+        default: "take",
+        users: &[
+            ("name", &["take"]),
+            ("reason", &["take"]),
+            ("from", &["diff"]),
+            ("to", &["diff"]),
+        ],
+    });
+    const PAGED: Option<&'static str> = Some("rows");
+    const HIDDEN: &'static [&'static str] = &[
+        "old", "new", "commit", "index", "actor", "session", "erased", "deleted", "name", "reason", "lane",
+        "shown_by", "withheld",
+    ];
+    const LEAVES_OUT: bool = true;
+    type Answer = Snapshots;
+
+    fn run(self, service: &Service, page: &Page) -> Result<Answer<Snapshots>> {
+        match self.action {
+            Action::Take => self.take(service),
+            Action::List => {
+                let view = page.view(service, None)?;
+                let newest = view.commit().commit.seq;
+                let (all, left_out) = service.snapshots(&view)?;
+                let all = all
+                    .into_iter()
+                    .filter(|(snapshot, _)| snapshot.info.seq <= newest);
+                let rows = all.map(|(snapshot, trust)| Row::Snapshot {
+                    revision: snapshot.revision(),
+                    trust,
+                    snapshot,
+                });
+                let rows: Vec<_> = rows.collect();
+                let line = first_line(rows.len(), "snapshot", page);
+                let has_more = rows.len() > page.start + LIMIT;
+                let rows = rows.into_iter().skip(page.start).take(LIMIT).collect();
+                let answer = Answer::new(view, Snapshots::Rows { rows }, line);
+                let answer = answer.leaving_out(LeftOut::of_untrusted(left_out));
+                Ok(answer.beginning_at(page.start).with_more(has_more))
+            }
+            Action::Diff => {
+                let from = self.from.as_deref().ok_or_else(|| {
+                    Error::invalid("the action 'diff' needs from")
+                        .with_code(ErrorCode::Usage)
+                        .with_hint("give from, such as snap:0, @-3 or the root of an earlier answer")
+                })?;
+                let older = service.state(from)?;
+                let newer = page.view(service, self.to.as_deref())?;
+                let (changes, left_out) = changes(service, &older, &newer)?;
+                let line = first_line(changes.len(), "change", page);
+                let has_more = changes.len() > page.start + LIMIT;
+                let shown = changes.into_iter().skip(page.start).take(LIMIT);
+                let rows = shown.map(|(change, object)| Row::Change {
+                    change,
+                    shown: Some(StoredText::of(service.agent(), &object, false)),
+                });
+                let rows = rows.collect();
+                let answer = Answer::new(newer, Snapshots::Rows { rows }, line);
+                let answer = answer.leaving_out(LeftOut::of_untrusted(left_out));
+                Ok(answer.beginning_at(page.start).with_more(has_more))
+            }
+        }
+    }
+}
+
+impl Snapshot {
+    fn take(self, service: &Service) -> Result<Answer<Snapshots>> {
+        if let Some(name) = &self.name {
+            check_snapshot_name(name)?;
+            refuse_secret_name("the name of the snapshot", name)?;
+        }
+        let mut writer = service.writer()?;
+        writer.reason = self.reason;
+        let writer = service.clean(&writer)?;
+        service.head()?;
+        if !writer.trust.is_trusted() {
+            // The store does not keep the class of a name, but that of its session (TNT-1).
+            service.taint()?;
+        }
+        let info = service.memory().snapshot(self.name.as_deref(), &writer)?;
+        let snapshot = SnapshotLine::from(info);
+        let revision = snapshot.revision();
+        let line = format!("snapshot {} of seq {}", quoted(&revision), snapshot.info.seq);
+        let taken = SnapshotTaken {
+            snapshot,
+            deleted: false,
+        };
+        Ok(Answer::new(
+            service.memory().view(),
+            Snapshots::Taken(Box::new(taken)),
+            line,
+        ))
+    }
+}
+
+fn first_line(count: usize, what: &str, page: &Page) -> String {
+    let line = counted(count as u64, what);
+    if page.start > 0 {
+        return format!("{line}, from {}", page.start + 1);
+    }
+    line
+}
+
+/// Returns the changes between two states in the caller's scopes, each with the object after the change, or before a
+/// removal; and the number of untrusted objects, which stay out (SRV-3).
+fn changes(service: &Service, older: &View, newer: &View) -> Result<(Vec<(Change, Object)>, usize)> {
+    let reach = service.reach(None)?;
+    let (mut found, mut left_out) = (Vec::new(), 0);
+    for change in service.memory().diff(older, newer)? {
+        if change.erased {
+            continue;
+        }
+        let object = match newer.get(&change.id)? {
+            Some(object) => Some(object),
+            None => older.get(&change.id)?,
+        };
+        match object.filter(|object| reach.has(object.scope())) {
+            Some(object) if object.origin().is_trusted() => found.push((change, object)),
+            Some(_) => left_out += 1,
+            None => {}
+        }
+    }
+    Ok((found, left_out))
+}

@@ -1,0 +1,78 @@
+//! `memory_status`: the head of the memory, and who calls.
+//!
+//! # Layer
+//! Layer 9, part of serve.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::operation::{Answer, Effect, Operation, Page, Profile};
+use crate::answers::store;
+use crate::answers::words::{counted, quoted};
+use crate::serve::Service;
+use treering::Result;
+use treering::{Origin, Scope};
+
+/// The size of the memory, its root, and the scopes, session and trust of this connection.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Status {}
+
+/// The answer of `memory_status`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Standing {
+    #[serde(flatten)]
+    head: store::Head,
+    /// The scopes that this connection reads.
+    scopes: Vec<String>,
+    /// The scope in which it stores.
+    scope: Scope,
+    session: String,
+    actor: Option<String>,
+    /// The class of what this session writes.
+    trust: Origin,
+    /// The number of changes that wait for a person.
+    quarantined: usize,
+}
+
+impl Operation for Status {
+    const NAME: &'static str = "memory_status";
+    const TITLE: &'static str = "Status";
+    const EFFECT: Effect = Effect::Reads;
+    const PROFILE: Profile = Profile::Minimal;
+    const HIDDEN: &'static [&'static str] = &["commit", "hash", "time", "history"];
+    type Answer = Standing;
+
+    fn run(self, service: &Service, _: &Page) -> Result<Answer<Standing>> {
+        let view = service.head()?;
+        let (memory, caller) = (service.memory(), service.caller());
+        let reach = service.reach(None)?;
+        let scopes = reach
+            .names()
+            .into_iter()
+            .flatten()
+            .map(str::to_owned)
+            .collect::<Vec<_>>();
+        let standing = Standing {
+            head: store::Head::of(memory, &view),
+            scope: service.scope(None)?,
+            session: caller.session.clone(),
+            actor: caller.actor.clone(),
+            trust: service.class(&view)?,
+            quarantined: service.agent().quarantined(&reach)?.len(),
+            scopes,
+        };
+        let reads: Vec<_> = standing.scopes.iter().map(|scope| quoted(scope)).collect();
+        let line = format!(
+            "{}, seq {}; class {}; reads {}; stores in {} as {}; session {}",
+            counted(standing.head.objects, "object"),
+            standing.head.seq,
+            standing.trust,
+            reads.join(", "),
+            quoted(standing.scope.as_str()),
+            standing.actor.as_deref().map_or("nobody".into(), quoted),
+            quoted(&standing.session),
+        );
+        Ok(Answer::new(view, standing, line))
+    }
+}

@@ -1,0 +1,132 @@
+//! The agent of a server, which all of its clients share, with the caller and the operations that each gets.
+//!
+//! # Layer
+//! Layer 9, part of serve. Knows no protocol.
+//!
+//! # Invariants
+//! - SRV-4: an operation never blocks the runtime, and its panic is an error of that call alone.
+
+use std::num::NonZeroUsize;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+#[cfg(feature = "http")]
+use std::time::Instant;
+
+use serde_json::{Map, Value as Json};
+
+#[cfg(feature = "http")]
+use super::counts::Counts;
+use super::operations::{self, Profile, Sent};
+use super::service::{Caller, Service};
+use treering::Async;
+use treering::agent::Agent;
+use treering::{Error, Result};
+
+/// The number of operations that run at the same time.
+pub(crate) const CALLS_MAX: u32 = 32;
+const CALLS: NonZeroUsize = NonZeroUsize::new(CALLS_MAX as usize).expect("32 is not zero");
+
+/// What the clients of a server share. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Server {
+    agent: Async<Agent>,
+    caller: Arc<Caller>,
+    profile: Profile,
+    #[cfg(feature = "http")]
+    counts: Arc<Counts>,
+}
+
+impl Server {
+    /// Returns a server. A missing actor of `caller`, and a session that nobody named, are named after each client.
+    pub(crate) fn new(agent: Agent, caller: Caller, profile: Profile) -> Self {
+        Self {
+            agent: Async::with_calls(agent, CALLS),
+            caller: Arc::new(caller),
+            profile,
+            #[cfg(feature = "http")]
+            counts: Arc::default(),
+        }
+    }
+
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    pub(crate) fn profile(&self) -> Profile {
+        self.profile
+    }
+
+    #[cfg(feature = "http")]
+    pub(crate) fn counts(&self) -> &Counts {
+        &self.counts
+    }
+
+    /// Waits until fewer than [`CALLS_MAX`] operations run.
+    pub(crate) async fn ready(&self) {
+        self.agent.ready(1).await;
+    }
+
+    /// Waits until no operation runs.
+    #[cfg(feature = "http")]
+    pub(crate) async fn idle(&self) {
+        self.agent.ready(CALLS_MAX).await;
+    }
+
+    /// Does `work` for a client off the runtime (SRV-4).
+    ///
+    /// # Errors
+    /// The errors of `work`; `Internal` if it panics.
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        caller: Caller,
+        work: impl FnOnce(&Service) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let call = move |agent: &Agent| {
+            let service = Service::new(agent.clone(), caller);
+            // The locks are never poisoned, and a change is committed whole or not at all.
+            catch_unwind(AssertUnwindSafe(|| work(&service)))
+                .unwrap_or_else(|_| Err(Error::internal("an operation failed")))
+        };
+        self.agent.call(call).await
+    }
+
+    /// Calls the operation `name` of the profile, and counts the call.
+    ///
+    /// # Errors
+    /// The errors of [`operations::find`] and of the operation.
+    pub(crate) async fn call(
+        &self,
+        caller: Caller,
+        name: &str,
+        arguments: Map<String, Json>,
+    ) -> Result<Sent> {
+        let operation = operations::find(self.profile, name)?;
+        let run = move |service: &Service| (operation.run)(service, arguments);
+        self.count(caller, operation.name, run).await
+    }
+
+    /// Does `work` off the runtime, and counts it as a call of `name`, for the metrics of HTTP.
+    ///
+    /// # Errors
+    /// The errors of [`Self::run`].
+    #[cfg_attr(
+        not(feature = "http"),
+        expect(unused_variables, reason = "only the metrics of HTTP name the call")
+    )]
+    pub(crate) async fn count<T: Send + 'static>(
+        &self,
+        caller: Caller,
+        name: &'static str,
+        work: impl FnOnce(&Service) -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        #[cfg(feature = "http")]
+        let begun = Instant::now();
+        let done = self.run(caller, work).await;
+        #[cfg(feature = "http")]
+        {
+            let code = done.as_ref().err().map_or("ok", |error| error.code().as_str());
+            self.counts.add(name, code, begun.elapsed());
+        }
+        done
+    }
+}

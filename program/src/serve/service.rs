@@ -1,0 +1,234 @@
+//! An agent with its caller, which every operation gets.
+//!
+//! # Layer
+//! Layer 9, part of serve. Knows no protocol.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use crate::answers::history::SnapshotLine;
+use treering::agent::{Agent, Place, Reach};
+use treering::inspect::agent::clean_writer;
+use treering::{Error, ErrorCode, ErrorKind, Result};
+use treering::{Id, Object, Origin, Scope};
+use treering::{Memory, Revision, View, Writer};
+
+/// The default limit on the tokens of an answer.
+pub(crate) const TOKENS_MAX: usize = 2_000;
+/// The smallest limit on the tokens of an answer. An answer about one item fits into it.
+pub(crate) const TOKENS_LEAST: usize = 200;
+
+/// Who calls, and what an answer may contain.
+#[derive(Clone, Debug)]
+pub(crate) struct Caller {
+    /// The project in which the server was started.
+    pub(crate) place: Place,
+    /// The only scope of the caller. `None` means the usual scopes of the place.
+    pub(crate) scope: Option<String>,
+    pub(crate) session: String,
+    /// Whether the session gets the name of the client in front, because nobody chose its name.
+    pub(crate) names_session: bool,
+    pub(crate) actor: Option<String>,
+    pub(crate) trust: Origin,
+    pub(crate) tokens_max: usize,
+}
+
+/// A snapshot with the class of its name, if the store tells it.
+pub(crate) type NamedState = (SnapshotLine, Option<Origin>);
+
+/// An agent with its caller. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct Service {
+    agent: Agent,
+    caller: Arc<Caller>,
+}
+
+impl Service {
+    pub(crate) fn new(agent: Agent, caller: Caller) -> Self {
+        Self {
+            agent,
+            caller: Arc::new(caller),
+        }
+    }
+
+    pub(crate) fn agent(&self) -> &Agent {
+        &self.agent
+    }
+
+    pub(crate) fn memory(&self) -> &Memory {
+        self.agent.memory()
+    }
+
+    pub(crate) fn caller(&self) -> &Caller {
+        &self.caller
+    }
+
+    /// Returns the writer of the caller (SRV-1), who takes back and brings back nothing outside of the caller's scopes
+    /// (SRV-3).
+    ///
+    /// # Errors
+    /// The errors of [`Self::reach`].
+    pub(crate) fn writer(&self) -> Result<Writer> {
+        let writer = Writer::of(self.caller.trust).session(&self.caller.session);
+        let mut writer = match self.reach(None)? {
+            Reach::All => writer,
+            Reach::Scopes(scopes) => writer.confined_to(scopes),
+        };
+        writer.actor.clone_from(&self.caller.actor);
+        Ok(writer)
+    }
+
+    /// Returns the class that a text of the caller gets: that of a tainted session is untrusted (TNT-2).
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the session cannot be read.
+    pub(crate) fn class(&self, view: &View) -> Result<Origin> {
+        let trust = self.caller.trust;
+        if view.is_tainted(&self.caller.session)? {
+            return Ok(Origin::least(trust, Origin::ToolExternal));
+        }
+        Ok(trust)
+    }
+
+    /// Taints the session, before an answer shows it untrusted texts: what it writes later may come from them (TNT-1).
+    ///
+    /// # Errors
+    /// The errors of [`Memory::commit`].
+    pub(crate) fn taint(&self) -> Result<()> {
+        // A read of a tainted session writes nothing, so it does not wait for the lock.
+        if self.head()?.is_tainted(&self.caller.session)? {
+            return Ok(());
+        }
+        let mut draft = self.memory().draft(&self.writer()?);
+        draft.taint(&self.caller.session)?;
+        self.memory().commit(draft, "taint").map(drop)
+    }
+
+    /// Returns what an answer says of a text of this session that got an untrusted class.
+    pub(crate) fn class_told(&self, class: Origin) -> String {
+        if self.caller.trust.is_trusted() {
+            return format!("; class {class}, because this session read or stored untrusted text before");
+        }
+        format!("; class {class}")
+    }
+
+    /// Returns the snapshots, newest first, each with the class of its name if its session is tainted; and the number of
+    /// those that stay out, because another such session named them (SRV-3).
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a session or snapshot cannot be read.
+    pub(crate) fn snapshots(&self, view: &View) -> Result<(Vec<NamedState>, usize)> {
+        let (mut told, mut left_out) = (Vec::new(), 0);
+        let mut tainted: BTreeMap<String, bool> = BTreeMap::new();
+        for info in self.memory().snapshots()? {
+            let session = info.session.clone().unwrap_or_default();
+            let is_own = session == self.caller.session;
+            let is_tainted = match tainted.get(&session) {
+                Some(known) => *known,
+                None => !session.is_empty() && view.is_tainted(&session)?,
+            };
+            tainted.insert(session, is_tainted);
+            // The name of an automatic snapshot is a number.
+            if is_tainted && !is_own && info.index.is_none() {
+                left_out += 1;
+            } else {
+                told.push((info.into(), is_tainted.then_some(Origin::ToolExternal)));
+            }
+        }
+        Ok((told, left_out))
+    }
+
+    /// Returns the writer with markers instead of the secrets in its reason and source, for the verbs of the engine.
+    ///
+    /// # Errors
+    /// `Denied` (code `refused`) if the actor or session contains a secret.
+    pub(crate) fn clean(&self, writer: &Writer) -> Result<Writer> {
+        clean_writer(self.agent.scanner(), writer)
+    }
+
+    /// Returns the state of the head, with the commits of other processes.
+    ///
+    /// # Errors
+    /// The errors of [`Memory::refresh`].
+    pub(crate) fn head(&self) -> Result<View> {
+        self.memory().refresh()
+    }
+
+    /// Returns the state that `revision` names.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the text is not a revision; `NotFound` if there is no such state.
+    pub(crate) fn state(&self, revision: &str) -> Result<View> {
+        self.head()?;
+        match revision.parse()? {
+            Revision::Head => Ok(self.memory().view()),
+            revision => self.memory().view_at(&revision, &self.caller.session),
+        }
+    }
+
+    /// Returns the caller's place, with its session and actor.
+    fn place(&self) -> Place {
+        Place {
+            session: Some(self.caller.session.clone()),
+            agent: self.caller.actor.clone(),
+            ..self.caller.place.clone()
+        }
+    }
+
+    /// Returns the scope of a new item: the scope that `word` names, else the default scope of the caller.
+    ///
+    /// # Errors
+    /// `Denied` if the caller has one scope and names another; the errors of [`Place::scope`].
+    pub(crate) fn scope(&self, word: Option<ScopeWord>) -> Result<Scope> {
+        match (&self.caller.scope, word) {
+            (Some(only), None) => self.place().scope(only),
+            (Some(only), Some(_)) => Err(Error::denied(
+                ErrorCode::OtherScope,
+                format!("this server stores only in the scope '{only}'"),
+            )
+            .with_hint("call again without scope")),
+            (None, Some(word)) => self.place().scope(word.name()),
+            (None, None) => self.place().usual_scope(),
+        }
+    }
+
+    /// Returns the scopes that the caller reads: the named one, else all of its scopes.
+    ///
+    /// # Errors
+    /// The errors of [`Self::scope`].
+    pub(crate) fn reach(&self, word: Option<ScopeWord>) -> Result<Reach> {
+        if word.is_some() || self.caller.scope.is_some() {
+            return Ok(Reach::Scopes(vec![self.scope(word)?]));
+        }
+        self.place().usual_reach()
+    }
+
+    /// Returns the object `id` of a state, if the caller's scopes contain it (SRV-3).
+    ///
+    /// # Errors
+    /// `NotFound` if the state has no such object in these scopes.
+    pub(crate) fn object(&self, view: &View, id: &str) -> Result<Object> {
+        let id = Id::new(id)?;
+        let reach = self.reach(None)?;
+        let found = match view.get(&id) {
+            // An erased object has no scope, so its caller learns no more than that it is gone.
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            found => found?.filter(|object| reach.has(object.scope())),
+        };
+        found.ok_or_else(|| {
+            Error::not_found(format!("no item has the id '{id}'"))
+                .with_hint("memory_recall finds items by words, and memory_get without id lists them")
+        })
+    }
+}
+
+named! {
+    /// A scope of the caller, as a call names it.
+    #[derive(serde::Deserialize)]
+    pub(crate) enum ScopeWord {
+        /// What holds everywhere.
+        Global => "global",
+        /// What belongs to the current project.
+        Project => "project",
+    }
+}

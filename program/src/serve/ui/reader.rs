@@ -1,0 +1,191 @@
+//! The reader of the page, and the derived values that its requests share.
+//!
+//! # Layer
+//! Layer 9, part of serve.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::{Mutex, MutexGuard};
+use treering::Result;
+use treering::Root;
+use treering::agent::Agent;
+use treering::inspect::engine::{Ledger, SortedIds};
+use treering::inspect::object::lane_of;
+use treering::{Change, CommitInfo, Memory, Revision, View, Writer};
+
+/// The number of states whose sorted ids are kept.
+const STATES_KEPT: usize = 4;
+/// The number of differences that are kept.
+const DIFFS_KEPT: usize = 4;
+
+/// The newest values, each with what it was made of.
+pub(super) struct Kept<K, V> {
+    values: Mutex<VecDeque<(K, Arc<V>)>>,
+    /// Held while a value is made, so that requests that need the same value make it once.
+    making: Mutex<()>,
+}
+
+impl<K, V> Default for Kept<K, V> {
+    fn default() -> Self {
+        Self {
+            values: Mutex::default(),
+            making: Mutex::default(),
+        }
+    }
+}
+
+/// The values that the requests of the page share. All but the writer are derived.
+#[derive(Default)]
+pub(crate) struct Shared {
+    ids: Kept<Root, SortedIds>,
+    diffs: Kept<(Root, Root), Vec<Change>>,
+    /// The places of the ids that a filter selects, by the filter, the seq of the head and the number of kept commits.
+    pub(super) chosen: Kept<(String, u64, usize), Vec<u32>>,
+    ledger: Mutex<Ledger>,
+    has_ledger: AtomicBool,
+    /// The writer of the ways back; `None` if the page only reads (PAG-3).
+    writer: Option<Writer>,
+}
+
+impl Shared {
+    pub(crate) fn new(writer: Option<Writer>) -> Self {
+        Self {
+            writer,
+            ..Self::default()
+        }
+    }
+}
+
+/// The memory, for one request.
+pub(crate) struct Reader {
+    pub(super) agent: Agent,
+    pub(super) shared: Arc<Shared>,
+}
+
+impl Reader {
+    pub(crate) fn new(agent: Agent, shared: Arc<Shared>) -> Self {
+        Self { agent, shared }
+    }
+
+    pub(super) fn memory(&self) -> &Memory {
+        self.agent.memory()
+    }
+
+    pub(super) fn writer(&self) -> Option<&Writer> {
+        self.shared.writer.as_ref()
+    }
+
+    /// Returns the state at the head, with the commits of other processes.
+    ///
+    /// # Errors
+    /// The errors of [`Memory::refresh`].
+    pub(super) fn head(&self) -> Result<View> {
+        self.memory().refresh()
+    }
+
+    /// Returns the state that `revision` names, else the head.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the text is not a revision; `NotFound` if there is no such state.
+    pub(super) fn state(&self, revision: Option<&str>) -> Result<View> {
+        let head = self.head()?;
+        match revision
+            .filter(|text| !text.is_empty())
+            .map(str::parse)
+            .transpose()?
+        {
+            None | Some(Revision::Head) => Ok(head),
+            Some(revision) => self.memory().view_at(&revision, lane_of(None, None)),
+        }
+    }
+
+    /// Returns the commit that `revision` names, without its state.
+    ///
+    /// # Errors
+    /// The errors of [`Self::state`].
+    pub(super) fn commit(&self, revision: &str) -> Result<CommitInfo> {
+        self.head()?;
+        self.memory().resolve(&revision.parse()?, lane_of(None, None))
+    }
+
+    /// Returns the sorted ids of a state.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object cannot be read.
+    pub(super) fn ids(&self, view: &View) -> Result<Arc<SortedIds>> {
+        kept(&self.shared.ids, STATES_KEPT, view.root(), || view.sorted_ids())
+    }
+
+    /// Returns the differences of two states, sorted by id.
+    ///
+    /// # Errors
+    /// The errors of [`Memory::diff`].
+    pub(super) fn diff(&self, older: &View, newer: &View) -> Result<Arc<Vec<Change>>> {
+        let between = (older.root(), newer.root());
+        kept(&self.shared.diffs, DIFFS_KEPT, between, || {
+            self.memory().diff(older, newer)
+        })
+    }
+
+    /// Returns the ledger at the head. The first call reads the history.
+    ///
+    /// # Errors
+    /// The errors of [`Ledger::follow`].
+    pub(super) fn ledger(&self) -> Result<MutexGuard<'_, Ledger>> {
+        let head = self.head()?;
+        let mut ledger = self.shared.ledger.lock();
+        ledger.follow(&head)?;
+        self.shared.has_ledger.store(true, Ordering::Release);
+        Ok(ledger)
+    }
+
+    /// Returns the ledger at the head, unless another thread is still reading the history.
+    ///
+    /// # Errors
+    /// The errors of [`Ledger::follow`].
+    pub(super) fn ledger_at_hand(&self) -> Result<Option<MutexGuard<'_, Ledger>>> {
+        if !self.shared.has_ledger.load(Ordering::Acquire) {
+            return Ok(None);
+        }
+        self.ledger().map(Some)
+    }
+
+    /// Reads what the first requests need: the sorted ids, the ledger and the index of words.
+    ///
+    /// # Errors
+    /// The errors of [`Self::ids`], [`Self::ledger`] and [`Agent::with_index`].
+    pub(crate) fn prepare(&self) -> Result<()> {
+        self.ids(&self.head()?)?;
+        self.ledger().map(drop)?;
+        self.agent.with_index(&self.head()?, |_, _| Ok(()))
+    }
+}
+
+/// Returns the value that was made of `key`, else makes it.
+pub(super) fn kept<K: PartialEq, V>(
+    values: &Kept<K, V>,
+    most: usize,
+    key: K,
+    make: impl FnOnce() -> Result<V>,
+) -> Result<Arc<V>> {
+    let known = || {
+        let values = values.values.lock();
+        let known = values.iter().find(|(known, _)| *known == key);
+        known.map(|(_, value)| Arc::clone(value))
+    };
+    if let Some(known) = known() {
+        return Ok(known);
+    }
+    let _making = values.making.lock();
+    if let Some(known) = known() {
+        return Ok(known);
+    }
+    // Made without the lock of the values, so that others read meanwhile.
+    let made = Arc::new(make()?);
+    let mut values = values.values.lock();
+    values.push_front((key, Arc::clone(&made)));
+    values.truncate(most);
+    Ok(made)
+}

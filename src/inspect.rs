@@ -1,0 +1,110 @@
+//! What the program and the bindings need of the inside of this crate: the names that no host needs.
+//!
+//! This module is no part of the library's interface, and changes without notice.
+//!
+//! # Layer
+//! Beside `lib.rs`: it only re-exports. No file of this crate imports it.
+
+#[cfg(feature = "agent")]
+pub mod agent {
+    pub use crate::agent::{
+        Append, AuditRequest, Audited, DocumentReview, Fault, audit, clean_writer, follow_lines,
+        refuse_secret_name, review_documents, storeless_scanner,
+    };
+    pub mod blocks {
+        pub use crate::agent::blocks::{
+            FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile, is_unedited, take_blocks, texts,
+        };
+    }
+    pub mod command {
+        pub use crate::agent::command::run;
+    }
+    pub mod envelope {
+        pub use crate::agent::envelope::scrubbed;
+    }
+    pub mod guard {
+        pub use crate::agent::guard::{
+            ChangedObject, RecallChange, StagedChange, StagedLine, check_staged, commit_staged,
+            compare_recall, drop_staged, stage, staged, staged_changes,
+        };
+    }
+    pub mod import {
+        pub use crate::agent::import::{Foreign, ForeignFormat, ForeignTaken, take_foreign};
+        pub mod odek {
+            pub use crate::agent::import::odek::scope_of_file;
+        }
+    }
+    pub mod markdown {
+        pub use crate::agent::markdown::stem;
+    }
+    pub mod notes {
+        pub use crate::agent::notes::find_note;
+    }
+    pub mod search {
+        pub use crate::agent::search::{LIMIT, LeftOut, MATCHES_MAX};
+    }
+    pub mod session {
+        pub use crate::agent::session::{
+            DueSummary, EndPrompt, Ended, Summarised, SummaryRead, due_summaries, end_prompt, end_session,
+            follow_append, parent_session, root_session, session_of, session_summaries, summarise,
+        };
+        pub mod extraction {
+            pub use crate::agent::session::extraction::FactScope;
+        }
+        pub mod summaries {
+            pub use crate::agent::session::summaries::{Bucket, Granularity};
+        }
+    }
+    pub mod trust {
+        pub use crate::agent::trust::{held_back, held_objects, held_reason, review};
+    }
+    pub mod vocabulary {
+        pub use crate::agent::vocabulary::{attribute, kind};
+    }
+}
+pub mod digest {
+    pub use crate::digest::{HashSuite, HistoryRoot, KeyPath, SubtreeDigest, from_hex, sha256, to_hex};
+}
+pub mod engine {
+    pub use crate::engine::{
+        ChangeKind, Containment, KindSpace, KnownId, LaneWork, Ledger, Meaning, Problem, ProblemSeverity,
+        Progress, ReferenceInfo, Remedy, Reversing, Reverted, Rollback, SalvageReport, SortedIds, Space,
+        TextRecord, WrittenBy, examine_store, first_change, verify_store,
+    };
+}
+#[cfg(feature = "ingest")]
+pub mod ingest {
+    pub use crate::ingest::{
+        Piece, Version, document_path, documents, fence_around, for_each_piece, for_each_version, ingest,
+        not_utf8, omitted,
+    };
+    pub mod json {
+        pub use crate::ingest::json::{
+            ObjectLine, loose_time_from_json, object_from_json, parse, stored_object_to_json,
+            value_from_json, value_to_json,
+        };
+    }
+    pub mod moment {
+        pub use crate::ingest::moment::{duration, given, moment, span};
+    }
+}
+pub mod log {
+    pub use crate::log::{
+        Found, Frame, Inspection, LINK_BYTES, NextWriter, Part, RecordKind, SegmentStanding, StoreFile,
+        UNLINK_BYTES, link_parts, seal_parts, unlink_parts,
+    };
+}
+pub mod object {
+    pub use crate::object::{
+        CONTENT_BYTES_MAX, Encoding, Op, Reference, check_snapshot_name, encoded_fields, lane_of,
+        object_class,
+    };
+}
+pub mod store {
+    pub use crate::store::MAP_ENTRY_BYTES;
+}
+pub mod trie {
+    pub use crate::trie::{
+        Entry, NoSource, Node, NodeKind, ProofLevel, Proven, Shape, Terminal, Trie, verify_proof,
+    };
+}

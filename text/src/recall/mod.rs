@@ -1,0 +1,29 @@
+//! Ranked search: text analysis, index, queries and duplicates. A document is a text of the memory with its metadata.
+//!
+//! A document can be found as soon as it is added to an [`Index`]. [`Index::recall`] answers a [`Query`] with hits and
+//! the reasons for each. [`similarity`] and [`Index::near`] find duplicates and contradictions. Recall computes
+//! everything from the documents, and uses no model, no clock and no disk.
+//!
+//! # Layer
+//! Pure: imports nothing of the crate outside this folder.
+//!
+//! # Invariants
+//! - RCL-1: any text can be indexed and searched for. No input makes recall fail or panic.
+//! - RCL-2: an answer depends only on the documents and the query.
+
+mod duplicates;
+mod index;
+mod query;
+mod text;
+
+pub use duplicates::Compare;
+#[cfg(any(test, feature = "testing"))]
+pub use duplicates::similarity;
+pub use duplicates::{Contradiction, MERGE, Near, Relation, Similarity};
+pub use index::{Document, Full, Index, Key};
+pub use query::five_digits;
+pub use query::{
+    Answer, CHARS_A_TOKEN, Embedder, Filter, Hit, IsSuccessor, Moved, Query, Reason, SIGNALS, Scratch,
+    Signal, Snippet, snippet, tokens,
+};
+pub use text::runs::is_spaceless;
