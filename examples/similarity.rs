@@ -8,7 +8,7 @@ use std::error::Error;
 use std::io::BufRead;
 
 use serde_json::{Value, json};
-use treering::testing::recall::similarity;
+use treering_text::recall::similarity;
 
 fn main() -> Result<(), Box<dyn Error>> {
     for line in std::io::stdin().lock().lines() {

@@ -62,8 +62,17 @@ pub mod agent {
         pub use crate::agent::vocabulary::{attribute, kind};
     }
 }
+pub mod codec {
+    pub use crate::codec::DecodeError;
+}
 pub mod digest {
-    pub use crate::digest::{HashSuite, HistoryRoot, KeyPath, SubtreeDigest, from_hex, sha256, to_hex};
+    pub use crate::digest::{
+        CommitDigest, Domain, HashAlgorithm, HashSuite, HistoryRoot, KeyPath, ObjectDigest, Root,
+        SubtreeDigest, TextDigest, from_hex, sha256, to_hex,
+    };
+}
+pub mod disk {
+    pub use crate::disk::{Disk, MemDisk};
 }
 pub mod engine {
     pub use crate::engine::{
@@ -90,14 +99,15 @@ pub mod ingest {
 }
 pub mod log {
     pub use crate::log::{
-        Found, Frame, Inspection, LINK_BYTES, NextWriter, Part, RecordKind, SegmentStanding, StoreFile,
-        UNLINK_BYTES, link_parts, seal_parts, unlink_parts,
+        CheckItem, Found, Frame, Inspection, LINK_BYTES, Log, LogOptions, Mode, NextWriter, Part, RecordKind,
+        SegmentStanding, StoreFile, UNLINK_BYTES, link_parts, seal_parts, unlink_parts,
     };
 }
 pub mod object {
     pub use crate::object::{
-        CONTENT_BYTES_MAX, Encoding, Op, Reference, check_snapshot_name, encoded_fields, lane_of,
-        object_class,
+        Attributes, CONTENT_BYTES_MAX, Commit, Encoding, HistoryTree, Id, Kind, NewObject, Object, Op,
+        Origin, Position, Reference, ReferenceName, Scope, StagedChange, Time, Value, check_snapshot_name,
+        encoded_fields, lane_of, object_class,
     };
 }
 pub mod store {
@@ -105,6 +115,6 @@ pub mod store {
 }
 pub mod trie {
     pub use crate::trie::{
-        Entry, NoSource, Node, NodeKind, ProofLevel, Proven, Shape, Terminal, Trie, verify_proof,
+        Entry, NoSource, Node, NodeKind, Proof, ProofLevel, Proven, Shape, Terminal, Trie, verify_proof,
     };
 }

@@ -66,6 +66,11 @@
         reason = "checked with the feature `testing`"
     )
 )]
+// The agent uses parts of the engine that the library alone does not use.
+#![cfg_attr(
+    not(feature = "agent"),
+    allow(dead_code, reason = "checked with the feature `agent`")
+)]
 
 #[macro_use(named, text_in_json)]
 extern crate treering_text;

@@ -9,9 +9,7 @@ use crate::program::Folder;
 /// Imports a file of `tests/fixtures/imports` twice, and returns the answer to the first import. The second import must
 /// change nothing.
 fn import(folder: &Folder, format: &str, name: &str, created: u64) -> Value {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/fixtures/imports")
-        .join(name);
+    let path = Path::new(crate::ROOT).join("tests/fixtures/imports").join(name);
     let path = path.to_str().unwrap();
     let arguments = ["import", "--format", format, path, "--scope", "global"];
     let first = folder.json(&arguments);
@@ -124,7 +122,7 @@ fn the_memories_of_mem0() {
 #[test]
 fn the_blocks_and_passages_of_letta() {
     let folder = Folder::with_store();
-    let file = |name: &str| format!("{}/tests/fixtures/imports/{name}", env!("CARGO_MANIFEST_DIR"));
+    let file = |name: &str| format!("{}/tests/fixtures/imports/{name}", crate::ROOT);
     let taken = folder.json(&["import", "--format", "letta", &file("letta-agent.af")]);
     // The persona orders a model about, so it waits for a person. The empty block and the messages are named.
     assert_eq!(

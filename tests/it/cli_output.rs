@@ -271,7 +271,7 @@ fn the_tour_breaks_no_word() {
         println!("skipped: this machine has no program `script`");
         return;
     };
-    let sentences = include_str!("../../src/cli/tour/steps.txt").lines();
+    let sentences = include_str!("../../program/src/cli/tour/steps.txt").lines();
     let told = narrow.split_whitespace().collect::<Vec<_>>().join(" ");
     for sentence in sentences.filter(|line| line.ends_with('.')) {
         assert!(told.contains(sentence), "{sentence} is broken in {narrow}");
@@ -281,7 +281,6 @@ fn the_tour_breaks_no_word() {
     }
 }
 
-#[cfg(feature = "agent")]
 #[test]
 fn the_first_commands_of_the_help_work_in_an_empty_folder() {
     let folder = Folder::new();

@@ -6,12 +6,12 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use treering::testing::digest::{
+use treering::inspect::digest::{
     CommitDigest, HashAlgorithm, HashSuite, HistoryRoot, ObjectDigest, Root, TextDigest, from_hex,
 };
-use treering::testing::disk::{Disk, MemDisk};
-use treering::testing::log::{CheckItem, Log, LogOptions, Mode, RecordKind};
-use treering::testing::object::{Attributes, Commit, Object, Op, Origin, Reference, Time, Value};
+use treering::inspect::disk::{Disk, MemDisk};
+use treering::inspect::log::{CheckItem, Log, LogOptions, Mode, RecordKind};
+use treering::inspect::object::{Attributes, Commit, Object, Op, Origin, Reference, Time, Value};
 
 const SUITE: HashSuite = HashSuite::new(HashAlgorithm::Blake3);
 const SUITES: [HashSuite; 2] = [SUITE, HashSuite::new(HashAlgorithm::Sha256)];
@@ -31,7 +31,7 @@ const EXAMPLES: [&str; 10] = [
 ];
 
 fn page() -> String {
-    std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/format.md")).unwrap()
+    std::fs::read_to_string(Path::new(crate::ROOT).join("docs/format.md")).unwrap()
 }
 
 /// Returns the name and bytes of every example, in the order of the page.
@@ -173,7 +173,7 @@ fn the_reference_is_what_its_comments_say() {
     assert_eq!(reference.actor.as_deref(), Some("ann"));
     assert_eq!(reference.encode().unwrap(), bytes);
     for suite in SUITES {
-        assert_shown(&treering::testing::digest::to_hex(
+        assert_shown(&treering::inspect::digest::to_hex(
             &reference.digest(suite).unwrap(),
         ));
     }

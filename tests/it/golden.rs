@@ -33,9 +33,7 @@ const STORES: [(&str, &str, [&str; 4]); 2] = [
 ];
 
 fn folder_of(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/fixtures/stores")
-        .join(name)
+    Path::new(crate::ROOT).join("tests/fixtures/stores").join(name)
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -128,7 +128,7 @@ fn with_built_example(command: &str) -> String {
     let built = Path::new(env!("CARGO_BIN_EXE_treering"))
         .with_file_name("examples")
         .join(name);
-    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples");
+    let sources = Path::new(crate::ROOT).join("examples");
     let sources = [
         sources.join(format!("{name}.rs")),
         sources.join(name).join("main.rs"),
@@ -175,7 +175,7 @@ fn check_page(name: &str, least: usize) {
 
 /// Does what [`check_page`] does, in a folder that may contain files.
 fn check_page_in(folder: &Folder, name: &str, least: usize) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+    let path = Path::new(crate::ROOT).join(name);
     let mut parts = parts(&fs::read_to_string(&path).unwrap());
     let (mut steps, mut wrong) = (0, Vec::new());
     for part in &mut parts {
@@ -233,7 +233,7 @@ fn running_it() {
 /// Checks that each block of code of a page, in one of the `languages`, is an excerpt of one of the `sources`. Indents do
 /// not count.
 fn check_excerpts(page: &str, languages: &[&str], sources: &[&str]) {
-    let read = |path: &str| fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap();
+    let read = |path: &str| fs::read_to_string(Path::new(crate::ROOT).join(path)).unwrap();
     let bare = |text: &str| {
         text.lines()
             .map(|line| line.trim().to_owned())
@@ -260,7 +260,6 @@ fn check_excerpts(page: &str, languages: &[&str], sources: &[&str]) {
     assert!(blocks > 0, "{page} has no block of code");
 }
 
-#[cfg(feature = "agent")]
 #[test]
 fn the_agent_loop_goes_as_told() {
     check_page("docs/guide/agent-loop.md", 1);
@@ -278,7 +277,6 @@ fn many_agents_go_as_told() {
     );
 }
 
-#[cfg(feature = "tracing")]
 #[test]
 fn tracing_prints_what_its_page_shows() {
     check_page("docs/guide/tracing.md", 0);
@@ -291,11 +289,10 @@ fn the_pages_show_the_examples() {
     check_excerpts("docs/guide/mcp-sdks.md", &["python", "ts"], &sources);
 }
 
-#[cfg(feature = "agent")]
 #[test]
 fn coming_from_another_memory() {
     let folder = Folder::new();
-    let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/imports");
+    let fixtures = Path::new(crate::ROOT).join("tests/fixtures/imports");
     for (file, name) in [
         ("server-memory.jsonl", "memory.jsonl"),
         ("mem0.json", "mem0.json"),
@@ -313,21 +310,18 @@ fn coming_from_another_memory() {
     check_page_in(&folder, "docs/guide/coming-from.md", 10);
 }
 
-#[cfg(feature = "agent")]
 #[test]
 fn forgetting_goes_as_told() {
     check_page("docs/agent/forget.md", 5);
     check_page("docs/agent/decay.md", 5);
 }
 
-#[cfg(feature = "agent")]
 #[test]
 fn recall_finds_what_its_page_says() {
     check_page("docs/agent/recall.md", 10);
 }
 
 /// The commands of the pages that show no output succeed in the memory at the end of the guide.
-#[cfg(feature = "agent")]
 #[test]
 fn blame_and_bisect_go_on_where_the_guide_ends() {
     let folder = Folder::new();
@@ -335,7 +329,7 @@ fn blame_and_bisect_go_on_where_the_guide_ends() {
         ("docs/guide/what-went-wrong.md", 20),
         ("docs/blame-and-bisect.md", 6),
     ] {
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
+        let path = Path::new(crate::ROOT).join(page);
         let parts = parts(&fs::read_to_string(path).unwrap());
         let steps = parts.iter().filter_map(|part| match part {
             Part::Step(step) => Some(step),

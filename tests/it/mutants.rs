@@ -351,7 +351,7 @@ const MUTANTS: [Mutant; 33] = [
 ];
 
 fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    Path::new(crate::ROOT)
 }
 
 #[test]

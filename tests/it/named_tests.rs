@@ -28,7 +28,7 @@ fn missing(page: &str, read: impl Fn(&str) -> Option<String>) -> Vec<String> {
 
 /// Checks that a page has `rows` rows whose first cell `is_row` accepts, and that every test that it names exists.
 fn check_page(path: &str, rows: usize, is_row: impl Fn(&str) -> bool) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let root = Path::new(crate::ROOT);
     let page = fs::read_to_string(root.join(path)).unwrap();
     let found = page.lines().filter(|line| {
         let cells: Vec<&str> = line.split('|').map(str::trim).collect();
@@ -54,8 +54,7 @@ fn every_guarantee_of_the_threat_model_has_its_test() {
             .is_some_and(|number| number.parse::<u32>().is_ok())
     };
     check_page("docs/threat-model.md", 26, is_guarantee);
-    let page =
-        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/threat-model.md")).unwrap();
+    let page = fs::read_to_string(Path::new(crate::ROOT).join("docs/threat-model.md")).unwrap();
     let bare = page
         .lines()
         .filter(|line| line.starts_with("| G") && !line.contains(".rs::"));

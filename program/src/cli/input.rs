@@ -239,6 +239,6 @@ mod tests {
         let mut endless = BufReader::new(io::repeat(b'x'));
         let mut lines = Lines::of(&mut endless);
         let error = lines.next_line().unwrap_err();
-        assert_eq!(error.code(), "over_limit");
+        assert_eq!(error.code(), ErrorCode::OverLimit);
     }
 }

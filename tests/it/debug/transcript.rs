@@ -12,11 +12,11 @@ use super::story;
 use crate::program::{Folder, bytes_below};
 
 fn expected_file() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/debug/transcript.txt")
+    PathBuf::from(crate::ROOT).join("tests/it/debug/transcript.txt")
 }
 
 fn questions_file() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/debug/questions.txt")
+    PathBuf::from(crate::ROOT).join("tests/it/debug/questions.txt")
 }
 
 /// Returns the commands of the transcript.

@@ -21,7 +21,7 @@ use source::Source;
 
 /// Returns the root folder of the repository.
 fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+    Path::new(crate::ROOT)
 }
 
 /// Returns all files with this extension under `folder` of the repository, sorted. Returns an empty list if the folder

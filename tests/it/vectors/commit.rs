@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
-use treering::testing::digest::{CommitDigest, HistoryRoot, Root, TextDigest, to_hex};
-use treering::testing::object::{Commit, Op, Origin, Time};
+use treering::inspect::digest::{CommitDigest, HistoryRoot, Root, TextDigest, to_hex};
+use treering::inspect::object::{Commit, Op, Origin, Time};
 
 use super::{Invalid, altered, check_file, encoding, for_each_hash, refusals};
 

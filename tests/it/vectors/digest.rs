@@ -1,7 +1,7 @@
 //! Test vectors of the digests of every domain.
 
 use serde_json::{Value as Json, json};
-use treering::testing::digest::{Domain, to_hex};
+use treering::inspect::digest::{Domain, to_hex};
 
 use super::{check_file, for_each_hash};
 

@@ -1,8 +1,8 @@
 //! Test vectors of history roots.
 
 use serde_json::{Value as Json, json};
-use treering::testing::digest::CommitDigest;
-use treering::testing::object::HistoryTree;
+use treering::inspect::digest::CommitDigest;
+use treering::inspect::object::HistoryTree;
 
 use super::{check_file, for_each_hash};
 

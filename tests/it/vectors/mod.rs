@@ -13,8 +13,8 @@ mod trie;
 use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
-use treering::testing::codec::DecodeError;
-use treering::testing::digest::{HashAlgorithm, HashSuite, to_hex};
+use treering::inspect::codec::DecodeError;
+use treering::inspect::digest::{HashAlgorithm, HashSuite, to_hex};
 
 const SUITES: [HashSuite; 2] = [
     HashSuite::new(HashAlgorithm::Blake3),
@@ -22,9 +22,7 @@ const SUITES: [HashSuite; 2] = [
 ];
 
 fn path_of(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/vectors")
-        .join(name)
+    Path::new(crate::ROOT).join("tests/vectors").join(name)
 }
 
 fn stored(name: &str) -> Json {

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Value as Json, json};
-use treering::testing::digest::{ObjectDigest, to_hex};
-use treering::testing::object::{Id, Kind, NewObject, Object, Origin, Position, Scope, Time, Value};
+use treering::inspect::digest::{ObjectDigest, to_hex};
+use treering::inspect::object::{Id, Kind, NewObject, Object, Origin, Position, Scope, Time, Value};
 
 use super::{Invalid, SUITES, altered, check_file, encoding, for_each_hash, refusals};
 

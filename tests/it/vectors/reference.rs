@@ -1,8 +1,8 @@
 //! Test vectors of references: encodings, digests, and encodings that must be refused.
 
 use serde_json::{Value as Json, json};
-use treering::testing::digest::{CommitDigest, KeyPath, ObjectDigest, Root, TextDigest, to_hex};
-use treering::testing::object::{Reference, ReferenceName, StagedChange, Time};
+use treering::inspect::digest::{CommitDigest, KeyPath, ObjectDigest, Root, TextDigest, to_hex};
+use treering::inspect::object::{Reference, ReferenceName, StagedChange, Time};
 
 use super::{Invalid, altered, check_file, encoding, for_each_hash, refusals};
 

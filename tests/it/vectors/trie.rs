@@ -1,8 +1,8 @@
 //! Test vectors of the state trie and its proofs, for other implementations: `tests/vectors/trie.json`.
 
 use serde_json::{Value, json};
-use treering::testing::digest::{HashAlgorithm, HashSuite, KeyPath, Root, from_hex, to_hex};
-use treering::testing::trie::{Entry, NoSource, Proof, Proven, Shape, Terminal, Trie, verify_proof};
+use treering::inspect::digest::{HashAlgorithm, HashSuite, KeyPath, Root, from_hex, to_hex};
+use treering::inspect::trie::{Entry, NoSource, Proof, Proven, Shape, Terminal, Trie, verify_proof};
 
 use super::{check_file, stored};
 

@@ -17,7 +17,6 @@ mod query;
 mod text;
 
 pub use duplicates::Compare;
-#[cfg(any(test, feature = "testing"))]
 pub use duplicates::similarity;
 pub use duplicates::{Contradiction, MERGE, Near, Relation, Similarity};
 pub use index::{Document, Full, Index, Key};

@@ -7,12 +7,27 @@ mod secrets;
 mod smuggled;
 mod transforms;
 
+use std::hash::{Hash as _, Hasher as _};
+
 use proptest::prelude::*;
 
-use super::{Category, Scanner, Severity, Verdict, VerdictTable};
+use super::{Category, MarkerKey, Scanner, Severity, Verdict, VerdictTable};
+
+/// Returns a key of markers. Its digest stands in for the keyed hash of a store.
+pub(in crate::scan) fn marker_key(byte: u8) -> MarkerKey {
+    MarkerKey::new([byte; 32], |key, bytes| {
+        let mut digest = [0; 32];
+        for (number, part) in digest.chunks_exact_mut(8).enumerate() {
+            let mut hasher = std::hash::DefaultHasher::new();
+            (key, number, bytes).hash(&mut hasher);
+            part.copy_from_slice(&hasher.finish().to_le_bytes());
+        }
+        digest
+    })
+}
 
 fn scanner() -> Scanner {
-    Scanner::new(VerdictTable::default(), [3; 32])
+    Scanner::new(VerdictTable::default(), marker_key(3))
 }
 
 #[test]
@@ -22,7 +37,10 @@ fn the_verdict_is_the_gravest_that_the_settings_ask_for() {
     assert_eq!(scanner().scan(text).verdict, Verdict::Quarantine);
     let mut settings = VerdictTable::default();
     settings.set(Category::Override, Severity::High, Verdict::Block);
-    assert_eq!(Scanner::new(settings, [3; 32]).scan(text).verdict, Verdict::Block);
+    assert_eq!(
+        Scanner::new(settings, marker_key(3)).scan(text).verdict,
+        Verdict::Block
+    );
 }
 
 #[test]

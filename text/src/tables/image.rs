@@ -64,7 +64,7 @@ impl Image {
     }
 
     /// Returns the length of a section, or 0 if there is no such section.
-    pub(crate) fn length(&self, section: usize) -> usize {
+    pub fn length(&self, section: usize) -> usize {
         self.sections.get(section).map_or(0, |(start, end)| end - start)
     }
 

@@ -87,7 +87,7 @@ impl<const N: usize> SortedRows<N> {
     }
 
     /// Returns all rows, in order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = [u8; N]> + '_ {
+    pub fn iter(&self) -> impl Iterator<Item = [u8; N]> + '_ {
         self.range([0; N], [0xff; N])
     }
 

@@ -349,7 +349,7 @@ mod tests {
 
     #[test]
     fn the_scan_takes_no_fresh_name_for_a_secret() {
-        let scanner = agent::storeless_scanner(VerdictTable::default());
+        let scanner = treering::inspect::agent::storeless_scanner(VerdictTable::default());
         let mut state = 7_u64;
         for number in 0..10_000 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);

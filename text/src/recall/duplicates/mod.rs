@@ -80,7 +80,6 @@ impl Similarity {
 }
 
 /// Compares two texts.
-#[cfg(any(test, feature = "testing"))]
 pub fn similarity(one: &str, two: &str) -> Similarity {
     compare(&Words::new(one), &Words::new(two))
 }
@@ -200,7 +199,6 @@ impl Index {
     ///
     /// `text_of` returns the text of a document; a document without a text is skipped. `except` is the document that is
     /// being written, and is also skipped.
-    #[cfg(any(test, feature = "testing"))]
     pub fn near<'t>(
         &self,
         text: &str,

@@ -83,7 +83,7 @@ pub struct Full;
 /// The search index of recall.
 #[derive(Clone, Default)]
 pub struct Index {
-    pub(crate) columns: Columns,
+    pub columns: Columns,
     pub(crate) postings: Postings,
     pub(crate) people: People,
     pub(crate) sessions: Sessions,
@@ -111,7 +111,6 @@ struct Entry<'a> {
 
 impl Index {
     /// Returns an empty index.
-    #[cfg(any(test, feature = "testing"))]
     pub fn new() -> Self {
         Self::default()
     }
@@ -122,7 +121,6 @@ impl Index {
     }
 
     /// Returns whether the index is empty.
-    #[cfg(any(test, feature = "testing"))]
     pub fn is_empty(&self) -> bool {
         self.live == 0
     }

@@ -42,7 +42,6 @@ impl Index {
     }
 
     /// Returns the bytes of an image of the index.
-    #[cfg(any(test, feature = "testing"))]
     pub fn to_bytes(&self) -> Vec<u8> {
         let mut image = Builder::default();
         self.write(&mut image);

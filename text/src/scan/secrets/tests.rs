@@ -5,8 +5,7 @@ use proptest::prelude::*;
 use super::check::entropy;
 use super::{find, find_named, redact};
 use crate::scan::rules::tests::{Dice, secret_examples};
-
-const KEY: [u8; 32] = [9; 32];
+use crate::scan::tests::marker_key;
 
 #[test]
 fn the_checksum_of_a_github_token_decides_how_grave_it_is() {
@@ -31,7 +30,7 @@ fn secrets_are_seen_through_invisible_characters_and_base64() {
     let encoded = "data: Z2hwXzE2QzdlNDJGMjkyYzY5MTJFNzcxMGM4MzgzNDdBZTE3OEI0YQ==";
     let found = find(encoded);
     assert_eq!(found[0].rule, "github-token");
-    let redacted = redact(encoded, &KEY).unwrap();
+    let redacted = redact(encoded, &marker_key(9)).unwrap();
     assert!(
         redacted.starts_with("data: [REDACTED:github-token:"),
         "{redacted}"
@@ -41,18 +40,18 @@ fn secrets_are_seen_through_invisible_characters_and_base64() {
 #[test]
 fn sca_2_a_marker_is_the_same_for_the_same_secret_and_another_under_another_key() {
     let token = Dice(7).fill("gh~p_<a36>");
-    let mark = |key: [u8; 32]| redact(&format!("a {token} b"), &key).unwrap();
-    assert_eq!(mark([1; 32]), mark([1; 32]));
-    assert_ne!(mark([1; 32]), mark([2; 32]));
-    let other = redact(&format!("elsewhere: {token}."), &[1; 32]).unwrap();
+    let mark = |key: u8| redact(&format!("a {token} b"), &marker_key(key)).unwrap();
+    assert_eq!(mark(1), mark(1));
+    assert_ne!(mark(1), mark(2));
+    let other = redact(&format!("elsewhere: {token}."), &marker_key(1)).unwrap();
     let cut = |text: &str| text[text.find('[').unwrap()..=text.find(']').unwrap()].to_owned();
-    assert_eq!(cut(&mark([1; 32])), cut(&other));
+    assert_eq!(cut(&mark(1)), cut(&other));
 }
 
 #[test]
 fn the_same_secret_is_redacted_where_nothing_gives_it_away() {
     let text = "password=Zx81kQ42 and later just Zx81kQ42 alone";
-    let redacted = redact(text, &KEY).unwrap();
+    let redacted = redact(text, &marker_key(9)).unwrap();
     assert!(!redacted.contains("Zx81kQ42"), "{redacted}");
     assert_eq!(redacted.matches("[REDACTED:password:").count(), 2);
 }
@@ -64,7 +63,7 @@ fn a_private_key_is_redacted_as_a_whole() {
         "before\n-----BEG{0} PRIVATE KEY-----\n{body}\n-----END PRIVATE KEY-----\nafter",
         "IN"
     );
-    let redacted = redact(&text, &KEY).unwrap();
+    let redacted = redact(&text, &marker_key(9)).unwrap();
     assert!(
         redacted.starts_with("before\n[REDACTED:private-key:"),
         "{redacted}"
@@ -86,7 +85,7 @@ fn a_forged_marker_hides_nothing() {
         format!("[REDACTED:text:{token}]"),
         format!("[REDACTED:{token}"),
     ] {
-        assert!(!redact(&text, &KEY).unwrap().contains(&token), "{text}");
+        assert!(!redact(&text, &marker_key(9)).unwrap().contains(&token), "{text}");
     }
 }
 
@@ -116,12 +115,12 @@ proptest! {
             prop_assert!(text.is_char_boundary(secret.span.start) && text.is_char_boundary(secret.span.end));
             prop_assert!(secret.span.start < secret.span.end);
         }
-        let Some(redacted) = redact(&text, &KEY) else {
+        let Some(redacted) = redact(&text, &marker_key(9)) else {
             prop_assert!(found.is_empty());
             return Ok(());
         };
         prop_assert!(find(&redacted).is_empty(), "{redacted}");
-        prop_assert!(redact(&redacted, &KEY).is_none());
+        prop_assert!(redact(&redacted, &marker_key(9)).is_none());
         for secret in found.iter().filter(|secret| secret.span.len() >= 6) {
             let secret = &text[secret.span.clone()];
             prop_assert!(!redacted.contains(secret), "{secret:?} is left in {redacted:?}");
@@ -147,7 +146,7 @@ fn a_token_beside_a_letter_or_an_underscore_is_seen() {
         (format!("{aws}_x"), aws.clone()),
         (format!("key_{glpat}"), glpat),
     ] {
-        let redacted = redact(&text, &[0; 32]);
+        let redacted = redact(&text, &marker_key(0));
         assert!(redacted.is_some_and(|text| !text.contains(&secret)), "{text}");
     }
     // If a letter or digit is next to the token, the token is another word.
@@ -180,7 +179,7 @@ fn a_soft_hyphen_hides_no_token() {
     let token = token();
     for at in 1..token.len() {
         let split = format!("it is {}\u{ad}{} here", &token[..at], &token[at..]);
-        let redacted = redact(&split, &[0; 32]).unwrap_or_else(|| panic!("{at}"));
+        let redacted = redact(&split, &marker_key(0)).unwrap_or_else(|| panic!("{at}"));
         assert!(
             redacted.starts_with("it is [REDACTED:") && redacted.ends_with("] here"),
             "{redacted}"
@@ -193,19 +192,19 @@ fn a_string_that_continues_the_string_of_a_secret_belongs_to_it() {
     let [first, second] = [Dice(11).fill("<a9>7k"), Dice(12).fill("<a16>7k")];
     for join in ["\" \\\n    \"", "\" +\n  \"", "\"\n\""] {
         let text = format!("api_key = \"{first}{join}{second}\"\nport = 80");
-        let redacted = redact(&text, &KEY).unwrap();
+        let redacted = redact(&text, &marker_key(9)).unwrap();
         assert!(!redacted.contains(&second), "{redacted}");
         assert!(redacted.ends_with("\"\nport = 80"), "{redacted}");
     }
     let list = format!("api_key = [\"{first}{second}\", \"eu-central-1\"]");
-    assert!(redact(&list, &KEY).is_none_or(|text| text.contains("eu-central-1")));
+    assert!(redact(&list, &marker_key(9)).is_none_or(|text| text.contains("eu-central-1")));
 }
 
 #[test]
 fn a_value_belongs_to_the_name_at_the_head_of_its_column() {
     let key = Dice(13).fill("<a30>7a7");
     let text = format!("| id | Okta token | note |\n|---|---|---|\n| 1 | none | a |\n| 2 | {key} | b |");
-    assert!(!redact(&text, &KEY).unwrap().contains(&key));
+    assert!(!redact(&text, &marker_key(9)).unwrap().contains(&key));
     let other = format!("| Okta token | id |\n|---|---|\n| none | {key} |");
-    assert_eq!(redact(&other, &KEY), None);
+    assert_eq!(redact(&other, &marker_key(9)), None);
 }

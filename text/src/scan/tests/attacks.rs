@@ -134,7 +134,7 @@ pub(super) fn is_seen(report: &Report) -> bool {
 }
 
 pub(super) fn scanner() -> Scanner {
-    Scanner::new(VerdictTable::default(), [3; 32])
+    Scanner::new(VerdictTable::default(), super::marker_key(3))
 }
 
 /// A number of hits, and the number of tries.

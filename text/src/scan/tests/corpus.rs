@@ -27,7 +27,7 @@ pub(in crate::scan) struct Text {
 
 /// Returns the texts of each file in `tests/scan/<folder>`, with the name of the file, sorted by name.
 pub(in crate::scan) fn files(folder: &str) -> Vec<(String, Vec<Text>)> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"))
+    let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
         .join("tests/scan")
         .join(folder);
     let entries = std::fs::read_dir(root).expect("a folder of texts");

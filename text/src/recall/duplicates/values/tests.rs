@@ -8,7 +8,7 @@ use super::Statement;
 use crate::recall::duplicates::{Contradiction, Relation, similarity};
 
 /// The pairs of this repository. Another file is scored if the environment names it.
-const PAIRS: &str = include_str!("../../../../tests/recall/contradictions.jsonl");
+const PAIRS: &str = include_str!("../../../../../tests/recall/contradictions.jsonl");
 const PAIRS_VARIABLE: &str = "TREERING_CONTRADICTIONS";
 const RECALL_MIN: f64 = 0.8;
 const PRECISION_MIN: f64 = 0.9;

@@ -18,7 +18,7 @@ fn weights_are_those_of_the_corpus() {
     }
     assert!(
         bytes == WEIGHTS[..],
-        "train the weights again, see src/scan/injection/classifier/training.rs"
+        "train the weights again, see text/src/scan/injection/classifier/training.rs"
     );
 }
 
