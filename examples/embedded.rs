@@ -15,8 +15,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use serde_json::{Value, json};
-use treering::agent::Embedder;
-use treering::agent::{Agent, Reach, RecallQuery, Settings};
+use treering::agent::{Agent, Embedder, Reach, RecallQuery, Settings};
 use treering::{Options, Scope, Time};
 
 /// The number of hits for a question.

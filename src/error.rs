@@ -86,26 +86,32 @@ impl Error {
         }))
     }
 
+    /// Makes the error for something that does not exist.
     pub fn not_found(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::NotFound, message)
     }
 
+    /// Makes the error for an action that a policy forbids.
     pub fn denied(code: ErrorCode, message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Denied, message).with_code(code)
     }
 
+    /// Makes the error for bad input.
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::InvalidInput, message)
     }
 
+    /// Makes the error for a conflict with another change.
     pub fn conflict(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Conflict, message)
     }
 
+    /// Makes the error for damaged data.
     pub fn corrupt(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Corrupt, message)
     }
 
+    /// Makes the error for a bug of this program.
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Internal, message)
     }
@@ -134,6 +140,7 @@ impl Error {
         self
     }
 
+    /// Makes the error for a failed input or output operation, `doing`.
     pub fn io(doing: impl fmt::Display, source: std::io::Error) -> Self {
         if let Some(found) = source.get_ref().and_then(|inner| inner.downcast_ref::<Damage>()) {
             let damage = found.clone();

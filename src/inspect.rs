@@ -104,10 +104,12 @@ pub mod log {
     };
 }
 pub mod object {
+    #[cfg(feature = "ingest")]
+    pub use crate::object::object_class;
     pub use crate::object::{
         Attributes, CONTENT_BYTES_MAX, Commit, Encoding, HistoryTree, Id, Kind, NewObject, Object, Op,
         Origin, Position, Reference, ReferenceName, Scope, StagedChange, Time, Value, check_snapshot_name,
-        encoded_fields, lane_of, object_class,
+        encoded_fields, lane_of,
     };
 }
 pub mod store {

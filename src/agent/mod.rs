@@ -74,17 +74,11 @@ mod verbs;
 pub(crate) mod vocabulary;
 mod words;
 
-pub use agent::Agent;
-pub use agent::scanner_of;
-pub use agent::storeless_scanner;
-pub use audit::AuditRequest;
-pub use audit::Audited;
-pub use audit::audit;
+pub use agent::{Agent, scanner_of, storeless_scanner};
+pub use audit::{AuditRequest, Audited, audit};
 pub use bisect::BisectedAnswer;
-pub use change::documents::DocumentReview;
-pub use change::documents::review_documents;
-pub use change::names::clean_writer;
-pub use change::names::refuse_secret_name;
+pub use change::documents::{DocumentReview, review_documents};
+pub use change::names::{clean_writer, refuse_secret_name};
 pub use decay::{Decayed, Level, Listener, Move, Pass, Summarizer, Ticker};
 pub use envelope::{Boundary, EnvelopeAnswer, EnvelopeRequest, Section, Shown};
 pub use followed::Reached;
@@ -96,16 +90,14 @@ pub use guard::{
 pub use item::{Citation, Item, NewItem, Sensitivity};
 pub use judge::{Judge, Judgement};
 pub use notes::{NewNote, NoteAction, NoteFound, NoteRead, NoteWritten, Replace};
-pub use remember::follow_lines;
 pub use remember::{
     Alike, LineVerdict, LinesOptions, LinesRemembered, OnDuplicate, RefusedLine, RememberOptions, Remembered,
-    Status,
+    Status, follow_lines,
 };
 pub use scope::{Place, Reach};
 pub use search::{RecallHit, RecallQuery, Recalled, ScopeMatches};
 pub use session::{Append, Appended, NewEntry, NotStored};
-pub use settings::Fault;
-pub use settings::{DecaySettings, Quotas, Secrets, Settings};
+pub use settings::{DecaySettings, Fault, Quotas, Secrets, Settings};
 pub use stored_text::StoredText;
 pub use trust::{ActingField, HiddenItem, PersonSays, Promoted, Quarantined, Review};
 

@@ -37,20 +37,14 @@ mod tests;
 pub use memory::Memory;
 pub use opened::HeadMoved;
 pub use options::Options;
-pub use read::bisect::Bisected;
-pub use read::bisect::first_change;
+pub use read::bisect::{Bisected, first_change};
 pub use read::blame::{BlamedPart, Part};
 pub use read::change::{Change, ChangeKind};
 #[cfg(feature = "agent")]
 pub(crate) use read::derived::{Derive, Derived, Keep, Version};
 pub use read::history::{Commits, HistoryEntry};
-pub use read::inspect::Meaning;
-pub use read::inspect::checkpoints_in;
-pub use read::inspect::inspection;
-pub use read::ledger::KnownId;
-pub use read::ledger::LaneWork;
-pub use read::ledger::Ledger;
-pub use read::ledger::SortedIds;
+pub use read::inspect::{Meaning, checkpoints_in, inspection};
+pub use read::ledger::{KnownId, LaneWork, Ledger, SortedIds};
 pub use read::query::{Matches, Query};
 pub use read::revision::Revision;
 pub use read::selection::Selection;
@@ -61,8 +55,7 @@ pub use read::written_by::WrittenBy;
 pub use settings::{Clock, Durability, Limits, Progress, ProgressListener, SystemClock};
 #[cfg(feature = "agent")]
 pub(crate) use upkeep::derived_writer::{keep, keep_derived};
-pub use upkeep::doctor::examine_store;
-pub use upkeep::doctor::{Problem, ProblemSeverity, Remedy};
+pub use upkeep::doctor::{Problem, ProblemSeverity, Remedy, examine_store};
 pub use upkeep::erase::{ErasedKind, ErasedRecord, ErasedReport, Erasing};
 pub use upkeep::gc::GcReport;
 pub use upkeep::retention::Retention;
@@ -73,8 +66,7 @@ pub use upkeep::salvage::salvage_store;
 pub(crate) use upkeep::salvage::write as salvage_into;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use upkeep::verify::verified;
-pub use upkeep::verify::verify_store;
-pub use upkeep::verify::{VerifyDepth, VerifyReport};
+pub use upkeep::verify::{VerifyDepth, VerifyReport, verify_store};
 #[cfg(all(test, feature = "agent"))]
 pub(crate) use upkeep::{derived_files::Layout, derived_writer::keep_as};
 

@@ -37,11 +37,7 @@ pub use self::document::Document;
 pub(crate) use self::document::Part;
 #[cfg(test)]
 use self::document::{DOCUMENT_KIND, ENTRY_KIND, HEADING_KIND};
-pub use self::export::Piece;
-pub use self::export::Version;
-pub use self::export::for_each_piece;
-pub use self::export::for_each_version;
-pub use self::export::omitted;
+pub use self::export::{Piece, Version, for_each_piece, for_each_version, omitted};
 pub use self::format::Format;
 #[cfg(feature = "agent")]
 pub(crate) use self::markdown::split_matter;
@@ -49,12 +45,10 @@ pub use self::path::document_path;
 pub use self::plan::{Change, IngestOptions, Write};
 #[cfg(test)]
 use self::plan::{Existing, plan};
-pub use self::text::fence_around;
-pub use self::text::not_utf8;
 #[cfg(feature = "agent")]
 pub(crate) use self::text::{decode, shown};
-pub use self::write::documents;
-pub use self::write::ingest;
+pub use self::text::{fence_around, not_utf8};
+pub use self::write::{documents, ingest};
 #[cfg(feature = "agent")]
 pub(crate) use self::write::{ingest_beside, stage_documents};
 

@@ -48,8 +48,7 @@ mod time;
 mod value;
 
 pub use attributes::Attributes;
-pub use commit::lane_of;
-pub use commit::{Commit, Op};
+pub use commit::{Commit, Op, lane_of};
 pub use content::{CONTENT_BYTES_MAX, CONTENT_INLINE_MAX, OBJECT_BYTES_MAX, hash_content, hash_text};
 pub use history_tree::HistoryTree;
 pub use id::Id;

@@ -81,7 +81,10 @@ fn the_hint_of_an_error_names_the_store_in_every_form() {
 #[test]
 fn the_note_of_an_import_names_a_command_that_shows_what_waits() {
     let folder = two_stores();
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/fixtures/imports/letta-agent.af");
+    let file = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../tests/fixtures/imports/letta-agent.af"
+    );
     let import = ["import", "--format", "letta", file, "--actor", "importer"];
     let shown = follow(&folder, &import, "a person reviews it with");
     assert!(shown.contains("planner/block/persona"), "{shown}");

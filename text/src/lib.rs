@@ -13,9 +13,10 @@
 mod named;
 
 pub mod calendar;
-#[cfg(feature = "recall")]
+#[cfg(feature = "analysis")]
 pub mod recall;
-#[cfg(feature = "scan")]
+#[cfg(feature = "analysis")]
 pub mod scan;
 pub mod tables;
+#[cfg(feature = "analysis")]
 pub mod visible;

@@ -23,7 +23,7 @@ macro_rules! named {
         }
 
         #[expect(clippy::allow_attributes, reason = "each enum uses only some of these functions")]
-        #[allow(dead_code, reason = "each enum uses only some of these functions")]
+        #[allow(dead_code, unreachable_pub, reason = "each enum uses only some of these functions")]
         impl $type {
             /// All variants, in order.
             pub const ALL: [Self; [$($name),+].len()] = [$(Self::$variant),+];

@@ -6,16 +6,16 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use treering::ChangeCounts;
-use treering::Id;
 use treering::inspect::digest::to_hex;
 use treering::inspect::engine;
 use treering::inspect::engine::Reversing;
 use treering::revert::KeptBecause;
 use treering::upkeep::{ErasedRecord, ErasedReport, GcReport};
-use treering::{Change, CommitInfo, Committed, Memory, Revision, View, Writer};
-use treering::{CommitDigest, ObjectDigest, Root};
-use treering::{Error, ErrorCode, Result};
+use treering::{
+    Change, CommitDigest, CommitInfo, Committed, Error, ErrorCode, Memory, ObjectDigest, Result, Revision,
+    Root, View, Writer,
+};
+use treering::{ChangeCounts, Id};
 
 /// The number of objects that a verb created, updated, left unchanged or removed.
 #[derive(Clone, Copy, Default, Serialize, JsonSchema)]

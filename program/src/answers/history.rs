@@ -11,10 +11,10 @@ use serde::Serialize;
 use treering::ChangeCounts;
 use treering::blame::BlamedPart;
 use treering::inspect::ingest::json::value_to_json;
-use treering::{CommitDigest, ObjectDigest, Root, TextDigest};
-use treering::{CommitInfo, HistoryEntry, Memory, SnapshotInfo};
-use treering::{Error, ErrorCode, ErrorKind, Result};
-use treering::{Id, Origin, Time, Value};
+use treering::{
+    CommitDigest, CommitInfo, Error, ErrorCode, ErrorKind, HistoryEntry, Id, Memory, ObjectDigest, Origin,
+    Result, Root, SnapshotInfo, TextDigest, Time, Value,
+};
 
 /// A commit, as a line of `log`.
 #[derive(Serialize, JsonSchema)]

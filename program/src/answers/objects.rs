@@ -9,12 +9,10 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
-use treering::Result;
-use treering::View;
 use treering::inspect::digest::SubtreeDigest;
 use treering::inspect::ingest::json::value_to_json;
-use treering::{CommitDigest, ObjectDigest};
-use treering::{Id, Object, Origin, Time};
+use treering::{CommitDigest, Id, Object, ObjectDigest, Origin, Time};
+use treering::{Result, View};
 
 /// The number of children that an answer lists.
 const CHILDREN_LISTED: usize = 1_000;

@@ -17,9 +17,7 @@ use treering::inspect::digest::{HashSuite, KeyPath, from_hex, to_hex};
 use treering::inspect::ingest::json as lines;
 use treering::inspect::trie::{ProofLevel, Proven, Terminal, verify_proof};
 use treering::proof::Proof;
-use treering::{Error, Result};
-use treering::{HashAlgorithm, Root};
-use treering::{Memory, View};
+use treering::{Error, HashAlgorithm, Memory, Result, Root, View};
 
 /// The version of the document format.
 const VERSION: u32 = 1;

@@ -8,12 +8,10 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use treering::Result;
-use treering::Time;
 use treering::inspect::engine::{Containment, KindSpace, Problem, SalvageReport, Space};
 use treering::upkeep::{Stats, VerifyReport};
-use treering::{CommitDigest, HashAlgorithm, Root};
-use treering::{Memory, View};
+use treering::{CommitDigest, HashAlgorithm, Memory, Root, View};
+use treering::{Result, Time};
 
 /// The version of the store format that this program writes.
 pub(crate) const FORMAT: u32 = 1;

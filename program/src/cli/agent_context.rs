@@ -4,10 +4,9 @@
 //! Layer 10, part of cli.
 
 use clap::Args;
-use std::env;
-use std::fs;
 use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
+use std::{env, fs};
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -18,12 +17,11 @@ use super::errors::{Done, input_error};
 use super::human::{Columns, cut, plain};
 use super::input::open_regular;
 use super::output::printable;
-use treering::Memory;
-use treering::Scope;
 use treering::agent::{Agent, Place, Reach, Settings, StoredText};
 use treering::inspect::agent::Fault;
 use treering::inspect::agent::trust::held_reason;
 use treering::{Error, ErrorCode, Result};
+use treering::{Memory, Scope};
 
 /// The name of the settings file, in the parent folder of the store.
 const SETTINGS_FILE: &str = "treering.toml";

@@ -12,8 +12,7 @@ use super::errors::{DONE, Done};
 use super::human::{Cell, Columns, Table, coloured};
 use super::output::Meaning;
 use super::time;
-use treering::Result;
-use treering::Time;
+use treering::{Result, Time};
 
 impl Context {
     /// Prints an answer as JSON from its fields, or calls `show` to print it for people or a language model.

@@ -18,9 +18,7 @@ use clap::{Arg, ArgMatches, Args, Command, FromArgMatches as _};
 use super::errors::usage_error;
 pub(crate) use super::hints::in_quotes;
 use super::time;
-use treering::Origin;
-use treering::Writer;
-use treering::{Error, ErrorCode, Result};
+use treering::{Error, ErrorCode, Origin, Result, Writer};
 
 /// The heading of the shared options in the help of a verb.
 pub(crate) const HEADING: &str = "Options that may also precede the verb";

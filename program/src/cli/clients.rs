@@ -8,10 +8,8 @@
 //!   such as JSON with comments, is refused.
 //! - CLT-2: no link leads a write out of the home folder or the current folder.
 
-use std::env;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{env, fs, io};
 
 use serde::Deserialize;
 use serde_json::ser::PrettyFormatter;

@@ -13,10 +13,8 @@
 //! - CLI-9: no verb records a reason or source with a secret that the scan recognises, or a name with one.
 //! - CLI-10: with `TREERING_AT`, no verb writes the store. A dry run of a verb that writes plans on the head, and says so.
 
-use std::env;
-use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
+use std::{env, fs, io};
 
 use super::args::{LaneOptions, SharedOptions, in_quotes};
 use super::errors::{refused, system_kind};
@@ -27,11 +25,11 @@ use super::trusted_stores::{Check, TrustedStores, check_found, check_named, is_o
 use super::verb::Groups;
 use treering::agent;
 use treering::inspect::digest::to_hex;
-use treering::{CommitInfo, Memory, Options, Revision, View, Writer};
-use treering::{Error, ErrorCode, ErrorKind, Result};
-use treering::{HashAlgorithm, Root};
-use treering::{Origin, Time};
-use treering_text::scan::{Scanner, VerdictTable};
+use treering::{
+    CommitInfo, Error, ErrorCode, ErrorKind, HashAlgorithm, Memory, Options, Origin, Result, Revision, Root,
+    Time, View, Writer,
+};
+use treering_text::scan::VerdictTable;
 
 /// The folder of a store that belongs to a project.
 pub(crate) const PROJECT_FOLDER: &str = ".treering";

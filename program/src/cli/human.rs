@@ -13,11 +13,9 @@ pub(crate) use self::timeline::{Mark, Timeline};
 
 use super::output::{Meaning, Mode, Output, printable};
 pub(crate) use crate::answers::words::counted;
-use treering::ChangeCounts;
-use treering::CommitInfo;
-use treering::Result;
 use treering::inspect::digest::to_hex;
 use treering::inspect::ingest::json::value_to_json;
+use treering::{ChangeCounts, CommitInfo, Result};
 use treering::{Object, Value};
 pub(crate) use treering_text::visible::{cut, one_line};
 

@@ -11,8 +11,7 @@ use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use super::args::LaneOptions;
-use treering::Memory;
-use treering::{Error, ErrorCode, ErrorKind, Result};
+use treering::{Error, ErrorCode, ErrorKind, Memory, Result};
 
 /// One store, open for a sequence of commands.
 pub(crate) struct OpenStore {

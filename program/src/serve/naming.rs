@@ -16,8 +16,7 @@ use super::Service;
 use crate::answers::words::counted;
 use treering::View;
 use treering::agent::Reach;
-use treering::{Error, ErrorKind, Result};
-use treering::{Id, Object};
+use treering::{Error, ErrorKind, Id, Object, Result};
 
 /// The fields of an answer that name items beside those that the operation selected: an id, a list of ids, or rows with
 /// an id each.

@@ -9,9 +9,9 @@ use std::sync::Arc;
 use crate::answers::history::SnapshotLine;
 use treering::agent::{Agent, Place, Reach};
 use treering::inspect::agent::clean_writer;
-use treering::{Error, ErrorCode, ErrorKind, Result};
-use treering::{Id, Object, Origin, Scope};
-use treering::{Memory, Revision, View, Writer};
+use treering::{
+    Error, ErrorCode, ErrorKind, Id, Memory, Object, Origin, Result, Revision, Scope, View, Writer,
+};
 
 /// The default limit on the tokens of an answer.
 pub(crate) const TOKENS_MAX: usize = 2_000;

@@ -103,12 +103,19 @@ pub struct TakenFile {
 /// The answer to an import: the number of files with each result, and the files.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TakenBlocks {
+    /// The number of files that became new blocks.
     pub created: usize,
+    /// The number of files that changed their block.
     pub updated: usize,
+    /// The number of files that changed nothing.
     pub unchanged: usize,
+    /// The number of files that are older than their block.
     pub stale: usize,
+    /// The number of files that conflict with their block.
     pub conflicts: usize,
+    /// The number of files that were quarantined.
     pub quarantined: usize,
+    /// The number of files that were refused.
     pub refused: usize,
     /// The results of the files, in the order of the call.
     pub files: Vec<TakenFile>,

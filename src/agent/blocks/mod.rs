@@ -26,14 +26,8 @@ mod writer;
 
 #[cfg(test)]
 use self::block::Block;
-pub use self::edits::FoundFile;
-pub use self::edits::TakeBlocks;
-pub use self::edits::Taken;
-pub use self::edits::TakenBlocks;
-pub use self::edits::TakenFile;
-pub use self::edits::take_blocks;
-pub use self::files::is_unedited;
-pub use self::files::texts;
+pub use self::edits::{FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile, take_blocks};
+pub use self::files::{is_unedited, texts};
 #[cfg(test)]
 use self::id::{id_of_path, path_of};
 #[cfg(test)]

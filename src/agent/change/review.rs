@@ -10,8 +10,7 @@
 
 use std::borrow::Cow;
 
-use super::names::review_names;
-use super::names::texts_of_item;
+use super::names::{review_names, texts_of_item};
 use crate::agent::agent::Agent;
 use crate::agent::item::{Citation, NewItem, add_new};
 use crate::agent::settings::{Quotas, Secrets};

@@ -34,17 +34,11 @@ pub use policy::{
     ChangeLimits, CommandCheck, KindRules, PinnedRules, Policy, QuotaLimits, Refuse, RefusedRules, ScanRules,
     TrustRules,
 };
-pub use recall_check::RecallChange;
-pub use recall_check::compare_recall;
+pub use recall_check::{RecallChange, compare_recall};
 pub use report::{Checked, Report};
-pub use staged::StagedChange;
-pub use staged::StagedLine;
-pub use staged::check_staged;
-pub use staged::commit_staged;
-pub use staged::drop_staged;
-pub use staged::stage;
-pub use staged::staged;
-pub use staged::staged_changes;
+pub use staged::{
+    StagedChange, StagedLine, check_staged, commit_staged, drop_staged, stage, staged, staged_changes,
+};
 pub use turn::ChangedObject;
 pub(super) use turn::changes_of;
 

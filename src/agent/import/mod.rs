@@ -59,6 +59,7 @@ pub struct ForeignCounts {
 /// The result of an import.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ForeignTaken {
+    /// The numbers of objects with each result.
     #[serde(flatten)]
     pub counts: ForeignCounts,
     /// The faults of the file.

@@ -23,8 +23,7 @@ mod tests;
 
 pub(in crate::agent) use super::item::unless_erased;
 pub(in crate::agent) use duplicate_index::{DuplicateIndex, Texts};
-pub use lines::follow_lines;
-pub use lines::{LineVerdict, LinesOptions, LinesRemembered, RefusedLine};
+pub use lines::{LineVerdict, LinesOptions, LinesRemembered, RefusedLine, follow_lines};
 
 use schemars::JsonSchema;
 use serde::Serialize;

@@ -18,22 +18,13 @@ mod summarising;
 mod transcript;
 
 pub use self::due::DueSummary;
-pub use self::ending::EndPrompt;
-pub use self::ending::Ended;
-pub use self::ending::end_prompt;
-pub use self::ending::end_session;
-pub use self::entries::follow_append;
-pub use self::entries::{Append, Appended, NewEntry, NotStored};
+pub use self::ending::{EndPrompt, Ended, end_prompt, end_session};
+pub use self::entries::{Append, Appended, NewEntry, NotStored, follow_append};
 pub(in crate::agent) use self::lineage::SESSION_PREFIX;
-pub use self::lineage::parent_session;
-pub use self::lineage::root_session;
-pub use self::lineage::session_of;
 pub(super) use self::lineage::{check_reach, session_id};
+pub use self::lineage::{parent_session, root_session, session_of};
 pub use self::summaries::SummaryRead;
-pub use self::summarising::Summarised;
-pub use self::summarising::due_summaries;
-pub use self::summarising::session_summaries;
-pub use self::summarising::summarise;
+pub use self::summarising::{Summarised, due_summaries, session_summaries, summarise};
 
 #[cfg(test)]
 mod tests;

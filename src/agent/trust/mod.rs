@@ -18,14 +18,10 @@
 mod quarantine;
 mod review;
 
-pub use quarantine::Quarantined;
-pub use quarantine::held_back;
-pub use quarantine::held_objects;
-pub use quarantine::held_reason;
 use quarantine::{CLASS, described, full_name, not_held, opened};
+pub use quarantine::{Quarantined, held_back, held_objects, held_reason};
 use review::keep_only;
-pub use review::review;
-pub use review::{ActingField, HiddenItem, Review};
+pub use review::{ActingField, HiddenItem, Review, review};
 
 use crate::agent::Agent;
 use crate::agent::change::{Rule, change, drafts};

@@ -64,25 +64,35 @@ pub struct KnownVersion {
 
 /// The changes of one lane, with their totals. A lane is a session, else an actor, else the default lane.
 pub struct LaneWork {
+    /// The name of the lane.
     pub name: String,
+    /// The session, unless the lane is of an actor or the default lane.
     pub session: Option<String>,
+    /// The actors of the commits.
     pub actors: BTreeSet<String>,
     /// The numbers of the commits.
     pub commits: Vec<u32>,
+    /// The changes of the commits, the oldest first.
     pub changes: Vec<LaneChange>,
+    /// The time of the first commit.
     pub first: Time,
+    /// The time of the last commit.
     pub last: Time,
     /// The least trusted class of the writers.
     pub trust: Origin,
     /// The versions that the lane wrote first.
     pub written: u64,
+    /// The untrusted ones of `written`.
     pub written_untrusted: u64,
+    /// The flagged ones of `written`.
     pub written_flagged: u64,
     /// The versions of other lanes that the lane replaced by its own, or removed. What it took back does not count.
     pub replaced_others: u64,
     /// The objects of the head whose version the lane wrote first.
     pub alive: u64,
+    /// The untrusted ones of `alive`.
     pub alive_untrusted: u64,
+    /// The flagged ones of `alive`.
     pub alive_flagged: u64,
 }
 
@@ -334,6 +344,7 @@ impl SortedIds {
         Self(keys)
     }
 
+    /// Returns the number of ids.
     pub fn len(&self) -> usize {
         self.0.len()
     }

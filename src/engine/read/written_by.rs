@@ -17,8 +17,11 @@ use crate::object::{Commit, Id, hash_text};
 /// Selects what certain writers wrote. A field that is `None` selects every writer.
 #[derive(Clone, Debug, Default)]
 pub struct WrittenBy {
+    /// The actor of the commit.
     pub actor: Option<String>,
+    /// The session of the commit.
     pub session: Option<String>,
+    /// The source of the commit.
     pub source: Option<String>,
 }
 
@@ -27,6 +30,7 @@ pub struct WrittenBy {
 pub struct UnknownWriter {
     /// What the name should be: `actor`, `session` or `source`.
     pub what: &'static str,
+    /// The name that is not known.
     pub name: String,
     /// The other sort that has the name: `actor`, `session` or `source`.
     pub other: Option<&'static str>,

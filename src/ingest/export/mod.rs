@@ -10,8 +10,5 @@ mod org;
 mod render;
 mod tree;
 
-pub use self::documents::Piece;
-pub use self::documents::for_each_piece;
-pub use self::lines::Version;
-pub use self::lines::for_each_version;
-pub use self::lines::omitted;
+pub use self::documents::{Piece, for_each_piece};
+pub use self::lines::{Version, for_each_version, omitted};

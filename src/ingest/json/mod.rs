@@ -20,10 +20,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Number, Value as Json, json};
 
 pub(super) use self::fields::{Fields, Stated};
-pub use self::object_line::ObjectLine;
-pub use self::object_line::loose_time_from_json;
-pub use self::object_line::object_from_json;
-pub use self::object_line::stored_object_to_json;
+pub use self::object_line::{ObjectLine, loose_time_from_json, object_from_json, stored_object_to_json};
 pub(crate) use self::object_line::{loose_time, object_to_json, time_from_json};
 pub use self::strict::parse;
 #[cfg(feature = "agent")]

@@ -16,13 +16,10 @@ mod index;
 mod query;
 mod text;
 
-pub use duplicates::Compare;
-pub use duplicates::similarity;
-pub use duplicates::{Contradiction, MERGE, Near, Relation, Similarity};
+pub use duplicates::{Compare, Contradiction, MERGE, Near, Relation, Similarity, similarity};
 pub use index::{Document, Full, Index, Key};
-pub use query::five_digits;
 pub use query::{
     Answer, CHARS_A_TOKEN, Embedder, Filter, Hit, IsSuccessor, Moved, Query, Reason, SIGNALS, Scratch,
-    Signal, Snippet, snippet, tokens,
+    Signal, Snippet, five_digits, snippet, tokens,
 };
 pub use text::runs::is_spaceless;

@@ -26,12 +26,9 @@ mod verdict;
 
 use std::borrow::Cow;
 
-pub use self::finding::Category;
-pub use self::finding::Finding;
-pub use self::finding::Severity;
+pub use self::finding::{Category, Finding, Severity};
 pub use self::secrets::MarkerKey;
-pub use self::verdict::Verdict;
-pub use self::verdict::VerdictTable;
+pub use self::verdict::{Verdict, VerdictTable};
 
 /// The field that says where a text comes from.
 const SOURCE: &str = "source";

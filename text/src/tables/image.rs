@@ -132,14 +132,14 @@ impl Image {
 
 /// Returns the number at this offset, or 0 if the bytes end before it.
 #[inline]
-pub(crate) fn u32_at(bytes: &[u8], at: usize) -> u32 {
+pub fn u32_at(bytes: &[u8], at: usize) -> u32 {
     let number = bytes.get(at..).and_then(<[u8]>::first_chunk);
     number.map_or(0, |number| u32::from_le_bytes(*number))
 }
 
 /// Returns the number at this offset, or 0 if the bytes end before it.
 #[inline]
-pub(crate) fn u64_at(bytes: &[u8], at: usize) -> u64 {
+pub fn u64_at(bytes: &[u8], at: usize) -> u64 {
     let number = bytes.get(at..).and_then(<[u8]>::first_chunk);
     number.map_or(0, |number| u64::from_le_bytes(*number))
 }

@@ -23,15 +23,6 @@ mod image;
 mod rising;
 mod sorted;
 
-pub use image::Builder;
-pub use image::Image;
-pub use image::TRAILER;
-pub(crate) use image::{u32_at, u64_at};
-pub use rising::i64_of_rising;
-pub use rising::rising_i64;
-pub use rising::rising_u64;
-pub(crate) use rising::{rising_u32, u32_of_rising};
-pub use sorted::SortedRows;
-pub use sorted::begin_with;
-pub(crate) use sorted::partition_point;
-pub use sorted::row;
+pub use image::{Builder, Image, TRAILER, u32_at, u64_at};
+pub use rising::{i64_of_rising, rising_i64, rising_u32, rising_u64, u32_of_rising};
+pub use sorted::{SortedRows, begin_with, partition_point, row};

@@ -8,12 +8,12 @@
 )]
 
 /// Returns bytes that sort like the number.
-pub(crate) fn rising_u32(number: u32) -> [u8; 4] {
+pub fn rising_u32(number: u32) -> [u8; 4] {
     number.to_be_bytes()
 }
 
 /// Returns the number of [`rising_u32`].
-pub(crate) fn u32_of_rising(bytes: [u8; 4]) -> u32 {
+pub fn u32_of_rising(bytes: [u8; 4]) -> u32 {
     u32::from_be_bytes(bytes)
 }
 

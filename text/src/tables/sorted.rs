@@ -67,6 +67,7 @@ impl<const N: usize> SortedRows<N> {
         self.added.contains(row) || (!self.removed.contains(row) && self.is_in_base(row))
     }
 
+    /// Returns whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -146,7 +147,7 @@ impl<const N: usize> SortedRows<N> {
 
 /// Returns the first number of a range for which `is_before` is false, by binary search. If `is_before` is false for a
 /// number, it should be false for all later ones; otherwise the result is any number of the range.
-pub(crate) fn partition_point(range: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
+pub fn partition_point(range: Range<usize>, is_before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut high) = (range.start, range.end);
     while low < high {
         let middle = low.midpoint(high);

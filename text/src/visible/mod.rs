@@ -23,6 +23,7 @@ use std::sync::LazyLock;
 pub(crate) use self::ranges::{JOINING, RIGHTWARD, Ranges};
 
 const ZERO_WIDTH_NON_JOINER: char = '\u{200C}';
+/// Joins characters to one sign, as in emoji of several parts.
 pub const ZERO_WIDTH_JOINER: char = '\u{200D}';
 const EMOJI_SELECTOR: char = '\u{FE0F}';
 const KEYCAP: char = '\u{20E3}';

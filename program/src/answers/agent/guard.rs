@@ -9,12 +9,11 @@ use serde::Serialize;
 use super::items::CommitIfAny;
 use crate::answers::commits::Reverted;
 use crate::answers::objects::StoredLine;
-use treering::CommitDigest;
-use treering::Result;
 use treering::agent::Report;
 use treering::inspect::agent::guard::ChangedObject;
 use treering::inspect::engine::{ChangeKind, ReferenceInfo};
 use treering::inspect::ingest::json::stored_object_to_json;
+use treering::{CommitDigest, Result};
 use treering::{Id, Object};
 
 /// The answer of `guard check`; the exit code is 4 if `passed` is false.

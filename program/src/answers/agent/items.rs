@@ -7,15 +7,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use treering::Result;
-use treering::agent::Decayed;
-use treering::agent::Forgotten;
 use treering::agent::{
-    Agent, Alike, Forgot, Item, LinesRemembered, Remembered, Restored, Review, Status, StoredText,
+    Agent, Alike, Decayed, Forgot, Forgotten, Item, LinesRemembered, Remembered, Restored, Review, Status,
+    StoredText,
 };
 use treering::inspect::engine::ChangeKind;
-use treering::{CommitDigest, ObjectDigest, Root};
-use treering::{CommitInfo, View};
-use treering::{Id, Object, Origin, Scope, Time};
+use treering::{CommitDigest, CommitInfo, Id, Object, ObjectDigest, Origin, Root, Scope, Time, View};
 use treering_text::scan::Verdict;
 
 /// The number of children that an item lists.

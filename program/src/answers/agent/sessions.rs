@@ -6,13 +6,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use treering::CommitInfo;
-use treering::ObjectDigest;
-use treering::agent::{Agent, StoredText};
-use treering::agent::{Appended, NotStored};
-use treering::agent::{NoteFound, NoteRead};
+use treering::agent::{Agent, Appended, NotStored, NoteFound, NoteRead, StoredText};
 use treering::inspect::agent::session::SummaryRead;
 use treering::inspect::agent::session::summaries::{Bucket, Granularity};
+use treering::{CommitInfo, ObjectDigest};
 use treering::{Id, Origin, Scope, Time};
 
 /// A note, as the answer of `note read` and as a line of `note list`.

@@ -5,9 +5,7 @@
 
 use crate::cli::hints::history_of;
 use crate::cli::nearest::nearest;
-use treering::Id;
-use treering::{Error, ErrorCode, ErrorKind, Result};
-use treering::{HistoryEntry, Memory, View};
+use treering::{Error, ErrorCode, ErrorKind, HistoryEntry, Id, Memory, Result, View};
 
 /// The number of ids that are compared with a mistyped id.
 const IDS_COMPARED: usize = 20_000;

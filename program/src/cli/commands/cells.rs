@@ -10,9 +10,7 @@ use crate::cli::context::Context;
 use crate::cli::errors::Done;
 use crate::cli::human::{self, Cell, Columns, UNTRUSTED, coloured, minor, plain, right, spare};
 use crate::cli::output::{Meaning, Mode};
-use treering::ChangeCounts;
-use treering::Origin;
-use treering::Result;
+use treering::{ChangeCounts, Origin, Result};
 
 /// The JSON fields that contain the name of a row.
 const NAMES: [&str; 6] = ["id", "name", "lane", "session", "frame", "file"];

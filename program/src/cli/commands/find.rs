@@ -7,9 +7,8 @@ use std::collections::{HashMap, HashSet};
 
 use super::cells::trust_column;
 use super::prelude::*;
-use treering::TextDigest;
-use treering::Value;
 use treering::inspect::engine::TextRecord;
+use treering::{TextDigest, Value};
 
 /// The number of characters that an excerpt shows on each side of the match.
 const AROUND: usize = 30;

@@ -9,9 +9,8 @@ use std::collections::BTreeSet;
 
 use super::prelude::*;
 use super::put::SCANNED_MAX;
-use treering::Change;
-use treering::Value;
 use treering::inspect::agent::storeless_scanner;
+use treering::{Change, Value};
 use treering_text::scan::Verdict;
 
 /// The number of objects that a note names.

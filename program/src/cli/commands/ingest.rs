@@ -9,9 +9,8 @@
 use super::prelude::*;
 use crate::answers::commits::{Ingested, SkippedFile, Tally};
 use std::collections::HashSet;
-use std::env;
-use std::fs;
 use std::io::{self, Read as _};
+use std::{env, fs};
 
 use unicode_normalization::UnicodeNormalization as _;
 use walkdir::{DirEntry, WalkDir};

@@ -102,8 +102,7 @@ use super::errors::{DONE, Done};
 use super::output::Meaning;
 use super::tour;
 use super::verb::{Groups, entry};
-use treering::ChangeCounts;
-use treering::CommitInfo;
+use treering::{ChangeCounts, CommitInfo};
 
 /// The verbs in groups by purpose.
 pub(super) const GROUPS: Groups = &[

@@ -26,7 +26,7 @@ pub(in crate::cli) use crate::cli::verb::{Form, Verb, form};
 pub(in crate::cli) use treering::ChangeCounts;
 pub(in crate::cli) use treering::inspect::digest::to_hex;
 pub(in crate::cli) use treering::inspect::object::Op;
-pub(in crate::cli) use treering::{CommitDigest, ObjectDigest};
-pub(in crate::cli) use treering::{CommitInfo, Memory, Revision, View};
-pub(in crate::cli) use treering::{Error, ErrorCode, ErrorKind, Result};
-pub(in crate::cli) use treering::{Id, Kind, Object, Origin, Scope, Time};
+pub(in crate::cli) use treering::{
+    CommitDigest, CommitInfo, Error, ErrorCode, ErrorKind, Id, Kind, Memory, Object, ObjectDigest, Origin,
+    Result, Revision, Scope, Time, View,
+};

@@ -9,8 +9,7 @@
 
 use crate::cli::context::Context;
 use crate::cli::human::counted;
-use treering::Result;
-use treering::{Error, ErrorCode};
+use treering::{Error, ErrorCode, Result};
 
 /// The number of refused lines in the output for people.
 pub(super) const REFUSED_SHOWN: usize = 20;

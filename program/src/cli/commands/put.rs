@@ -19,8 +19,7 @@ use crate::cli::input::{at_line, content_from_input};
 use treering::inspect::ingest::json as lines;
 use treering::inspect::ingest::json::ObjectLine;
 use treering::inspect::object::object_class;
-use treering::{Authorisation, Change, Staged, Writer};
-use treering::{NewObject, Position, Value};
+use treering::{Authorisation, Change, NewObject, Position, Staged, Value, Writer};
 
 /// The largest number of earlier versions that wait for the line of their object. A larger `--batch` raises the limit.
 const PAST_LINES_MAX: usize = 10_000;

@@ -3,11 +3,10 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use std::fs;
-use std::io;
 use std::os::unix::fs::DirBuilderExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::{fs, io};
 
 use anstream::{AutoStream, ColorChoice};
 use rustyline::error::ReadlineError;

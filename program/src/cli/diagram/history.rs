@@ -8,8 +8,7 @@ use std::collections::BTreeMap;
 use super::{Diagram, Mark, Row};
 use crate::answers::history::{Recorded, SnapshotLine};
 use crate::cli::human::{counted, short, short_counts};
-use treering::Result;
-use treering::{CommitInfo, Memory, View};
+use treering::{CommitInfo, Memory, Result, View};
 
 /// Draws at most `most` commits, newest first, from the commit of `view` on.
 ///

@@ -1,8 +1,7 @@
 //! Diagrams of a small store, and of a store whose texts try to inject markup.
 
 use super::*;
-use treering::{Id, Kind, NewObject};
-use treering::{Memory, Revision, Writer};
+use treering::{Id, Kind, Memory, NewObject, Revision, Writer};
 
 const EVIL: &str = "</script><script>alert(1)</script> \"quoted\" & 'so' \u{1b}[31m \u{ffff} <svg onload=x>";
 

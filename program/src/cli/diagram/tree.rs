@@ -7,9 +7,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use super::{COLOURS, Diagram, Mark, Row};
 use crate::cli::human::{counted, gist, short, value};
-use treering::{CommitInfo, Memory, View};
-use treering::{Error, Result};
-use treering::{Id, Object, Time};
+use treering::{CommitInfo, Error, Id, Memory, Object, Result, Time, View};
 
 /// Draws at most `most` objects of a state. With `under`, draws only this object and the objects below it.
 ///

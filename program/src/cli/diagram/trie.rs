@@ -8,11 +8,10 @@
 
 use super::{Diagram, Mark, Row};
 use crate::cli::human::{counted, gist, nibbles, short};
-use treering::ObjectDigest;
-use treering::Result;
 use treering::inspect::digest::to_hex;
 use treering::inspect::trie::{Node, NodeKind};
 use treering::{Memory, View};
+use treering::{ObjectDigest, Result};
 
 /// A path to draw, with the node of each state at this path.
 struct Waiting {

@@ -29,8 +29,7 @@ use crate::serve::ui::assets::{ASSETS, Asset};
 use crate::serve::ui::{
     Reader, Shared, changes, object, objects, search, sessions, shown, summary, timeline, ways_back,
 };
-use treering::Writer;
-use treering::{Error, Result};
+use treering::{Error, Result, Writer};
 
 /// The folder of the files.
 pub(super) const FILES: &str = "/assets/";

@@ -23,10 +23,7 @@ use crate::serve::operations::Sent;
 use treering::agent::{Forgetting, NewItem, RememberOptions, StoredText};
 use treering::inspect::agent::refuse_secret_name;
 use treering::inspect::agent::trust::held_back;
-use treering::{Authorisation, Origin};
-use treering::{Error, ErrorCode, Result};
-use treering::{Id, Kind, Object};
-use treering::{Query, View};
+use treering::{Authorisation, Error, ErrorCode, Id, Kind, Object, Origin, Query, Result, View};
 use treering_text::visible::printable;
 
 /// The name of the tool, as models know it.

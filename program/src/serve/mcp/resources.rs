@@ -22,8 +22,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::answers::json::to_json;
 use crate::serve::Service;
 use crate::serve::operations::{Profile, find};
-use treering::Query;
-use treering::{Error, ErrorCode, Result};
+use treering::{Error, ErrorCode, Query, Result};
 use treering_text::visible::printable;
 
 const SCHEME: &str = "memory://";

@@ -20,8 +20,7 @@ use super::page::Page;
 use crate::answers::words::quoted;
 use crate::serve::Service;
 use crate::serve::naming::{LeftOut, Naming};
-use treering::View;
-use treering::{Error, Result};
+use treering::{Error, Result, View};
 use treering_text::recall::{CHARS_A_TOKEN, tokens};
 use treering_text::visible::{one_line, printable};
 

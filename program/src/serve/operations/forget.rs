@@ -12,7 +12,6 @@ use crate::answers::agent::items::ItemsForgotten;
 use crate::answers::words::counted;
 use crate::serve::Service;
 use treering::Id;
-use treering::Writer;
 use treering::agent::Forgetting;
 use treering::{Error, ErrorCode, Result};
 

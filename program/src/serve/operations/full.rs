@@ -20,9 +20,7 @@ use treering::agent::{EnvelopeAnswer, EnvelopeRequest, NewEntry, Quarantined};
 use treering::blame::{BlamedPart, Part};
 use treering::inspect::agent;
 use treering::inspect::agent::vocabulary::attribute;
-use treering::{Error, ErrorCode, Result};
-use treering::{HistoryEntry, Memory};
-use treering::{Id, Origin, Value};
+use treering::{Error, ErrorCode, HistoryEntry, Id, Memory, Origin, Result, Value};
 
 /// The number of changes that a page of a history has at most.
 const CHANGES_OF_PAGE: usize = 100;

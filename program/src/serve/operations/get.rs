@@ -14,8 +14,7 @@ use crate::serve::naming::LeftOut;
 use crate::serve::service::ScopeWord;
 use treering::Result;
 use treering::agent::Reach;
-use treering::{Kind, Object};
-use treering::{Query, View};
+use treering::{Kind, Object, Query, View};
 
 /// The usual number of items of a page.
 const LIMIT: usize = 20;

@@ -12,9 +12,7 @@
 use serde_json::{Map, Value as Json};
 
 use crate::serve::Service;
-use treering::Time;
-use treering::View;
-use treering::{Error, ErrorCode, Result};
+use treering::{Error, ErrorCode, Result, Time, View};
 
 /// The number of digits of the root in a cursor.
 const ROOT_DIGITS: usize = 16;

@@ -12,10 +12,9 @@ use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
 use crate::serve::naming::LeftOut;
 use crate::serve::service::ScopeWord;
-use treering::Kind;
-use treering::Result;
 use treering::agent::RecallQuery;
 use treering::inspect::ingest::moment::given;
+use treering::{Kind, Result};
 
 /// The usual number of hits of a page.
 const LIMIT: usize = 10;

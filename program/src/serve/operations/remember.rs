@@ -16,7 +16,6 @@ use crate::serve::Service;
 use crate::serve::naming::LeftOut;
 use crate::serve::service::ScopeWord;
 use treering::Result;
-use treering::Writer;
 use treering::agent::{NewItem, RememberOptions, Status};
 use treering::inspect::agent::trust::held_back;
 use treering::inspect::ingest::moment::span;

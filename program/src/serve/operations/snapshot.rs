@@ -14,9 +14,7 @@ use crate::serve::naming::LeftOut;
 use treering::agent::StoredText;
 use treering::inspect::agent::refuse_secret_name;
 use treering::inspect::object::check_snapshot_name;
-use treering::{Change, View, Writer};
-use treering::{Error, ErrorCode, Result};
-use treering::{Object, Origin};
+use treering::{Change, Error, ErrorCode, Object, Origin, Result, View};
 
 /// The largest number of rows of a page.
 const LIMIT: usize = 100;

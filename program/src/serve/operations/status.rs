@@ -10,8 +10,7 @@ use super::operation::{Answer, Effect, Operation, Page, Profile};
 use crate::answers::store;
 use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
-use treering::Result;
-use treering::{Origin, Scope};
+use treering::{Origin, Result, Scope};
 
 /// The size of the memory, its root, and the scopes, session and trust of this connection.
 #[derive(Deserialize, JsonSchema)]

@@ -12,8 +12,7 @@ use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
 use treering::inspect::object::Op;
 use treering::revert::{Conflicts, Selection};
-use treering::{Error, ErrorCode, Result};
-use treering::{Memory, Writer};
+use treering::{Error, ErrorCode, Memory, Result, Writer};
 
 named! {
     /// A way back.

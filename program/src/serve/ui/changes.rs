@@ -19,9 +19,7 @@ use treering::ChangeCounts;
 use treering::agent::Item;
 use treering::inspect::engine::ChangeKind;
 use treering::inspect::ingest::json::value_to_json;
-use treering::{Change, View};
-use treering::{Error, ErrorCode, ErrorKind, Result};
-use treering::{Id, Object, Origin, Value};
+use treering::{Change, Error, ErrorCode, ErrorKind, Id, Object, Origin, Result, Value, View};
 
 /// The lines around a change of a content, and the most lines of an object.
 const CONTEXT: usize = 2;

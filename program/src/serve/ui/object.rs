@@ -13,9 +13,7 @@ use crate::answers::history::{HistoryLine, LogLine};
 use crate::answers::objects::Listed;
 use treering::View;
 use treering::agent::Item;
-use treering::{Error, ErrorKind, Result};
-use treering::{Id, Object, Origin};
-use treering::{ObjectDigest, Root};
+use treering::{Error, ErrorKind, Id, Object, ObjectDigest, Origin, Result, Root};
 
 /// The most characters of a content.
 const CONTENT_CHARS_MAX: usize = 100_000;

@@ -8,12 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::Rows;
 use super::reader::{Reader, kept};
 use super::shown::{KEY_SIGN, gist, key_of};
-use treering::Root;
-use treering::View;
 use treering::agent::Item;
 use treering::inspect::engine::{Ledger, SortedIds};
-use treering::{Error, ErrorCode, ErrorKind, Result};
-use treering::{Id, Object, Origin, Time};
+use treering::{Error, ErrorCode, ErrorKind, Id, Object, Origin, Result, Time};
+use treering::{Root, View};
 
 /// The largest number of folders of an answer.
 const FOLDERS_MAX: usize = 500;

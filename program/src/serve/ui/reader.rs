@@ -8,12 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::{Mutex, MutexGuard};
-use treering::Result;
-use treering::Root;
 use treering::agent::Agent;
 use treering::inspect::engine::{Ledger, SortedIds};
 use treering::inspect::object::lane_of;
 use treering::{Change, CommitInfo, Memory, Revision, View, Writer};
+use treering::{Result, Root};
 
 /// The number of states whose sorted ids are kept.
 const STATES_KEPT: usize = 4;

@@ -10,9 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::objects::ObjectRow;
 use super::reader::Reader;
 use super::{ROWS_MAX, Rows};
-use treering::Id;
-use treering::Result;
 use treering::agent::{Reach, RecallHit, RecallQuery};
+use treering::{Id, Result};
 
 /// The longest time that one request reads objects for a part of a text. The answer has the place of the next request.
 const SEARCH_TIME_MAX: Duration = Duration::from_millis(250);

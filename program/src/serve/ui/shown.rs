@@ -7,8 +7,7 @@ use serde_json::{Map, Value as Json};
 
 use treering::View;
 use treering::inspect::digest::{HashSuite, KeyPath, from_hex, to_hex};
-use treering::{Error, Result};
-use treering::{Id, Object, Value};
+use treering::{Error, Id, Object, Result, Value};
 use treering_text::visible::{cut, one_line, printable};
 
 /// The sign before a key path that names an object whose id cannot be shown. An id that begins with the sign is named by its

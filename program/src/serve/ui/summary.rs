@@ -10,8 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::ROWS_MAX;
 use super::reader::Reader;
 use crate::answers::history::{LogLine, SnapshotLine};
-use treering::Result;
-use treering::{Origin, Time};
+use treering::{Origin, Result, Time};
 
 /// The request for the summary, which has no arguments.
 #[derive(Deserialize)]

@@ -9,9 +9,8 @@ use super::Rows;
 use super::objects::lane_number;
 use super::reader::Reader;
 use crate::answers::history::{LogLine, SnapshotLine};
-use treering::CommitDigest;
-use treering::CommitInfo;
 use treering::inspect::object::lane_of;
+use treering::{CommitDigest, CommitInfo};
 use treering::{Error, ErrorCode, Result};
 
 /// The commits that a request asks for.

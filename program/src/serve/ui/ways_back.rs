@@ -10,12 +10,10 @@ use super::changes::{ChangeRow, change_of, row};
 use super::objects::lane_number;
 use super::reader::Reader;
 use crate::answers::commits::{KeptObject, Moved, Reverted, RollbackPreview};
-use treering::ChangeCounts;
-use treering::CommitDigest;
 use treering::inspect::agent::clean_writer;
 use treering::revert::Selection;
-use treering::{CommitInfo, Writer};
-use treering::{Error, ErrorCode, Result};
+use treering::{ChangeCounts, CommitDigest};
+use treering::{CommitInfo, Error, ErrorCode, Result, Writer};
 
 /// The request of a revert, with the head that the person saw.
 #[derive(Deserialize)]

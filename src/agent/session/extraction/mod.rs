@@ -23,7 +23,8 @@ pub(crate) use self::gates::{GateReason, Gates, SessionState, gate};
 pub use self::reply::FactScope;
 #[cfg(test)]
 use self::reply::SkipReason;
-pub(crate) use self::reply::{Fact, Reply, SkippedFact, read_reply};
+pub use self::reply::SkippedFact;
+pub(crate) use self::reply::{Fact, Reply, read_reply};
 
 /// Limits of extraction. Characters are Unicode scalar values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize)]

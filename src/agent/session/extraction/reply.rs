@@ -34,7 +34,7 @@ pub(crate) struct Fact {
 
 named! {
     /// The reason why the reader skips a part of a reply.
-    pub(crate) enum SkipReason {
+    pub enum SkipReason {
         NotAnObject => "the entry is not a JSON object",
         NoText => "the entry has no text under the key `fact`",
         NoScope => "the fact has no scope",
@@ -47,7 +47,7 @@ named! {
 
 /// A skipped part of a reply.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, JsonSchema)]
-pub(crate) struct SkippedFact {
+pub struct SkippedFact {
     /// The index of the part in the reply, from 0.
     pub place: usize,
     /// The reason why the part is skipped.

@@ -106,7 +106,7 @@ impl Fixed for Stamp {
 
 /// The columns of all documents.
 #[derive(Clone, Default)]
-pub struct Columns {
+pub(crate) struct Columns {
     scored: Column<Scored>,
     stamps: Column<Stamp>,
     /// The days that documents mention: the number of the document, the place of the span, its first and last day.
@@ -131,7 +131,7 @@ impl Columns {
     }
 
     /// Returns how many document numbers exist, live and vacant.
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.stamps.len()
     }
 

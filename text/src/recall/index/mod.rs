@@ -83,7 +83,7 @@ pub struct Full;
 /// The search index of recall.
 #[derive(Clone, Default)]
 pub struct Index {
-    pub columns: Columns,
+    pub(crate) columns: Columns,
     pub(crate) postings: Postings,
     pub(crate) people: People,
     pub(crate) sessions: Sessions,

@@ -5,8 +5,7 @@
 
 use crate::answers::agent::recall::ScrubbedText;
 use crate::cli::commands::prelude::*;
-use treering::agent::Sensitivity;
-use treering::agent::{Boundary, EnvelopeAnswer, EnvelopeRequest};
+use treering::agent::{Boundary, EnvelopeAnswer, EnvelopeRequest, Sensitivity};
 use treering::inspect::agent::envelope::scrubbed;
 
 /// The longest text that `--scrub` reads, in bytes.

@@ -24,9 +24,8 @@ mod session;
 pub(super) use self::promote::person;
 use crate::cli::context::Context;
 use crate::cli::verb::{Entry, entry};
-use treering::Result;
-use treering::View;
 use treering::agent::Agent;
+use treering::{Result, View};
 
 /// The table of the agent's verbs. `remember` and `quarantine` themselves check `TREERING_DISABLE`, because their
 /// answers differ.

@@ -9,8 +9,7 @@ use super::review::review_lines;
 use crate::answers::agent::items::{HeldDiscarded, HeldObject, HeldReleased, HeldReviewed};
 use crate::cli::agent_context::is_switched_off;
 use crate::cli::commands::prelude::*;
-use treering::agent::Agent;
-use treering::agent::{Quarantined, Review};
+use treering::agent::{Agent, Quarantined, Review};
 use treering::inspect::agent::trust::{held_objects, held_reason, review};
 
 /// The number of objects that the question before a release shows.

@@ -15,8 +15,7 @@ use crate::cli::commands::prelude::*;
 use crate::cli::commands::progress::BatchProgress;
 use crate::cli::input::{text_or_input, time_of};
 use treering::Query;
-use treering::agent::{Agent, Reach};
-use treering::agent::{Append, NewEntry, NotStored};
+use treering::agent::{Agent, Append, NewEntry, NotStored, Reach};
 use treering::inspect::agent::session;
 use treering::inspect::agent::session::{
     DueSummary, EndPrompt, Ended, Summarised, due_summaries, end_prompt, end_session, follow_append,
