@@ -87,31 +87,37 @@ impl Error {
     }
 
     /// Makes the error for something that does not exist.
+    #[doc(hidden)]
     pub fn not_found(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::NotFound, message)
     }
 
     /// Makes the error for an action that a policy forbids.
+    #[doc(hidden)]
     pub fn denied(code: ErrorCode, message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Denied, message).with_code(code)
     }
 
     /// Makes the error for bad input.
+    #[doc(hidden)]
     pub fn invalid(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::InvalidInput, message)
     }
 
     /// Makes the error for a conflict with another change.
+    #[doc(hidden)]
     pub fn conflict(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Conflict, message)
     }
 
     /// Makes the error for damaged data.
+    #[doc(hidden)]
     pub fn corrupt(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Corrupt, message)
     }
 
     /// Makes the error for a bug of this program.
+    #[doc(hidden)]
     pub fn internal(message: impl Into<String>) -> Self {
         Self::new(ErrorKind::Internal, message)
     }
@@ -141,6 +147,7 @@ impl Error {
     }
 
     /// Makes the error for a failed input or output operation, `doing`.
+    #[doc(hidden)]
     pub fn io(doing: impl fmt::Display, source: std::io::Error) -> Self {
         if let Some(found) = source.get_ref().and_then(|inner| inner.downcast_ref::<Damage>()) {
             let damage = found.clone();
@@ -203,6 +210,7 @@ impl Error {
     }
 
     /// Returns whether the disk is full or a quota is exceeded.
+    #[doc(hidden)]
     pub fn is_disk_full(&self) -> bool {
         let source = self.0.source.as_ref();
         let source = source.and_then(|source| source.downcast_ref::<std::io::Error>());
@@ -210,6 +218,7 @@ impl Error {
     }
 
     /// Returns whether bytes of the store are damaged or cannot be read.
+    #[doc(hidden)]
     pub fn is_damage(&self) -> bool {
         self.is_corruption() || self.is_unreadable()
     }
@@ -232,6 +241,7 @@ impl Error {
 
     /// Returns the consequence or the next step after a failure that followed a successful commit. Returns `None` if
     /// the commit may have failed.
+    #[doc(hidden)]
     pub fn rest_of_change(&self) -> Option<&'static str> {
         // If the code is not `OutcomeUnknown`, a later operation returned this error.
         self.0.behind.filter(|_| self.0.code == ErrorCode::OutcomeUnknown)
@@ -239,6 +249,7 @@ impl Error {
 
     /// Adds the ids of the affected objects.
     #[must_use]
+    #[doc(hidden)]
     pub fn with_ids(mut self, ids: Vec<String>) -> Self {
         self.0.ids = ids;
         self
@@ -246,12 +257,14 @@ impl Error {
 
     /// Adds the names of the affected lanes or documents, or of a quarantined change.
     #[must_use]
+    #[doc(hidden)]
     pub fn with_names(mut self, names: Vec<String>) -> Self {
         self.0.has_other_names = true;
         self.with_ids(names)
     }
 
     /// Returns whether [`Self::ids`] are the ids of objects, and not other names.
+    #[doc(hidden)]
     pub fn names_objects(&self) -> bool {
         !self.0.has_other_names
     }
@@ -265,6 +278,7 @@ impl Error {
 
     /// Prefixes the message with the name of the operation in progress.
     #[must_use]
+    #[doc(hidden)]
     pub fn context(mut self, doing: impl fmt::Display) -> Self {
         self.0.message = format!("{doing}: {}", self.0.message);
         self
@@ -273,6 +287,7 @@ impl Error {
     /// Replaces the message by a message without private text, and drops the source.
     #[cfg(feature = "agent")]
     #[must_use]
+    #[doc(hidden)]
     pub fn reworded(mut self, message: String) -> Self {
         self.0.message = message;
         self.0.source = None;

@@ -100,6 +100,7 @@ impl Agent {
     }
 
     /// Returns the scanner that reads every text before the agent stores it.
+    #[doc(hidden)]
     pub fn scanner(&self) -> &Scanner {
         &self.scanner
     }
@@ -143,6 +144,7 @@ impl Agent {
     /// # Errors
     /// The errors of `read`; `Corrupt` or `Io` if an object cannot be read; `InvalidInput` (code `over_limit`) if the
     /// index is full, after several billion words.
+    #[doc(hidden)]
     pub fn with_index<T>(
         &self,
         view: &View,
@@ -159,6 +161,7 @@ impl Agent {
     ///
     /// # Errors
     /// `Io` if an index cannot be written, with the code `read_only` for a read-only handle.
+    #[doc(hidden)]
     pub fn keep_indexes(&self) -> Result<bool> {
         // Checked first, because a read-only handle would build and encode the indexes in vain.
         self.memory.view().opened().check_writable()?;

@@ -126,6 +126,7 @@ impl Default for Reach {
 
 impl Reach {
     /// Returns whether the reach contains this scope.
+    #[doc(hidden)]
     pub fn has(&self, scope: &str) -> bool {
         match self {
             Self::All => true,
@@ -135,6 +136,7 @@ impl Reach {
 
     /// Returns this reach with more scopes added.
     #[must_use]
+    #[doc(hidden)]
     pub fn with<'a>(&self, more: impl IntoIterator<Item = &'a Scope>) -> Self {
         match self {
             Self::All => Self::All,
@@ -147,6 +149,7 @@ impl Reach {
     }
 
     /// Returns the names of the scopes; `None` means every scope.
+    #[doc(hidden)]
     pub fn names(&self) -> Option<Vec<&str>> {
         match self {
             Self::All => None,

@@ -35,6 +35,7 @@ pub struct StoredText {
 
 impl StoredText {
     /// Returns the content of an object as an answer shows it.
+    #[doc(hidden)]
     pub fn of(agent: &Agent, object: &Object, with_untrusted: bool) -> Self {
         Self::of_text(
             agent,
@@ -45,6 +46,7 @@ impl StoredText {
     }
 
     /// Returns a `text` of an object, such as its title, as an answer shows it.
+    #[doc(hidden)]
     pub fn of_text(agent: &Agent, object: &Object, text: &str, with_untrusted: bool) -> Self {
         let is_withheld = !with_untrusted && !object.origin().is_trusted();
         let (clean, rules) = clean(agent.scanner(), text);

@@ -104,6 +104,7 @@ impl<H: Send + Sync + 'static> Async<H> {
     }
 
     /// Waits until `calls` more calls may run.
+    #[doc(hidden)]
     pub async fn ready(&self, calls: u32) {
         drop(self.turns.acquire_many(calls).await);
     }

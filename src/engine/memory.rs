@@ -106,6 +106,7 @@ impl Memory {
     ///
     /// # Errors
     /// `Io` if the system has no random bytes.
+    #[doc(hidden)]
     pub fn random(&self, bytes: &mut [u8]) -> Result<()> {
         let drawn = self.inner.disk().random(bytes);
         drawn.map_err(|error| Error::io("cannot read random bytes", error))
@@ -123,12 +124,14 @@ impl Memory {
 
     /// Returns the damage at which a degraded handle ([`Options::degraded`](crate::Options::degraded)) stopped reading.
     /// The handle does not know later commits, so an id that the handle does not find may still exist.
+    #[doc(hidden)]
     pub fn damage(&self) -> Option<&str> {
         self.inner.opened().damage.get().map(String::as_str)
     }
 
     /// Returns the number of damaged objects that lists and exports of a degraded handle have skipped so far. For each
     /// skipped object, [`View::get`](super::View::get) returns the error.
+    #[doc(hidden)]
     pub fn unreadable(&self) -> usize {
         self.inner.opened().unreadable()
     }
@@ -186,6 +189,7 @@ impl Memory {
     ///
     /// # Errors
     /// The errors of [`Self::at`].
+    #[doc(hidden)]
     pub fn view_at(&self, revision: &Revision, lane: &str) -> Result<View> {
         let store = self.inner.store();
         let entry = revision::resolve(&store, revision, lane)?;
@@ -196,6 +200,7 @@ impl Memory {
     ///
     /// # Errors
     /// The errors of [`Self::at`].
+    #[doc(hidden)]
     pub fn resolve(&self, revision: &Revision, lane: &str) -> Result<CommitInfo> {
         let entry = revision::resolve(&self.inner.store(), revision, lane)?;
         Ok(CommitInfo::of(&entry))
@@ -205,6 +210,7 @@ impl Memory {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the version's record cannot be read.
+    #[doc(hidden)]
     pub fn version(&self, digest: ObjectDigest) -> Result<Option<Object>> {
         let found = self.inner.store().records.find_object(digest)?;
         Ok(found.map(|(_, object)| object))
@@ -229,6 +235,7 @@ impl Memory {
     /// # Errors
     /// `NotFound` with the code `erased`, naming the author of the erasure; `Corrupt` or `Io` if a record cannot be
     /// read.
+    #[doc(hidden)]
     pub fn check_kept(&self, version: ObjectDigest) -> Result<()> {
         let store = self.inner.store();
         if store.records.find_place(version)?.is_some() {
@@ -257,6 +264,7 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` if `commit` is not kept; `Corrupt` or `Io` if a commit or state cannot be read.
+    #[doc(hidden)]
     pub fn view_before(&self, commit: &CommitInfo) -> Result<Option<View>> {
         let (store, entry) = self.entry_of(commit)?;
         let before = store.before(&entry)?;
@@ -291,6 +299,7 @@ impl Memory {
     }
 
     /// Iterates the changes that [`Self::history`] returns. Reads commits only as far back as the caller iterates.
+    #[doc(hidden)]
     pub fn changes_of(&self, id: &Id) -> impl Iterator<Item = Result<HistoryEntry>> + use<> {
         let store = self.inner.store();
         let key = store.suite.key_path(id.as_str());
@@ -372,6 +381,7 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` if the commit is not kept; the errors of [`Self::diff`].
+    #[doc(hidden)]
     pub fn commit_counts(&self, commit: &CommitInfo) -> Result<ChangeCounts> {
         let (store, entry) = self.entry_of(commit)?;
         if let Some(counts) = entry.counts.get() {
@@ -391,6 +401,7 @@ impl Memory {
     ///
     /// # Errors
     /// The errors of [`Self::commit_counts`]. The error states that the commit took effect.
+    #[doc(hidden)]
     pub fn done_by_others(&self, drafted: ChangeCounts, committed: &Committed) -> Result<ChangeCounts> {
         let mut own = ChangeCounts::default();
         if committed.changed {
@@ -404,11 +415,13 @@ impl Memory {
     }
 
     /// Returns the number of thinned commits whose seq is in `numbers`.
+    #[doc(hidden)]
     pub fn thinned_in(&self, numbers: Range<u64>) -> u64 {
         history::thinned_in(&self.inner.store(), &numbers)
     }
 
     /// Returns the number of versions of objects that history keeps.
+    #[doc(hidden)]
     pub fn history_len(&self) -> u64 {
         self.inner.store().records.versions()
     }
@@ -418,6 +431,7 @@ impl Memory {
     ///
     /// # Errors
     /// `InvalidInput` if `prefix` is not such a text; `Corrupt` or `Io` if a record cannot be read.
+    #[doc(hidden)]
     pub fn contains(&self, prefix: &str) -> Result<Containment> {
         if !(8..=64).contains(&prefix.len()) || revision::digest_range(prefix).is_none() {
             return Err(Error::invalid(format!(

@@ -91,12 +91,14 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` (code `no_store`) if there is no store; `Corrupt`, `UnsupportedFormat`, `Io`.
+    #[doc(hidden)]
     pub fn id_of_store(path: &Path) -> Result<[u8; 16]> {
         let disk = FileDisk::open(path).map_err(|error| no_store(path, error))?;
         Ok(Log::format_in(&disk, Mode::ReadOnly)?.instance)
     }
 
     /// Returns a class of trust as a reader of this memory sees it: at most `Options::best_origin`.
+    #[doc(hidden)]
     pub fn seen_origin(&self, stored: Origin) -> Origin {
         Origin::least(stored, self.inner.settings().best_origin)
     }

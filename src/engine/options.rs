@@ -119,6 +119,7 @@ impl Options {
 
     /// Sets whether queries build indexes and retain them (the default), or scan all objects. A scan is faster for a
     /// process that runs one query.
+    #[doc(hidden)]
     pub fn indexes(mut self, indexes: bool) -> Self {
         self.settings.indexes = indexes;
         self
@@ -126,6 +127,7 @@ impl Options {
 
     /// Makes undo, redo, rollback, restore and revert protect more trusted objects from every writer (STN-4). The default
     /// protects them from untrusted writers.
+    #[doc(hidden)]
     pub fn strict_reversals(mut self) -> Self {
         self.settings.has_strict_reversals = true;
         self
@@ -133,6 +135,7 @@ impl Options {
 
     /// Limits the class of origin that a reader sees to `origin`, for a store that came from elsewhere. Implies
     /// read-only.
+    #[doc(hidden)]
     pub fn best_origin(mut self, origin: crate::object::Origin) -> Self {
         self.settings.best_origin = origin;
         self.settings.read_only |= origin != crate::object::Origin::DirectUser;
@@ -140,6 +143,7 @@ impl Options {
     }
 
     /// Sets the listener that receives progress reports of long work.
+    #[doc(hidden)]
     pub fn progress(mut self, progress: ProgressListener) -> Self {
         self.settings.progress = Some(progress);
         self

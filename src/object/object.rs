@@ -153,11 +153,13 @@ impl Object {
 
     /// Returns the commit that erased this version, or its content if that is a separate record. The digest is all zero
     /// if the version was lost and salvage could not restore it.
+    #[doc(hidden)]
     pub fn erased_by(&self) -> Option<CommitDigest> {
         self.apart.as_ref()?.erased
     }
 
     /// Returns whether the version, or its content, was lost in a damaged store rather than erased.
+    #[doc(hidden)]
     pub fn is_lost(&self) -> bool {
         self.erased_by() == Some(CommitDigest::NOBODY)
     }

@@ -37,6 +37,7 @@ impl Origin {
     ///
     /// # Errors
     /// `InvalidInput` if the name is unknown. The error does not quote it, because it may be a secret.
+    #[doc(hidden)]
     pub fn from_text(name: &str) -> crate::error::Result<Self> {
         let named = match name {
             "untrusted" => Some(Self::ToolExternal),
@@ -75,11 +76,13 @@ impl Origin {
 
     /// Returns the less trusted of the two origins; `a` if they are equally trusted.
     #[must_use]
+    #[doc(hidden)]
     pub fn least(a: Self, b: Self) -> Self {
         if b.distrust() > a.distrust() { b } else { a }
     }
 
     /// Returns whether this is more trusted than `other`.
+    #[doc(hidden)]
     pub fn is_above(self, other: Self) -> bool {
         self.distrust() < other.distrust()
     }

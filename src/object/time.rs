@@ -27,6 +27,7 @@ impl Time {
 
     /// Returns the time `micros` microseconds later, or the last possible time.
     #[must_use]
+    #[doc(hidden)]
     pub const fn plus_micros(self, micros: i64) -> Self {
         Self(self.0.saturating_add(micros))
     }

@@ -40,6 +40,7 @@ pub struct ChangeCounts {
 impl ChangeCounts {
     /// Counts changes of ids. Each item belongs to one id: whether the older state contains the id, and whether the
     /// newer state contains the id.
+    #[doc(hidden)]
     pub fn of(changes: impl Iterator<Item = (bool, bool)>) -> Self {
         let mut counts = Self::default();
         changes.for_each(|(old, new)| counts.add(old, new));
@@ -56,6 +57,7 @@ impl ChangeCounts {
     }
 
     /// Returns the sum of the three counts.
+    #[doc(hidden)]
     pub fn total(self) -> u64 {
         self.added + self.changed + self.removed
     }

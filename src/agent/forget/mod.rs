@@ -49,6 +49,7 @@ pub struct Forgetting {
 
 impl Forgetting {
     /// Returns whether no condition is set.
+    #[doc(hidden)]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }

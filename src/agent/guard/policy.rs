@@ -306,6 +306,7 @@ impl Policy {
     /// # Errors
     /// The errors of [`Self::parse`]; `Denied` (code `policy_not_allowed`) if a key is less strict than in the standard
     /// policy. The error names every such key.
+    #[doc(hidden)]
     pub fn parse_found(text: &str, quotas: &Quotas) -> Result<Self> {
         let found = Self::parse(text)?;
         let keys = found.looser_keys(quotas);

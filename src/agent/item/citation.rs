@@ -37,6 +37,7 @@ impl Citation {
     ///
     /// # Errors
     /// `InvalidInput`: the file is missing, or the line is 0.
+    #[doc(hidden)]
     pub fn from_text(text: &str) -> Result<Self> {
         let parts = FORM.captures(text);
         let part = |name: &str| Some(parts.as_ref()?.name(name)?.as_str());

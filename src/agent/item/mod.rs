@@ -42,6 +42,7 @@ impl Sensitivity {
     ///
     /// # Errors
     /// `InvalidInput`: the name is unknown; the hint lists all names.
+    #[doc(hidden)]
     pub fn from_text(name: &str) -> Result<Self> {
         Self::from_name(name).ok_or_else(|| {
             Error::invalid(format!("'{}' is not a sensitivity", shown(name)))
@@ -338,11 +339,13 @@ impl Item {
     }
 
     /// Returns the subject of the text.
+    #[doc(hidden)]
     pub fn subject(&self) -> Option<String> {
         self.word(attribute::SUBJECT)
     }
 
     /// Returns the session in which the text was said.
+    #[doc(hidden)]
     pub fn session(&self) -> Option<String> {
         self.word(attribute::SESSION)
     }
@@ -407,6 +410,7 @@ impl Item {
     }
 
     /// Returns the rules of the scan that matched the item when it was written.
+    #[doc(hidden)]
     pub fn flags(&self) -> Vec<String> {
         self.texts(attribute::FLAGS)
     }

@@ -279,6 +279,7 @@ fn left_out<S: Serializer>(count: &usize, serializer: S) -> Result<S::Ok, S::Err
 
 impl Recalled {
     /// Returns the byte ranges of the matched words in the snippet of a hit.
+    #[doc(hidden)]
     pub fn matches(&self, hit: &RecallHit) -> Vec<Range<usize>> {
         snippet(&hit.snippet, &self.terms, usize::MAX).matches
     }

@@ -76,6 +76,7 @@ impl Settings {
 
     /// Parses settings as [`Self::from_toml`] does, from a file that the user did not name. Skips and returns every
     /// fault, and every value that is less strict than the standard (SET-2).
+    #[doc(hidden)]
     pub fn from_found_toml(text: &str) -> (Self, Vec<Fault>) {
         let mut table = match DeTable::parse(text) {
             Ok(table) => table,

@@ -33,6 +33,7 @@ pub struct HistoryEntry {
 
 impl HistoryEntry {
     /// Returns the commit that made the change, if that commit was not thinned.
+    #[doc(hidden)]
     pub fn maker(&self) -> Option<&CommitInfo> {
         (!self.thinned).then_some(&self.commit)
     }

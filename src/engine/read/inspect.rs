@@ -102,6 +102,7 @@ pub(super) fn erased(digest: [u8; 32], by: CommitDigest) -> Meaning {
 
 impl View {
     /// Returns the digits of the key path of `id`, one for each level of the trie.
+    #[doc(hidden)]
     pub fn path_of(&self, id: &Id) -> Vec<u8> {
         let key = self.key(id);
         (0..64).map(|level| key.nibble(level) as u8).collect()

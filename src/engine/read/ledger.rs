@@ -371,6 +371,7 @@ impl View {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
+    #[doc(hidden)]
     pub fn sorted_ids(&self) -> Result<SortedIds> {
         Ok(SortedIds::new(self.index(super::Family::Ids)?.all()))
     }
@@ -379,6 +380,7 @@ impl View {
     ///
     /// # Errors
     /// The errors of [`View::get`].
+    #[doc(hidden)]
     pub fn object_of_key(&self, key: &KeyPath) -> Result<Option<Object>> {
         self.state.object_at(key)
     }

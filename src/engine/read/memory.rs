@@ -174,6 +174,7 @@ impl Memory {
     ///
     /// # Errors
     /// `Io` if the files cannot be listed.
+    #[doc(hidden)]
     pub fn sizes(&self) -> Result<(u64, u64)> {
         let files = Inspection::new(Arc::clone(&self.inner.opened().disk)).files()?;
         let bytes = files.iter().map(|(_, bytes)| bytes).sum();
@@ -181,6 +182,7 @@ impl Memory {
     }
 
     /// Returns the number of kept commits.
+    #[doc(hidden)]
     pub fn kept_commits(&self) -> usize {
         self.inner.store().kept()
     }
@@ -189,6 +191,7 @@ impl Memory {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a commit cannot be read.
+    #[doc(hidden)]
     pub fn commits_at(&self, indexes: impl Iterator<Item = usize>) -> Result<Vec<CommitInfo>> {
         let store = self.inner.store();
         let found = indexes
@@ -201,6 +204,7 @@ impl Memory {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a commit cannot be read.
+    #[doc(hidden)]
     pub fn index_of(&self, seq: u64) -> Result<usize> {
         let (Ok(index) | Err(index)) = self.inner.store().position(seq)?;
         Ok(index)
@@ -211,6 +215,7 @@ impl Memory {
     ///
     /// # Errors
     /// The errors of [`Self::gc`].
+    #[doc(hidden)]
     pub fn space(&self) -> Result<Space> {
         let mut kinds: BTreeMap<RecordKind, KindSpace> = BTreeMap::new();
         self.inner.refresh()?;
@@ -249,6 +254,7 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` if the version is not kept; `Corrupt` or `Io` if a record cannot be read.
+    #[doc(hidden)]
     pub fn places(&self, object: &Object) -> Result<Vec<Locator>> {
         let store = self.inner.store();
         let (records, digest) = (&store.records, object.digest());
@@ -267,6 +273,7 @@ impl Memory {
     /// # Errors
     /// `InvalidInput` if the text is not 1 to 64 hexadecimal digits; `Corrupt` or `Io` if a record or node cannot be
     /// read.
+    #[doc(hidden)]
     pub fn meanings(&self, digits: &str, view: &View, limit: usize) -> Result<Vec<Meaning>> {
         let digits = digits.to_ascii_lowercase();
         let range = revision::digest_range(&digits).filter(|_| !digits.is_empty());
@@ -293,6 +300,7 @@ impl Memory {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the log cannot be read; the errors of `visit`.
+    #[doc(hidden)]
     pub fn text_records(&self, visit: &mut dyn FnMut(TextRecord) -> Result<()>) -> Result<()> {
         self.inner.refresh()?;
         let cut = self.inner.cut(&self.inner.log.lock());

@@ -275,6 +275,7 @@ impl View {
     ///
     /// # Errors
     /// The errors of [`Self::children`].
+    #[doc(hidden)]
     pub fn child_count(&self, id: &Id) -> Result<u64> {
         Ok(self.source.children(&self.state, id)?.count() as u64)
     }
@@ -284,12 +285,14 @@ impl View {
     ///
     /// # Errors
     /// The errors of [`Self::children`].
+    #[doc(hidden)]
     pub fn index_ids(&self) -> Result<()> {
         self.index(Family::Ids).map(drop)
     }
 
     /// Returns the ids that start with `prefix`, in order. Returns `None` unless [`Self::index_ids`] was called. Reads
     /// no object and never waits.
+    #[doc(hidden)]
     pub fn indexed_ids(&self, prefix: &str) -> Option<impl Iterator<Item = Id> + use<>> {
         let index = self.source.indexes.at_hand(Family::Ids, self.root())?;
         Some(index.from(&[], prefix.as_bytes()))
@@ -313,6 +316,7 @@ impl View {
     }
 
     /// Iterates the objects as [`Self::objects`] does, but omits erased objects.
+    #[doc(hidden)]
     pub fn kept_objects(&self) -> impl Iterator<Item = Result<Object>> + Send + use<> {
         let is_kept = |object: &Result<Object>| !object.as_ref().is_ok_and(Object::is_placeholder);
         self.objects().filter(is_kept)
@@ -341,6 +345,7 @@ impl View {
     ///
     /// # Errors
     /// The errors of [`Self::get`].
+    #[doc(hidden)]
     pub fn stamps(&self, id: &Id) -> Result<Option<(Time, Time)>> {
         let Some(entry) = self.state.entry_at(&self.key(id))? else {
             return Ok(None);
@@ -360,6 +365,7 @@ impl View {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a commit cannot be read.
+    #[doc(hidden)]
     pub fn writer_of(&self, id: &Id) -> Result<Option<CommitInfo>> {
         let Some(entry) = self.state.entry_at(&self.key(id))? else {
             return Ok(None);
@@ -372,6 +378,7 @@ impl View {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a node cannot be read.
+    #[doc(hidden)]
     pub fn trie_node(&self, path: &[u8]) -> Result<Option<trie::Node>> {
         let State { trie, store, .. } = &self.state;
         trie.node(path, store.suite, trie::Shape::State, &**store)

@@ -261,6 +261,7 @@ impl Draft {
     ///
     /// # Errors
     /// The errors of [`Self::get`].
+    #[doc(hidden)]
     pub fn digest(&self, id: &Id) -> Result<Option<ObjectDigest>> {
         let key = self.base.key(id);
         match self.staged.get(&key) {
@@ -298,6 +299,7 @@ impl Draft {
     ///
     /// # Errors
     /// The errors of [`Self::put`].
+    #[doc(hidden)]
     pub fn put_at_most(&mut self, object: NewObject, origin: Origin) -> Result<Staged> {
         // INVARIANT ORI-1: a staged object is never more trusted than its writer, nor than any version that it is
         // derived from.
@@ -431,6 +433,7 @@ impl Draft {
     ///
     /// # Errors
     /// The errors of [`Self::put`].
+    #[doc(hidden)]
     pub fn put_past(&mut self, object: &NewObject, origin: Origin) -> Result<ObjectDigest> {
         self.base.settings().limits.check(object)?;
         let origin = self.origin_at_most(object, origin)?;

@@ -176,6 +176,7 @@ impl Memory {
     }
 
     /// Returns the references of every class, newest first.
+    #[doc(hidden)]
     pub fn references(&self) -> Vec<ReferenceInfo> {
         let store = self.inner.store();
         let info = |reference: Reference| ReferenceInfo {
@@ -305,6 +306,7 @@ impl Memory {
     ///
     /// # Errors
     /// The errors of [`Self::undo`].
+    #[doc(hidden)]
     pub fn reverse_preview(&self, op: &str, writer: &Writer) -> Result<Reversing> {
         let (plan, draft) = self.inner.plan_reversal(op, writer)?;
         let tree = self.inner.check_tree(&draft.base.state, &[], &draft);

@@ -92,6 +92,7 @@ impl Draft {
     ///
     /// # Errors
     /// The errors of [`Self::restore`].
+    #[doc(hidden)]
     pub fn restore_recursive(&mut self, id: &Id, from: &View) -> Result<u64> {
         let mut below = BTreeSet::new();
         let mut waiting = vec![id.clone()];

@@ -110,6 +110,7 @@ impl View {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the object of a session cannot be read.
+    #[doc(hidden)]
     pub fn is_tainted(&self, session: &str) -> Result<bool> {
         let store = self.opened().store();
         let has_taint = |session: &str| store.references().is_tainted(session);
@@ -165,6 +166,7 @@ impl Draft {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the object of a session cannot be read.
+    #[doc(hidden)]
     pub fn taint(&mut self, session: &str) -> Result<()> {
         let line = self.line(session)?;
         self.tainted.extend(line);

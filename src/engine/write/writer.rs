@@ -109,6 +109,7 @@ impl Writer {
     }
 
     /// Makes undo, redo, rollback, restore and revert of the writer change only objects of these scopes (STN-5).
+    #[doc(hidden)]
     pub fn confined_to(mut self, scopes: Vec<Scope>) -> Self {
         self.scopes = Some(scopes.into());
         self
@@ -124,6 +125,7 @@ impl Writer {
     ///
     /// # Errors
     /// `InvalidInput` if a name or text is empty or too long.
+    #[doc(hidden)]
     pub fn check(&self) -> Result<()> {
         for (what, text) in [("actor", &self.actor), ("session", &self.session)] {
             let Some(text) = text else { continue };

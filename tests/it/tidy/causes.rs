@@ -1,7 +1,7 @@
 //! Checks that control flow depends on typed causes and codes, and never on the text of a message.
 
 use super::source::Source;
-use super::{expect_none, expect_one, sources};
+use super::{expect_none, expect_one, packages};
 
 /// Fields and methods that contain or return the text of a message.
 const SENTENCES: [&str; 5] = ["message()", ".message", ".what", "hint()", "code().as_str()"];
@@ -62,5 +62,5 @@ fn a_sentence_that_is_read_is_seen() {
 
 #[test]
 fn no_code_reads_a_sentence() {
-    expect_none(&reads_of_sentences(&sources("src")));
+    expect_none(&reads_of_sentences(&packages()));
 }

@@ -3,14 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::source::Source;
-use super::{expect_none, expect_one, sources};
+use super::{expect_none, expect_one, in_package, packages};
 
 /// The number of files in the largest allowed cycle.
 const CIRCLE_FILES_MAX: usize = 4;
 
 /// Returns the module path of a file from the crate root: `engine::read::view` for `src/engine/read/view.rs`.
 fn module_of(path: &str) -> Vec<String> {
-    let path = path.trim_start_matches("src/").trim_end_matches(".rs");
+    let path = in_package(path).trim_end_matches(".rs");
     let path = path.strip_suffix("/mod").unwrap_or(path);
     path.split('/').map(str::to_owned).collect()
 }
@@ -186,7 +186,7 @@ fn inline(code: &str) -> Vec<Vec<String>> {
 fn circles(files: &[Source], most: usize) -> Vec<String> {
     let files: Vec<Source> = files
         .iter()
-        .filter(|file| !file.path.starts_with("src/testing/") && file.path.matches('/').count() > 1)
+        .filter(|file| !file.path.starts_with("src/testing/") && in_package(&file.path).contains('/'))
         .map(|file| Source::new(&file.path, &file.text))
         .collect();
     let modules = Modules::new(&files);
@@ -258,5 +258,5 @@ fn a_circle_of_files_is_seen() {
 
 #[test]
 fn no_circle_of_files_is_large() {
-    expect_none(&circles(&sources("src"), CIRCLE_FILES_MAX));
+    expect_none(&circles(&packages(), CIRCLE_FILES_MAX));
 }

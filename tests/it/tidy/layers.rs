@@ -2,9 +2,10 @@
 //! each other.
 
 use super::source::{Source, words};
-use super::{expect_none, expect_one, sources};
+use super::{expect_none, expect_one, in_package, packages};
 
-/// The layer of each module of the crate. docs/architecture.md contains the same table with reasons.
+/// The layer of each module of the packages. Cargo keeps the packages apart: the text code is below the library, and the
+/// program above. docs/architecture.md contains the same table with reasons.
 const LAYERS: [(&str, u8); 21] = [
     ("error", 0),
     ("digest", 0),
@@ -43,10 +44,7 @@ fn layer_of(module: &str) -> Option<u8> {
 
 /// Returns the modules that contain a file, from the crate's root.
 fn modules_of(path: &str) -> Vec<&str> {
-    let path = path
-        .trim_start_matches("src/")
-        .trim_end_matches(".rs")
-        .trim_end_matches("/mod");
+    let path = in_package(path).trim_end_matches(".rs").trim_end_matches("/mod");
     path.split('/').collect()
 }
 
@@ -56,7 +54,7 @@ fn wrong_imports(files: &[Source]) -> Vec<String> {
     for file in files {
         let modules = modules_of(&file.path);
         let own = modules[0];
-        if matches!(own, "lib" | "main" | "testing") {
+        if matches!(own, "lib" | "main" | "testing" | "inspect") {
             continue;
         }
         let Some(layer) = layer_of(own) else {
@@ -171,12 +169,20 @@ fn an_import_upward_or_sideways_is_seen() {
         "use crate::testing::SimDisk; use super::Log;",
     ));
     expect_none(&check(
-        "src/cli/mod.rs",
-        "use crate::{Memory, ingest}; pub(in crate::cli) fn a() {}",
+        "program/src/cli/mod.rs",
+        "use crate::{answers, serve}; pub(in crate::cli) fn a() {}",
     ));
+    expect_one(
+        &check("program/src/answers/mod.rs", "use crate::cli::run;"),
+        "uses cli",
+    );
+    expect_one(
+        &check("text/src/recall/mod.rs", "use crate::scan::Scanner;"),
+        "uses scan",
+    );
 }
 
 #[test]
 fn files_import_from_their_own_folder_and_from_below() {
-    expect_none(&wrong_imports(&sources("src")));
+    expect_none(&wrong_imports(&packages()));
 }

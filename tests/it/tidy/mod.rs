@@ -67,9 +67,22 @@ fn sources(folder: &str) -> Vec<Source> {
         .collect()
 }
 
-/// Returns the Rust files of the crate and its tests.
+/// The folders with the code of the packages: the library, the text code below it, and the program above it.
+const PACKAGES: [&str; 3] = ["src", "text/src", "program/src"];
+
+/// Returns the Rust files of the packages.
+fn packages() -> Vec<Source> {
+    PACKAGES.iter().flat_map(|folder| sources(folder)).collect()
+}
+
+/// Returns the path of a file below the folder with the code of its package.
+fn in_package(path: &str) -> &str {
+    path.split_once("src/").map_or(path, |(_, rest)| rest)
+}
+
+/// Returns the Rust files of the packages and their tests.
 fn all_sources() -> Vec<Source> {
-    ["src", "tests", "fuzz", "benches"]
+    ["src", "text/src", "program/src", "tests", "fuzz", "benches"]
         .iter()
         .filter(|folder| root().join(folder).exists())
         .flat_map(|folder| sources(folder))

@@ -52,7 +52,7 @@ impl Source {
 /// Checks whether the whole file is test code.
 fn is_test_file(path: &str) -> bool {
     let mut parts = path.split('/');
-    parts.next() != Some("src") || parts.any(|part| matches!(part, "tests" | "tests.rs" | "testing"))
+    !parts.any(|part| part == "src") || parts.any(|part| matches!(part, "tests" | "tests.rs" | "testing"))
 }
 
 /// Returns the words of a line of code.

@@ -1,7 +1,7 @@
 //! Checks that certain words occur only in the files that may use them.
 
 use super::source::{Source, words};
-use super::{all_sources, expect_none, expect_one, sources};
+use super::{all_sources, expect_none, expect_one, packages, sources};
 
 /// Returns the lines of non-test code that contain one of the `wanted` words, in files for which `is_allowed` is false.
 fn misplaced(files: &[Source], wanted: &[&str], is_allowed: impl Fn(&str) -> bool) -> Vec<String> {
@@ -35,14 +35,14 @@ fn unsafe_code(files: &[Source]) -> Vec<String> {
 /// Returns print macros outside the file that handles streams and colours.
 fn printing(files: &[Source]) -> Vec<String> {
     misplaced(files, &["println!", "eprintln!", "print!", "eprint!"], |path| {
-        path == "src/cli/output.rs"
+        path == "program/src/cli/output.rs"
     })
 }
 
 /// Returns uses of files, the clock and random bytes outside the modules that may use them.
 fn outside_world(files: &[Source]) -> Vec<String> {
     misplaced(files, &["std::fs", "SystemTime", "getrandom"], |path| {
-        path.starts_with("src/disk/") || path.starts_with("src/cli/") || path == "src/engine/settings.rs"
+        path.starts_with("src/disk/") || path.starts_with("program/src/") || path == "src/engine/settings.rs"
     })
 }
 
@@ -57,7 +57,7 @@ fn hash_crates(files: &[Source]) -> Vec<String> {
 fn thread_crates(files: &[Source]) -> Vec<String> {
     let wanted = ["parking_lot::", "arc_swap::", "thread::sleep", "thread::Builder"];
     misplaced(files, &wanted, |path| {
-        path == "src/threads.rs" || path.starts_with("src/cli/")
+        path == "src/threads.rs" || path.starts_with("program/src/")
     })
 }
 
@@ -196,27 +196,27 @@ fn misplaced_words_are_seen() {
 
 #[test]
 fn only_maps_and_pointers_to_nodes_are_unsafe() {
-    expect_none(&unsafe_code(&sources("src")));
+    expect_none(&unsafe_code(&packages()));
 }
 
 #[test]
 fn only_the_output_prints() {
-    expect_none(&printing(&sources("src")));
+    expect_none(&printing(&packages()));
 }
 
 #[test]
 fn files_clock_and_random_bytes_have_their_places() {
-    expect_none(&outside_world(&sources("src")));
+    expect_none(&outside_world(&packages()));
 }
 
 #[test]
 fn only_digest_names_the_crates_of_the_hashes() {
-    expect_none(&hash_crates(&sources("src")));
+    expect_none(&hash_crates(&packages()));
 }
 
 #[test]
 fn only_threads_names_what_threads_wait_by() {
-    expect_none(&thread_crates(&sources("src")));
+    expect_none(&thread_crates(&packages()));
 }
 
 #[test]
@@ -226,16 +226,16 @@ fn every_write_of_the_agent_is_a_change() {
 
 #[test]
 fn nothing_is_left_unfinished() {
-    expect_none(&unfinished_code(&sources("src")));
+    expect_none(&unfinished_code(&packages()));
     expect_none(&postponing_comments(&all_sources()));
 }
 
 #[test]
 fn code_is_ascii() {
-    expect_none(&beyond_ascii(&sources("src")));
+    expect_none(&beyond_ascii(&packages()));
 }
 
 #[test]
 fn error_codes_are_snake_case() {
-    expect_none(&bad_codes(&sources("src")));
+    expect_none(&bad_codes(&packages()));
 }

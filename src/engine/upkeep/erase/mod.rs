@@ -95,11 +95,13 @@ pub struct ErasedReport {
 
 impl ErasedReport {
     /// Returns the number of erased bytes.
+    #[doc(hidden)]
     pub fn bytes(&self) -> u64 {
         self.records.iter().map(|record| record.bytes).sum()
     }
 
     /// Returns the number of erased versions of objects.
+    #[doc(hidden)]
     pub fn versions(&self) -> u64 {
         let is_version = |record: &&ErasedRecord| record.kind == ErasedKind::Version;
         self.records.iter().filter(is_version).count() as u64
@@ -222,6 +224,7 @@ impl Memory {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the log cannot be read.
+    #[doc(hidden)]
     pub fn erased_in(&self, commit: CommitDigest) -> Result<Vec<[u8; DIGEST_LEN]>> {
         self.inner.refresh()?;
         let cut = self.inner.cut(&self.inner.log.lock());
