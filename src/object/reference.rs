@@ -274,7 +274,6 @@ impl Reference {
     ///
     /// # Errors
     /// The errors of [`Self::encode`].
-    #[cfg(any(test, feature = "testing"))]
     pub fn digest(&self, suite: HashSuite) -> Result<[u8; DIGEST_LEN]> {
         Ok(suite.hash_bytes(Domain::Reference, &self.encode()?))
     }

@@ -102,7 +102,7 @@ def duplicates(options, scorers, folder):
 
 
 def stop_words():
-    with open(f"{HERE}/../../src/recall/text/words/stop.txt", encoding="utf-8") as listed:
+    with open(f"{HERE}/../../text/src/recall/text/words/stop.txt", encoding="utf-8") as listed:
         return {word for line in listed if not line.startswith("#") for word in line.split()}
 
 

@@ -11,8 +11,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::{Duration, Instant};
 
-use treering::testing::digest::KeyPath;
-use treering::testing::trie::{Proven, verify_proof};
+use treering::inspect::digest::KeyPath;
+use treering::inspect::trie::{Proven, verify_proof};
 use treering::upkeep::VerifyDepth;
 use treering::{ErrorKind, Id, Kind, Memory, NewObject, Options, Retention, View, Writer};
 

@@ -345,7 +345,7 @@ fn name_of(time: Time, [a, b, c, d]: [u8; NAME_BYTES]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use treering_text::scan::{Scanner, VerdictTable};
+    use treering_text::scan::VerdictTable;
 
     #[test]
     fn the_scan_takes_no_fresh_name_for_a_secret() {
