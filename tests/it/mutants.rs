@@ -376,6 +376,8 @@ fn every_mutant_fits_the_source() {
 fn mutated(folder: &Path) {
     for part in [
         "src",
+        "text",
+        "program",
         "tests",
         "docs",
         "fuzz",
@@ -436,6 +438,7 @@ fn build(folder: &Path) -> String {
         .args([
             "test",
             "--release",
+            "--package=treering",
             "--lib",
             "--no-run",
             "--message-format=json-render-diagnostics",

@@ -23,6 +23,9 @@ fn names(tools: &[Value]) -> Vec<String> {
     tools.iter().map(|tool| text(&tool["name"])).collect()
 }
 
+/// The page with the table of tools.
+const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/mcp.md");
+
 #[test]
 fn the_definitions_are_those_that_were_reviewed() {
     let folder = Folder::with_store();
@@ -41,7 +44,7 @@ fn the_definitions_are_those_that_were_reviewed() {
         Client::spawn(&folder, &[]).greet("2025-06-18"),
     );
     let found = serde_json::to_string_pretty(&all).unwrap() + "\n";
-    let path = "tests/it/mcp/definitions.json";
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/it/mcp/definitions.json");
     if std::env::var_os("TREERING_WRITE_TRANSCRIPT").is_some() {
         std::fs::write(path, &found).unwrap();
     }
@@ -225,11 +228,11 @@ fn the_table_of_the_documentation_is_the_table_of_the_server() {
         let _ = writeln!(table, "| `{name}` | {profile} | {effect} | {about} |");
     }
     let (begin, end) = ("<!-- tools -->\n", "<!-- end of tools -->");
-    let page = std::fs::read_to_string("docs/mcp.md").unwrap();
+    let page = std::fs::read_to_string(PAGE).unwrap();
     let (before, rest) = page.split_once(begin).unwrap();
     let (found, after) = rest.split_once(end).unwrap();
     if std::env::var_os("TREERING_WRITE_TRANSCRIPT").is_some() {
-        std::fs::write("docs/mcp.md", format!("{before}{begin}{table}{end}{after}")).unwrap();
+        std::fs::write(PAGE, format!("{before}{begin}{table}{end}{after}")).unwrap();
     } else {
         assert_eq!(found, table, "TREERING_WRITE_TRANSCRIPT=1 writes the table");
     }
