@@ -9,6 +9,7 @@ pub(crate) mod agent;
 pub(crate) mod commits;
 pub(crate) mod history;
 pub(crate) mod json;
+pub(crate) mod line_diff;
 pub(crate) mod objects;
 pub(crate) mod program;
 pub(crate) mod proof;

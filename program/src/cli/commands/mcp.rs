@@ -4,14 +4,17 @@
 //! Layer 10, part of cli.
 
 use std::env;
-
-use similar::TextDiff;
+use std::time::Duration;
 
 use super::agent::person;
 use super::prelude::*;
+use crate::answers::line_diff::hunks;
 use crate::cli::args::LaneOptions;
 use crate::cli::clients::{Client, SERVER, SettingsFile, Start, program_file, real_path};
 use crate::cli::context::xdg_folder;
+
+/// The longest time for the difference of two settings files.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Set up an MCP client
 ///
@@ -93,12 +96,9 @@ impl Verb for Mcp {
         };
         if answer.changed {
             let name = printable(&answer.file);
-            let diff = TextDiff::from_lines(before, new);
-            let diff = diff
-                .unified_diff()
-                .context_radius(3)
-                .header(&name, &name)
-                .to_string();
+            let hunks = hunks(before, new, 3, PATIENCE).into_iter();
+            let hunks: String = hunks.map(|hunk| hunk.to_string()).collect();
+            let diff = format!("--- {name}\n+++ {name}\n{hunks}");
             context.note_for_people("change", format!("\n{}", printable(diff.trim_end())));
             plan.note_store(context);
             if !dry_run {

@@ -7,10 +7,9 @@
 
 use std::time::Duration;
 
-use similar::{ChangeTag, TextDiff};
-
 use super::style::{Style, wrapped};
 use super::{UNTRUSTED, cut, gist, one_line, value};
+use crate::answers::line_diff::hunks;
 use crate::cli::output::{Meaning, printable};
 use treering::Change;
 use treering::inspect::engine::ChangeKind;
@@ -147,20 +146,19 @@ fn content_lines(style: Style, old: &Object, new: &Object) -> Vec<String> {
     if old == new {
         return Vec::new();
     }
-    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(old, new);
     let room = style
         .width
         .map(|width| width.saturating_sub(INDENT.len() + 1).max(16));
     let mut lines = Vec::new();
-    for hunk in diff.unified_diff().context_radius(CONTEXT).iter_hunks() {
+    for hunk in hunks(old, new, CONTEXT, PATIENCE) {
         lines.push(format!("{INDENT}{}", style.paint(Meaning::Name, hunk.header())));
-        for change in hunk.iter_changes() {
-            let (sign, meaning) = match change.tag() {
-                ChangeTag::Delete => ('-', Some(Meaning::Bad)),
-                ChangeTag::Insert => ('+', Some(Meaning::Good)),
-                ChangeTag::Equal => (' ', None),
+        for (sign, line) in &hunk.lines {
+            let meaning = match sign {
+                '-' => Some(Meaning::Bad),
+                '+' => Some(Meaning::Good),
+                _ => None,
             };
-            let text = printable(change.value().trim_end_matches(['\r', '\n']));
+            let text = printable(line.trim_end_matches(['\r', '\n']));
             let parts = room.map_or_else(|| vec![text.clone()], |room| wrapped(&text, room));
             for part in parts {
                 let line = format!("{sign}{part}");

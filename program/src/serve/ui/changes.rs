@@ -7,7 +7,6 @@ use std::collections::{BTreeMap, HashMap};
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use similar::{ChangeTag, TextDiff};
 
 use super::Rows;
 use super::objects::lane_number;
@@ -15,6 +14,7 @@ use super::reader::Reader;
 use super::shown::gist;
 use super::timeline::line_of;
 use crate::answers::history::LogLine;
+use crate::answers::line_diff::hunks;
 use treering::ChangeCounts;
 use treering::agent::Item;
 use treering::inspect::engine::ChangeKind;
@@ -268,23 +268,17 @@ fn fields(old: &Object, new: &Object) -> Vec<FieldChange> {
 fn lines(old: Option<&Object>, new: Option<&Object>) -> (Vec<Line>, bool) {
     let content = |object: Option<&Object>| object.and_then(Object::content).unwrap_or_default().to_owned();
     let (old, new) = (content(old), content(new));
-    let diff = TextDiff::configure().timeout(PATIENCE).diff_lines(&old, &new);
     let mut lines = Vec::new();
-    for hunk in diff.unified_diff().context_radius(CONTEXT).iter_hunks() {
+    for hunk in hunks(&old, &new, CONTEXT, PATIENCE) {
         if !lines.is_empty() {
             let text = String::new();
             lines.push(Line { sign: '@', text });
         }
-        for change in hunk.iter_changes() {
+        for (sign, line) in hunk.lines {
             if lines.len() >= LINES_MAX {
                 return (lines, true);
             }
-            let sign = match change.tag() {
-                ChangeTag::Delete => '-',
-                ChangeTag::Insert => '+',
-                ChangeTag::Equal => ' ',
-            };
-            let text = cut(change.value().trim_end_matches(['\r', '\n']));
+            let text = cut(line.trim_end_matches(['\r', '\n']));
             lines.push(Line { sign, text });
         }
     }
