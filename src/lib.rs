@@ -57,14 +57,10 @@
 //! Every error is an [`Error`]. Its [`ErrorKind`] determines the next action of the caller, and its [`ErrorCode`]
 //! identifies the exact case.
 
-// With the feature `testing`, more of the crate is public.
+// With the features `testing` and `agent`, all that other packages use is public.
 #![cfg_attr(
-    not(feature = "testing"),
-    allow(
-        unreachable_pub,
-        unused_imports,
-        reason = "checked with the feature `testing`"
-    )
+    not(all(feature = "testing", feature = "agent")),
+    allow(unreachable_pub, unused_imports, reason = "checked with all features")
 )]
 // The agent uses parts of the engine that the library alone does not use.
 #![cfg_attr(
