@@ -6,6 +6,12 @@
 //! # Layer
 //! Above the packages `treering` and `treering-text`. Inside: `answers` below, then `serve`, then `cli`.
 
+// Without the servers, some answers have no reader.
+#![cfg_attr(
+    not(feature = "mcp"),
+    allow(dead_code, reason = "checked with the feature `mcp`")
+)]
+
 /// Declares an enum of plain variants with names; see [`treering_text::named`]. This package always writes JSON.
 macro_rules! named {
     ($($item:tt)*) => {
