@@ -3,24 +3,27 @@
 //! # Layer
 //! Layer 9, part of serve.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::operation::{Answer, Effect, Operation, Page, Profile};
-use crate::answers::agent::items::ItemsRestored;
-use crate::answers::agent::sessions::EntriesAppended;
-use crate::answers::history::{BlameLine, HistoryLine};
+use super::line::{ItemShown, Line, Row};
+use super::operation::{Answer, Effect, Operation, Page, Profile, Shown};
+use crate::answers::history::text_of;
 use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
 use crate::serve::errors::REVIEW_HINT;
 use crate::serve::naming::{LastVersion, LeftOut, Naming};
-use treering::agent::{EnvelopeAnswer, EnvelopeRequest, NewEntry, Quarantined};
+use treering::agent::{EnvelopeRequest, NewEntry, NotStored, Quarantined};
 use treering::blame::{BlamedPart, Part};
 use treering::inspect::agent;
+use treering::inspect::agent::envelope::Omitted;
 use treering::inspect::agent::vocabulary::attribute;
-use treering::{Error, ErrorCode, HistoryEntry, Id, Memory, Origin, Result, Value};
+use treering::{
+    Error, ErrorCode, HistoryEntry, Id, Memory, ObjectDigest, Origin, Result, Scope, Time, Value,
+};
+use treering_text::scan::Verdict;
 
 /// The number of changes that a page of a history has at most.
 const CHANGES_OF_PAGE: usize = 100;
@@ -38,28 +41,76 @@ pub(super) struct Changes {
     changes: Vec<Version>,
 }
 
+impl Shown for Changes {
+    fn lines(&self) -> Vec<Line> {
+        Row::lines(&self.changes)
+    }
+}
+
 /// A change of an item.
 #[derive(Serialize, JsonSchema)]
 struct Version {
+    digest: Option<ObjectDigest>,
+    erased: bool,
     /// `trust` is the class of the version after the change. A removal has none.
     #[serde(flatten)]
-    line: HistoryLine,
+    made: Made,
     /// The class of the writer.
     by: Option<Origin>,
 }
 
 impl Version {
     fn of(memory: &Memory, entry: &HistoryEntry) -> Result<Self> {
-        let line = HistoryLine::of(memory, entry)?;
         let version = entry.digest.filter(|_| !entry.erased && !entry.lost);
         let version = version.map(|digest| memory.version(digest)).transpose()?;
+        let maker = entry.maker();
         Ok(Self {
-            by: line.trust,
-            line: HistoryLine {
-                trust: version.flatten().map(|version| version.origin()),
-                ..line
-            },
+            digest: entry.digest,
+            erased: entry.erased,
+            made: Made::of(entry, version.flatten().map(|version| version.origin())),
+            by: maker.map(|maker| memory.seen_origin(maker.commit.trust)),
         })
+    }
+}
+
+impl Row for Version {
+    fn line(&self) -> Line {
+        self.made
+            .line(format_args!("seq:{}", self.made.seq))
+            .labelled("by", self.by)
+    }
+}
+
+/// How a change was made. Anybody may have written the source and the reason of a commit, so they are no part of it
+/// (SRV-3). If the commit was thinned, the operation, the actor and the session are null.
+#[derive(Serialize, JsonSchema)]
+struct Made {
+    seq: u64,
+    time: Time,
+    op: Option<String>,
+    actor: Option<String>,
+    session: Option<String>,
+    trust: Option<Origin>,
+    thinned: bool,
+}
+
+impl Made {
+    fn of(entry: &HistoryEntry, trust: Option<Origin>) -> Self {
+        let maker = entry.maker().map(|maker| &maker.commit);
+        Self {
+            seq: entry.commit.commit.seq,
+            time: entry.time,
+            op: maker.map(|commit| commit.op.as_str().to_owned()),
+            actor: maker.and_then(|commit| commit.actor.clone()),
+            session: maker.and_then(|commit| commit.session.clone()),
+            trust,
+            thinned: entry.thinned,
+        }
+    }
+
+    fn line(&self, name: impl Display) -> Line {
+        let line = Line::of(name).says(self.trust).says([self.time]);
+        line.labelled("op", self.op.as_deref())
     }
 }
 
@@ -69,8 +120,6 @@ impl Operation for History {
     const EFFECT: Effect = Effect::Reads;
     const PROFILE: Profile = Profile::Full;
     const PAGED: Option<&'static str> = Some("changes");
-    // Anybody may have written the source and the reason of a commit (SRV-3).
-    const HIDDEN: &'static [&'static str] = &["commit", "lost", "source", "reason"];
     type Answer = Changes;
 
     fn run(self, service: &Service, page: &Page) -> Result<Answer<Changes>> {
@@ -118,7 +167,28 @@ pub(super) struct Blame {
 /// The answer of `memory_blame`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Parts {
-    parts: Vec<BlameLine>,
+    parts: Vec<PartRow>,
+}
+
+impl Shown for Parts {
+    fn lines(&self) -> Vec<Line> {
+        Row::lines(&self.parts)
+    }
+}
+
+/// A part of an item. `trust` is the origin of the version that had the part first.
+#[derive(Serialize, JsonSchema)]
+struct PartRow {
+    part: String,
+    text: String,
+    #[serde(flatten)]
+    made: Made,
+}
+
+impl Row for PartRow {
+    fn line(&self) -> Line {
+        self.made.line(&self.part).text(Some(&self.text))
+    }
 }
 
 impl Operation for Blame {
@@ -127,7 +197,6 @@ impl Operation for Blame {
     const EFFECT: Effect = Effect::Reads;
     const PROFILE: Profile = Profile::Full;
     const PAGED: Option<&'static str> = Some("parts");
-    const HIDDEN: &'static [&'static str] = &["commit", "digest", "lost", "erased", "source", "reason"];
     const LEAVES_OUT: bool = true;
     type Answer = Parts;
 
@@ -147,12 +216,16 @@ impl Operation for Blame {
             }
         }
         let left_out = naming.left_out;
-        let parts = named.iter().map(|part| {
-            let line = BlameLine::of(memory, part)?;
-            let text = service.agent().scanner().redact(&line.text).into_owned();
-            Ok(BlameLine { text, ..line })
+        let parts = named.iter().map(|part| PartRow {
+            part: part.part.to_string(),
+            text: service
+                .agent()
+                .scanner()
+                .redact(&text_of(&part.value))
+                .into_owned(),
+            made: Made::of(&part.change, Some(memory.seen_origin(part.trust))),
         });
-        let parts = parts.collect::<Result<Vec<_>>>()?;
+        let parts: Vec<_> = parts.collect();
         let line = format!("{} of {}", counted(parts.len() as u64, "part"), quoted(&self.id));
         Ok(Answer::new(view, Parts { parts }, line).leaving_out(left_out))
     }
@@ -191,15 +264,24 @@ pub(super) struct Envelope {
     compaction: Option<bool>,
 }
 
+/// The answer of `memory_envelope`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Prompt {
+    text: String,
+    /// The numbers of omitted items, by reason.
+    left_out: Omitted,
+}
+
+impl Shown for Prompt {}
+
 impl Operation for Envelope {
     const NAME: &'static str = "memory_envelope";
     const TITLE: &'static str = "Context for a prompt";
     const EFFECT: Effect = Effect::Reads;
     const PROFILE: Profile = Profile::Full;
-    const HIDDEN: &'static [&'static str] = &["shown"];
-    type Answer = EnvelopeAnswer;
+    type Answer = Prompt;
 
-    fn run(self, service: &Service, page: &Page) -> Result<Answer<EnvelopeAnswer>> {
+    fn run(self, service: &Service, page: &Page) -> Result<Answer<Prompt>> {
         let view = page.view(service, None)?;
         let session = &service.caller().session;
         let mut request = EnvelopeRequest::new(service.reach(None)?);
@@ -209,7 +291,11 @@ impl Operation for Envelope {
         request.compaction = self.compaction.unwrap_or_default().then(|| session.clone());
         let answer = service.agent().envelope(&view, &request)?;
         let text = answer.text.clone();
-        Ok(Answer::new(view, answer, "").with_whole(text))
+        let prompt = Prompt {
+            text: answer.text,
+            left_out: answer.left_out,
+        };
+        Ok(Answer::new(view, prompt, "").with_whole(text))
     }
 }
 
@@ -229,15 +315,48 @@ pub(super) struct Entry {
     speaker: String,
 }
 
+/// The answer of `memory_append`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Entries {
+    session: String,
+    root_session: String,
+    scope: Scope,
+    appended: u64,
+    flagged: u64,
+    first: Option<Id>,
+    last: Option<Id>,
+    not_stored: Vec<Stopped>,
+    held: Vec<String>,
+}
+
+impl Shown for Entries {}
+
+/// An entry that the scan stopped.
+#[derive(Serialize, JsonSchema)]
+struct Stopped {
+    place: usize,
+    verdict: Verdict,
+    rules: Vec<&'static str>,
+}
+
+impl From<NotStored> for Stopped {
+    fn from(entry: NotStored) -> Self {
+        Self {
+            place: entry.place,
+            verdict: entry.verdict,
+            rules: entry.rules,
+        }
+    }
+}
+
 impl Operation for Append {
     const NAME: &'static str = "memory_append";
     const TITLE: &'static str = "Add to the transcript";
     const EFFECT: Effect = Effect::Adds;
     const PROFILE: Profile = Profile::Full;
-    const HIDDEN: &'static [&'static str] = &["commit", "seq"];
-    type Answer = EntriesAppended;
+    type Answer = Entries;
 
-    fn run(self, service: &Service, _: &Page) -> Result<Answer<EntriesAppended>> {
+    fn run(self, service: &Service, _: &Page) -> Result<Answer<Entries>> {
         let session = service.caller().session.clone();
         let entries = self.entries.into_iter().map(|entry| NewEntry {
             text: entry.text,
@@ -253,7 +372,17 @@ impl Operation for Append {
         };
         let before = service.class(&service.head()?)?;
         let appended = service.agent().append(&append, &service.writer()?)?;
-        let answer = EntriesAppended::new(session, appended);
+        let answer = Entries {
+            session,
+            root_session: appended.root_session,
+            scope: appended.scope,
+            appended: appended.ids.len() as u64,
+            flagged: appended.flagged,
+            first: appended.ids.first().cloned(),
+            last: appended.ids.last().cloned(),
+            not_stored: appended.not_stored.into_iter().map(Stopped::from).collect(),
+            held: appended.held.into_iter().collect(),
+        };
         let view = service.memory().view();
         let mut line = format!(
             "{} stored, {} not",
@@ -279,15 +408,33 @@ pub(super) struct Unforget {
     ids: Option<Vec<String>>,
 }
 
+/// The answer of `memory_unforget`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Returned {
+    restored: Vec<RestoredItem>,
+    unchanged: Vec<Id>,
+    /// Always false: an item that comes back is restored at once.
+    dry_run: bool,
+}
+
+impl Shown for Returned {}
+
+/// A restored item.
+#[derive(Serialize, JsonSchema)]
+struct RestoredItem {
+    kind: String,
+    #[serde(flatten)]
+    item: ItemShown,
+}
+
 impl Operation for Unforget {
     const NAME: &'static str = "memory_unforget";
     const TITLE: &'static str = "Restore forgotten items";
     const EFFECT: Effect = Effect::Changes;
     const PROFILE: Profile = Profile::Full;
-    const HIDDEN: &'static [&'static str] = &["digest", "commit", "seq"];
-    type Answer = ItemsRestored;
+    type Answer = Returned;
 
-    fn run(self, service: &Service, _: &Page) -> Result<Answer<ItemsRestored>> {
+    fn run(self, service: &Service, _: &Page) -> Result<Answer<Returned>> {
         let view = service.head()?;
         let (agent, writer, reach) = (service.agent(), service.writer()?, service.reach(None)?);
         let restored = match self.ids {
@@ -305,7 +452,15 @@ impl Operation for Unforget {
             }
         };
         let line = format!("restored {}", counted(restored.items.len() as u64, "item"));
-        let answer = ItemsRestored::of(agent, restored, false, false);
+        let items = restored.items.iter().map(|item| RestoredItem {
+            kind: item.object().kind().to_owned(),
+            item: ItemShown::of(agent, item),
+        });
+        let answer = Returned {
+            restored: items.collect(),
+            unchanged: restored.unchanged,
+            dry_run: false,
+        };
         Ok(Answer::new(agent.memory().view(), answer, line))
     }
 }
@@ -318,7 +473,49 @@ pub(super) struct Quarantine {}
 /// The answer of `memory_quarantine`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Waiting {
-    changes: Vec<Quarantined>,
+    changes: Vec<Held>,
+}
+
+impl Shown for Waiting {
+    fn lines(&self) -> Vec<Line> {
+        Row::lines(&self.changes)
+    }
+}
+
+/// A change that waits. The text of a stopped change stays out of every answer (SRV-3).
+#[derive(Serialize, JsonSchema)]
+struct Held {
+    name: String,
+    reason: Option<String>,
+    time: Time,
+    actor: Option<String>,
+    session: Option<String>,
+    /// Empty if the change is not trusted: an untrusted id is an untrusted text (SRV-3).
+    ids: Vec<String>,
+    trust: Option<Origin>,
+    withheld: bool,
+}
+
+impl From<Quarantined> for Held {
+    fn from(change: Quarantined) -> Self {
+        Self {
+            name: change.name,
+            reason: change.reason,
+            time: change.time,
+            actor: change.actor,
+            session: change.session,
+            ids: change.ids,
+            trust: change.trust,
+            withheld: change.is_withheld,
+        }
+    }
+}
+
+impl Row for Held {
+    fn line(&self) -> Line {
+        let line = Line::of(&self.name).says(self.trust).says([self.time]);
+        line.text_unless(self.withheld, self.reason.as_deref())
+    }
 }
 
 impl Operation for Quarantine {
@@ -327,8 +524,6 @@ impl Operation for Quarantine {
     const EFFECT: Effect = Effect::Reads;
     const PROFILE: Profile = Profile::Full;
     const PAGED: Option<&'static str> = Some("changes");
-    // The text of a stopped change stays out of every answer (SRV-3).
-    const HIDDEN: &'static [&'static str] = &["preview", "ids_total"];
     const LEAVES_OUT: bool = true;
     type Answer = Waiting;
 
@@ -350,6 +545,7 @@ impl Operation for Quarantine {
             "{} for a person, who reviews them with treering quarantine --all-scopes",
             counted(changes.len() as u64, "change")
         );
+        let changes = changes.into_iter().map(Held::from).collect();
         let answer = Answer::new(view, Waiting { changes }, line);
         Ok(answer.leaving_out(LeftOut::of_untrusted(left_out)))
     }

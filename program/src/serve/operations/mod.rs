@@ -32,6 +32,7 @@ mod answer;
 mod forget;
 mod full;
 mod get;
+mod line;
 mod note;
 mod operation;
 mod page;

@@ -4,12 +4,12 @@
 //! Layer 9, part of serve.
 
 use schemars::JsonSchema;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json};
 
 pub(super) use super::answer::Answer;
 use super::answer::Sent;
+pub(super) use super::line::Shown;
 pub(super) use super::page::Page;
 use super::schema;
 use crate::serve::Service;
@@ -87,11 +87,10 @@ pub(crate) trait Operation: DeserializeOwned + JsonSchema {
     const CHOICE: Option<Choice> = None;
     /// The field of the answer that pages divide: a list of rows.
     const PAGED: Option<&'static str> = None;
-    /// The fields of the answer that a model does not need.
-    const HIDDEN: &'static [&'static str] = &[];
     /// Whether an answer may leave out items, which it counts (ANS-4).
     const LEAVES_OUT: bool = false;
-    type Answer: Serialize + JsonSchema;
+    /// The answer, with exactly the fields that a model gets.
+    type Answer: Shown;
 
     /// Does the work.
     ///

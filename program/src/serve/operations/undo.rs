@@ -6,13 +6,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::operation::{Answer, Choice, Effect, Operation, Page, Profile};
-use crate::answers::commits::{Moved, ReversalPreview, RollbackPreview};
+use super::operation::{Answer, Choice, Effect, Operation, Page, Profile, Shown};
+use crate::answers::commits::{ReversalPreview, RollbackPreview, counts};
 use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
+use crate::serve::naming::{LeftOut, Named, Naming};
+use treering::inspect::engine::ChangeKind;
 use treering::inspect::object::Op;
-use treering::revert::{Conflicts, Reverted, Selection};
-use treering::{Error, ErrorCode, Memory, Result, Writer};
+use treering::revert::{Conflicts, KeptBecause, Reverted, Selection};
+use treering::{ChangeCounts, Committed, Error, ErrorCode, Id, Memory, Result, Root, View, Writer};
 
 named! {
     /// A way back.
@@ -53,12 +55,51 @@ pub(super) struct Undo {
 
 /// The answer of `memory_undo`.
 #[derive(Serialize, JsonSchema)]
-#[serde(untagged)]
-pub(super) enum Undone {
-    Moved(Moved),
-    Reversal(ReversalPreview),
-    Rollback(RollbackPreview),
-    Reverted(Box<Reverted>),
+pub(super) struct Undone {
+    root: Root,
+    seq: u64,
+    #[serde(flatten)]
+    counts: Option<Counts>,
+    /// What an undo or redo would change.
+    changes: Vec<ChangedId>,
+    dry_run: bool,
+    reverted: Vec<RevertedId>,
+    kept: Vec<KeptId>,
+    derived: Vec<Named>,
+}
+
+impl Shown for Undone {}
+
+/// The numbers of changed objects.
+#[derive(Serialize, JsonSchema)]
+struct Counts {
+    added: u64,
+    changed: u64,
+    removed: u64,
+}
+
+/// An object that an undo or redo would change.
+#[derive(Serialize, JsonSchema)]
+struct ChangedId {
+    id: Id,
+    change: ChangeKind,
+}
+
+/// An object that a revert changes.
+#[derive(Serialize, JsonSchema)]
+struct RevertedId {
+    id: Id,
+    gone_with: Option<Named>,
+    thinned: bool,
+}
+
+/// An object that a revert leaves as it is.
+#[derive(Serialize, JsonSchema)]
+struct KeptId {
+    id: Named,
+    because: &'static str,
+    other: Option<Named>,
+    seq: Option<u64>,
 }
 
 impl Operation for Undo {
@@ -76,23 +117,6 @@ impl Operation for Undo {
             ("source", &["revert"]),
         ],
     });
-    const HIDDEN: &'static [&'static str] = &[
-        "commit",
-        "target",
-        "old",
-        "new",
-        "from",
-        "to",
-        "erased",
-        "digest",
-        "parents",
-        "time",
-        "by",
-        "needs",
-        "other_lanes",
-        "op",
-        "selected",
-    ];
     const LEAVES_OUT: bool = true;
     type Answer = Undone;
 
@@ -102,13 +126,12 @@ impl Operation for Undo {
         let mut writer = service.writer()?;
         writer.reason.clone_from(&self.reason);
         let writer = service.clean(&writer)?;
-        let (undone, line) = match self.how {
-            Way::Undo => self.reverse(memory, Op::UNDO, &writer)?,
-            Way::Redo => self.reverse(memory, Op::REDO, &writer)?,
-            Way::Rollback => self.rollback(memory, &writer)?,
-            Way::Revert => self.revert(service, memory, &writer)?,
-        };
-        Ok(Answer::new(memory.view(), undone, line).naming_untrusted(true))
+        match self.how {
+            Way::Undo => self.reverse(memory, Op::UNDO, &writer),
+            Way::Redo => self.reverse(memory, Op::REDO, &writer),
+            Way::Rollback => self.rollback(memory, &writer),
+            Way::Revert => self.revert(service, memory, &writer),
+        }
     }
 }
 
@@ -117,22 +140,47 @@ impl Undo {
         self.dry_run.unwrap_or_default()
     }
 
-    fn reverse(&self, memory: &Memory, op: &'static str, writer: &Writer) -> Result<(Undone, String)> {
+    fn reverse(&self, memory: &Memory, op: &'static str, writer: &Writer) -> Result<Answer<Undone>> {
         if self.is_dry() {
-            let preview = ReversalPreview::of(op, &memory.view(), &memory.reverse_preview(op, writer)?);
-            let line = format!("would {op}: {}", counts(preview.counts));
-            return Ok((Undone::Reversal(preview), line));
+            let view = memory.view();
+            let preview = ReversalPreview::of(op, &view, &memory.reverse_preview(op, writer)?);
+            let line = format!("would {op}: {}", told(preview.counts));
+            let changes = preview.changes.into_iter().map(|change| ChangedId {
+                id: change.id,
+                change: change.kind,
+            });
+            let undone = Undone {
+                changes: changes.collect(),
+                ..self.counted(&view, preview.seq, preview.counts)
+            };
+            return Ok(Answer::new(view, undone, line));
         }
         let committed = match op {
             Op::UNDO => memory.undo(writer)?,
             _ => memory.redo(writer)?,
         };
-        let moved = Moved::of(memory, &committed)?;
-        let line = format!("{op}: {}", counts(moved.counts));
-        Ok((Undone::Moved(moved), line))
+        self.done(memory, &committed, op)
     }
 
-    fn rollback(&self, memory: &Memory, writer: &Writer) -> Result<(Undone, String)> {
+    /// Returns the answer of a way back that only counts its changes.
+    fn done(&self, memory: &Memory, committed: &Committed, what: &str) -> Result<Answer<Undone>> {
+        let (view, counts) = (memory.view(), counts(memory, committed)?);
+        let undone = self.counted(&view, committed.commit.commit.seq, counts);
+        Ok(Answer::new(view, undone, format!("{what}: {}", told(counts))))
+    }
+
+    fn counted(&self, view: &View, seq: u64, counts: ChangeCounts) -> Undone {
+        Undone {
+            counts: Some(Counts {
+                added: counts.added,
+                changed: counts.changed,
+                removed: counts.removed,
+            }),
+            ..Undone::of(view, seq, self.is_dry())
+        }
+    }
+
+    fn rollback(&self, memory: &Memory, writer: &Writer) -> Result<Answer<Undone>> {
         let to = self.to.as_deref().ok_or_else(|| {
             Error::invalid("a rollback needs to")
                 .with_code(ErrorCode::Usage)
@@ -145,10 +193,12 @@ impl Undo {
             let refused = refused.map(|refused| format!("; needs others: {refused}"));
             let line = format!(
                 "would roll back: {}{}",
-                counts(preview.counts),
+                told(preview.counts),
                 refused.unwrap_or_default()
             );
-            return Ok((Undone::Rollback(preview), line));
+            let view = memory.view();
+            let undone = self.counted(&view, preview.seq, preview.counts);
+            return Ok(Answer::new(view, undone, line));
         }
         let rollback = memory.rollback(&target);
         let rollback = if all { rollback.across_lanes() } else { rollback };
@@ -158,12 +208,10 @@ impl Undo {
             ),
             _ => error,
         })?;
-        let moved = Moved::of(memory, &committed)?;
-        let line = format!("rolled back to {}: {}", quoted(to), counts(moved.counts));
-        Ok((Undone::Moved(moved), line))
+        self.done(memory, &committed, &format!("rolled back to {}", quoted(to)))
     }
 
-    fn revert(&self, service: &Service, memory: &Memory, writer: &Writer) -> Result<(Undone, String)> {
+    fn revert(&self, service: &Service, memory: &Memory, writer: &Writer) -> Result<Answer<Undone>> {
         let session = match (&self.session, &self.source) {
             (None, None) => Some(service.caller().session.clone()),
             (session, _) => session.clone(),
@@ -188,11 +236,59 @@ impl Undo {
                 reverted.kept.len()
             )
         };
-        Ok((Undone::Reverted(Box::new(reverted)), line))
+        let view = memory.view();
+        let (undone, left_out) = Undone::of_revert(service, &view, reverted)?;
+        Ok(Answer::new(view, undone, line).leaving_out(left_out))
     }
 }
 
-fn counts(counts: treering::ChangeCounts) -> String {
+impl Undone {
+    fn of(view: &View, seq: u64, dry_run: bool) -> Self {
+        Self {
+            root: view.root(),
+            seq,
+            counts: None,
+            changes: Vec::new(),
+            dry_run,
+            reverted: Vec::new(),
+            kept: Vec::new(),
+            derived: Vec::new(),
+        }
+    }
+
+    /// Returns the answer of a revert, and the number of the items that it does not name.
+    fn of_revert(service: &Service, view: &View, done: Reverted) -> Result<(Self, LeftOut)> {
+        let mut naming = Naming::new(service, view, true)?;
+        let mut undone = Self::of(view, done.committed.commit.commit.seq, done.dry_run);
+        for object in done.reverted {
+            undone.reverted.push(RevertedId {
+                id: object.id,
+                gone_with: naming.name_any(object.gone_with)?,
+                thinned: object.thinned,
+            });
+        }
+        for object in done.kept {
+            let (because, other) = match object.because {
+                KeptBecause::Below(other) => ("below", Some(other)),
+                KeptBecause::NoParent(other) => ("no_parent", Some(other)),
+                _ => ("changed", None),
+            };
+            let Some(id) = naming.name(object.id)? else {
+                continue;
+            };
+            undone.kept.push(KeptId {
+                id,
+                because,
+                other: naming.name_any(other)?,
+                seq: object.by.map(|by| by.commit.seq),
+            });
+        }
+        undone.derived = naming.names(done.derived)?;
+        Ok((undone, naming.left_out))
+    }
+}
+
+fn told(counts: ChangeCounts) -> String {
     format!(
         "{} added, {} changed, {} removed",
         counts.added, counts.changed, counts.removed
