@@ -11,7 +11,7 @@ use treering::agent::{
 };
 use treering::inspect::agent::CommitIfAny;
 use treering::inspect::engine::ChangeKind;
-use treering::{CommitDigest, CommitInfo, Id, ObjectDigest, Origin, Root, Time};
+use treering::{CommitDigest, CommitInfo, Id, ObjectDigest, Root, Time};
 
 /// The answer of `remember --jsonl`.
 #[derive(Serialize, JsonSchema)]
@@ -181,21 +181,6 @@ pub(crate) struct DecayPass {
     pub(crate) pass: Decayed,
     pub(crate) dry_run: bool,
     pub(crate) root: Root,
-}
-
-/// The answer of `promote`.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct ItemPromoted {
-    pub(crate) id: Id,
-    pub(crate) digest: ObjectDigest,
-    /// The version that the person reviewed.
-    pub(crate) promoted: ObjectDigest,
-    pub(crate) from: Origin,
-    pub(crate) to: Origin,
-    /// The acting fields that --keep does not name, and the promoted version does not have.
-    pub(crate) dropped: Vec<String>,
-    #[serde(flatten)]
-    pub(crate) commit: CommitInfo,
 }
 
 /// The answer of `quarantine --release --dry-run`.

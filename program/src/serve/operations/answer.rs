@@ -13,7 +13,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
-use super::line::{Line, Shown};
+use super::line::{Line, Row};
 use super::operation::Operation;
 use super::page::Page;
 use crate::serve::Service;
@@ -40,6 +40,8 @@ pub(crate) struct Answer<A> {
     answer: A,
     /// The first line of the text.
     line: String,
+    /// The line of each row of the paged list.
+    rows: Vec<Line>,
     /// The lines of the text after the first, before the rows.
     notes: Vec<String>,
     /// A text that the text of the answer contains as it is.
@@ -61,19 +63,34 @@ pub(crate) struct Sent {
     pub(crate) text: String,
 }
 
-impl<A: Shown> Answer<A> {
+impl<A: Serialize> Answer<A> {
     /// Returns an answer about the state of `view`. `line` says in one line what was found or done.
     pub(crate) fn new(view: View, answer: A, line: impl Into<String>) -> Self {
         Self {
             view,
             answer,
             line: line.into(),
+            rows: Vec::new(),
             notes: Vec::new(),
             whole: None,
             skipped: 0,
             has_more: false,
             is_one: false,
             left_out: LeftOut::default(),
+        }
+    }
+
+    /// Returns an answer whose paged list has these rows. `answer` makes it from them.
+    pub(crate) fn of_rows<R: Row>(
+        view: View,
+        rows: Vec<R>,
+        answer: impl FnOnce(Vec<R>) -> A,
+        line: impl Into<String>,
+    ) -> Self {
+        let lines = rows.iter().map(R::line).collect();
+        Self {
+            rows: lines,
+            ..Self::new(view, answer(rows), line)
         }
     }
 
@@ -152,7 +169,7 @@ impl<A: Shown> Answer<A> {
                 next = end;
                 lines.extend(text);
             } else {
-                let rest = rows.into_iter().zip(self.answer.lines());
+                let rest = rows.into_iter().zip(self.rows);
                 let rest = rest.skip(page.start.saturating_sub(self.skipped));
                 let (taken, more, cut) = fitting(rest, &mut room);
                 is_cut |= cut;

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::line::{ItemShown, Line};
-use super::operation::{Answer, Effect, Operation, Page, Profile, Shown};
+use super::operation::{Answer, Effect, Operation, Page, Profile};
 use crate::answers::words::counted;
 use crate::serve::Service;
 use treering::Id;
@@ -34,8 +34,6 @@ pub(super) struct Forgotten {
     others: Vec<Id>,
     dry_run: bool,
 }
-
-impl Shown for Forgotten {}
 
 impl Operation for Forget {
     const NAME: &'static str = "memory_forget";

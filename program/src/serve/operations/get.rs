@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::line::{Line, Row, Text};
-use super::operation::{Answer, Effect, Operation, Page, Profile, Shown};
+use super::operation::{Answer, Effect, Operation, Page, Profile};
 use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
 use crate::serve::naming::{LeftOut, Named, Naming};
@@ -47,12 +47,6 @@ pub(super) struct Get {
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Items {
     items: Vec<ItemRow>,
-}
-
-impl Shown for Items {
-    fn lines(&self) -> Vec<Line> {
-        Row::lines(&self.items)
-    }
 }
 
 /// An item, as a model gets it. In a list, it has no fields between its text and its times.
@@ -171,7 +165,8 @@ impl Operation for Get {
             .map(|object| Ok(ItemRow::of(service, &view, &object, with_untrusted)?.cut(LIST_CHARS)))
             .collect::<Result<Vec<_>>>()?;
         let line = counted(items.len() as u64, "item");
-        let answer = Answer::new(view, Items { items }, line).leaving_out(LeftOut::of_untrusted(left_out));
+        let answer = Answer::of_rows(view, items, |items| Items { items }, line)
+            .leaving_out(LeftOut::of_untrusted(left_out));
         Ok(answer.beginning_at(page.start).with_more(has_more))
     }
 }

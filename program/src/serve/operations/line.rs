@@ -20,26 +20,10 @@ use treering_text::visible::{one_line, printable};
 /// What a line says in place of a withheld text.
 const WITHHELD: &str = "withheld, because it is not trusted";
 
-/// An answer of an operation: exactly the fields that a model gets.
-pub(crate) trait Shown: Serialize + JsonSchema {
-    /// Returns the line of each row of the paged list, in the order of the rows.
-    fn lines(&self) -> Vec<Line> {
-        Vec::new()
-    }
-}
-
 /// A row of an answer.
-pub(super) trait Row {
+pub(crate) trait Row {
     /// Returns the line of the row in the text.
     fn line(&self) -> Line;
-
-    /// Returns the lines of rows.
-    fn lines(rows: &[Self]) -> Vec<Line>
-    where
-        Self: Sized,
-    {
-        rows.iter().map(Self::line).collect()
-    }
 }
 
 /// A line about something stored: what the program says of it, its name, and its text (ANS-3).
@@ -119,14 +103,15 @@ impl Display for Line {
     }
 }
 
-/// A stored text with its class and flags, as a model gets it.
-#[derive(Serialize, JsonSchema)]
-pub(super) struct Text {
-    pub(super) trust: Origin,
-    pub(super) flags: Vec<String>,
-    /// Null if the text is withheld.
-    pub(super) text: Option<String>,
-    pub(super) withheld: bool,
+shown! {
+    /// A stored text with its class and flags.
+    pub(super) struct Text of StoredText {
+        pub(super) trust: Origin,
+        pub(super) flags: Vec<String>,
+        /// Null if the text is withheld.
+        pub(super) text: Option<String>,
+        pub(super) withheld: bool = is_withheld,
+    }
 }
 
 impl Text {
@@ -134,17 +119,6 @@ impl Text {
     pub(super) fn line(&self, name: impl Display) -> Line {
         let line = Line::of(name).says([self.trust]).flagged(&self.flags);
         line.text_unless(self.withheld, self.text.as_deref())
-    }
-}
-
-impl From<StoredText> for Text {
-    fn from(shown: StoredText) -> Self {
-        Self {
-            trust: shown.trust,
-            flags: shown.flags,
-            text: shown.text,
-            withheld: shown.is_withheld,
-        }
     }
 }
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::line::{Line, Row, Text};
-use super::operation::{Answer, Choice, Effect, Operation, Page, Profile, Shown};
+use super::operation::{Answer, Choice, Effect, Operation, Page, Profile};
 use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
 use treering::agent::{NewNote, NoteAction, NoteRead, Replace, StoredText};
@@ -65,15 +65,6 @@ pub(super) enum Noted {
     Found {
         notes: Vec<NoteRow>,
     },
-}
-
-impl Shown for Noted {
-    fn lines(&self) -> Vec<Line> {
-        match self {
-            Self::Found { notes } => Row::lines(notes),
-            _ => Vec::new(),
-        }
-    }
 }
 
 /// A note, as a model gets it.
@@ -185,7 +176,7 @@ impl Operation for Note {
                 let line = format!("{} in {}", counted(count, "note"), quoted(scope.as_str()));
                 let notes = notes.into_iter().map(|note| NoteRow::of(service, note));
                 let notes = notes.collect();
-                Ok(Answer::new(view, Noted::Found { notes }, line).with_more(has_more))
+                Ok(Answer::of_rows(view, notes, |notes| Noted::Found { notes }, line).with_more(has_more))
             }
         }
     }

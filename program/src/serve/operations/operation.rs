@@ -4,12 +4,12 @@
 //! Layer 9, part of serve.
 
 use schemars::JsonSchema;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value as Json};
 
 pub(super) use super::answer::Answer;
 use super::answer::Sent;
-pub(super) use super::line::Shown;
 pub(super) use super::page::Page;
 use super::schema;
 use crate::serve::Service;
@@ -90,7 +90,7 @@ pub(crate) trait Operation: DeserializeOwned + JsonSchema {
     /// Whether an answer may leave out items, which it counts (ANS-4).
     const LEAVES_OUT: bool = false;
     /// The answer, with exactly the fields that a model gets.
-    type Answer: Shown;
+    type Answer: Serialize + JsonSchema;
 
     /// Does the work.
     ///

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::line::{Line, Row};
-use super::operation::{Answer, Effect, Operation, Page, Profile, Shown};
+use super::operation::{Answer, Effect, Operation, Page, Profile};
 use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
 use crate::serve::naming::LeftOut;
@@ -52,41 +52,19 @@ pub(super) struct Hits {
     root: Root,
 }
 
-impl Shown for Hits {
-    fn lines(&self) -> Vec<Line> {
-        Row::lines(&self.hits)
-    }
-}
-
-/// A hit, as a model gets it.
-#[derive(Serialize, JsonSchema)]
-struct Hit {
-    id: Id,
-    scope: String,
-    titles: Vec<String>,
-    snippet: String,
-    time: Time,
-    trust: Origin,
-    flags: Vec<String>,
-    tokens: usize,
-    superseded_by: Vec<Id>,
-    text: Option<String>,
-}
-
-impl From<RecallHit> for Hit {
-    fn from(hit: RecallHit) -> Self {
-        Self {
-            id: hit.id,
-            scope: hit.scope,
-            titles: hit.titles,
-            snippet: hit.snippet,
-            time: hit.time,
-            trust: hit.trust,
-            flags: hit.flags,
-            tokens: hit.tokens,
-            superseded_by: hit.superseded_by,
-            text: hit.text,
-        }
+shown! {
+    /// A hit.
+    struct Hit of RecallHit {
+        id: Id,
+        scope: String,
+        titles: Vec<String>,
+        snippet: String,
+        time: Time,
+        trust: Origin,
+        flags: Vec<String>,
+        tokens: usize,
+        superseded_by: Vec<Id>,
+        text: Option<String>,
     }
 }
 
@@ -134,12 +112,10 @@ impl Operation for Recall {
         let named: Vec<_> = scopes.iter().map(|scope| quoted(scope)).collect();
         let line = format!("{} in {}", counted(shown as u64, "hit"), named.join(", "));
         let left_out = LeftOut::of_untrusted(recalled.left_out);
-        let hits = Hits {
-            hits: recalled.hits.into_iter().map(Hit::from).collect(),
-            tokens: recalled.tokens,
-            root: recalled.root,
-        };
-        let answer = Answer::new(view, hits, line).leaving_out(left_out);
+        let rows = recalled.hits.into_iter().map(Hit::from).collect();
+        let (tokens, root) = (recalled.tokens, recalled.root);
+        let answer =
+            Answer::of_rows(view, rows, |hits| Hits { hits, tokens, root }, line).leaving_out(left_out);
         Ok(answer.with_more(has_more))
     }
 }

@@ -9,7 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::line::{Line, Text};
-use super::operation::{Answer, Effect, Operation, Page, Profile, Shown};
+use super::operation::{Answer, Effect, Operation, Page, Profile};
 use crate::answers::words::quoted;
 use crate::serve::Service;
 use crate::serve::naming::LeftOut;
@@ -56,25 +56,14 @@ pub(super) struct Stored {
     conflicts: Vec<Similar>,
 }
 
-impl Shown for Stored {}
-
-/// An item that says the same as the new one, or the opposite.
-#[derive(Serialize, JsonSchema)]
-struct Similar {
-    id: Id,
-    #[serde(serialize_with = "five_digits")]
-    similarity: f32,
-    #[serde(flatten)]
-    shown: Text,
-}
-
-impl From<Alike> for Similar {
-    fn from(alike: Alike) -> Self {
-        Self {
-            id: alike.id,
-            similarity: alike.similarity,
-            shown: alike.shown.into(),
-        }
+shown! {
+    /// An item that says the same as the new one, or the opposite.
+    struct Similar of Alike {
+        id: Id,
+        #[serde(serialize_with = "five_digits")]
+        similarity: f32,
+        #[serde(flatten)]
+        shown: Text,
     }
 }
 

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::line::{Line, Row};
-use super::operation::{Answer, Choice, Effect, Operation, Page, Profile, Shown};
+use super::operation::{Answer, Choice, Effect, Operation, Page, Profile};
 use crate::answers::history::SnapshotLine;
 use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
@@ -64,15 +64,6 @@ pub(super) enum Snapshots {
     Rows {
         rows: Vec<SnapshotRow>,
     },
-}
-
-impl Shown for Snapshots {
-    fn lines(&self) -> Vec<Line> {
-        match self {
-            Self::Taken { .. } => Vec::new(),
-            Self::Rows { rows } => Row::lines(rows),
-        }
-    }
 }
 
 /// A row of `memory_snapshot`.
@@ -176,7 +167,7 @@ impl Operation for Snapshot {
                 let line = first_line(rows.len(), "snapshot", page);
                 let has_more = rows.len() > page.start + LIMIT;
                 let rows = rows.into_iter().skip(page.start).take(LIMIT).collect();
-                let answer = Answer::new(view, Snapshots::Rows { rows }, line);
+                let answer = Answer::of_rows(view, rows, |rows| Snapshots::Rows { rows }, line);
                 let answer = answer.leaving_out(LeftOut::of_untrusted(left_out));
                 Ok(answer.beginning_at(page.start).with_more(has_more))
             }
@@ -194,7 +185,7 @@ impl Operation for Snapshot {
                 let shown = changes.into_iter().skip(page.start).take(LIMIT);
                 let rows = shown.map(|changed| SnapshotRow::of_change(service, changed));
                 let rows = rows.collect();
-                let answer = Answer::new(newer, Snapshots::Rows { rows }, line);
+                let answer = Answer::of_rows(newer, rows, |rows| Snapshots::Rows { rows }, line);
                 let answer = answer.leaving_out(LeftOut::of_untrusted(left_out));
                 Ok(answer.beginning_at(page.start).with_more(has_more))
             }

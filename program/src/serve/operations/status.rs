@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::operation::{Answer, Effect, Operation, Page, Profile, Shown};
+use super::operation::{Answer, Effect, Operation, Page, Profile};
 use crate::answers::store::absolute;
 use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
@@ -35,8 +35,6 @@ pub(super) struct Standing {
     /// The number of changes that wait for a person.
     quarantined: usize,
 }
-
-impl Shown for Standing {}
 
 impl Operation for Status {
     const NAME: &'static str = "memory_status";

@@ -6,15 +6,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::operation::{Answer, Choice, Effect, Operation, Page, Profile, Shown};
+use super::operation::{Answer, Choice, Effect, Operation, Page, Profile};
 use crate::answers::commits::{ReversalPreview, RollbackPreview, counts};
 use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
-use crate::serve::naming::{LeftOut, Named, Naming};
+use crate::serve::naming::{Named, Naming};
 use treering::inspect::engine::ChangeKind;
 use treering::inspect::object::Op;
-use treering::revert::{Conflicts, KeptBecause, Reverted, Selection};
-use treering::{ChangeCounts, Committed, Error, ErrorCode, Id, Memory, Result, Root, View, Writer};
+use treering::revert::{Conflicts, Reverted, Selection};
+use treering::{Change, ChangeCounts, Committed, Error, ErrorCode, Id, Memory, Result, Root, View, Writer};
 
 named! {
     /// A way back.
@@ -63,26 +63,33 @@ pub(super) struct Undone {
     /// What an undo or redo would change.
     changes: Vec<ChangedId>,
     dry_run: bool,
+    #[serde(flatten)]
+    reverted: Option<RevertedIds>,
+}
+
+shown! {
+    /// The numbers of changed objects.
+    struct Counts of ChangeCounts {
+        added: u64,
+        changed: u64,
+        removed: u64,
+    }
+}
+
+shown! {
+    /// An object that an undo or redo would change.
+    struct ChangedId of Change {
+        id: Id,
+        change: ChangeKind = kind,
+    }
+}
+
+/// The objects of a revert.
+#[derive(Default, Serialize, JsonSchema)]
+struct RevertedIds {
     reverted: Vec<RevertedId>,
     kept: Vec<KeptId>,
     derived: Vec<Named>,
-}
-
-impl Shown for Undone {}
-
-/// The numbers of changed objects.
-#[derive(Serialize, JsonSchema)]
-struct Counts {
-    added: u64,
-    changed: u64,
-    removed: u64,
-}
-
-/// An object that an undo or redo would change.
-#[derive(Serialize, JsonSchema)]
-struct ChangedId {
-    id: Id,
-    change: ChangeKind,
 }
 
 /// An object that a revert changes.
@@ -145,12 +152,8 @@ impl Undo {
             let view = memory.view();
             let preview = ReversalPreview::of(op, &view, &memory.reverse_preview(op, writer)?);
             let line = format!("would {op}: {}", told(preview.counts));
-            let changes = preview.changes.into_iter().map(|change| ChangedId {
-                id: change.id,
-                change: change.kind,
-            });
             let undone = Undone {
-                changes: changes.collect(),
+                changes: preview.changes.into_iter().map(ChangedId::from).collect(),
                 ..self.counted(&view, preview.seq, preview.counts)
             };
             return Ok(Answer::new(view, undone, line));
@@ -171,12 +174,12 @@ impl Undo {
 
     fn counted(&self, view: &View, seq: u64, counts: ChangeCounts) -> Undone {
         Undone {
-            counts: Some(Counts {
-                added: counts.added,
-                changed: counts.changed,
-                removed: counts.removed,
-            }),
-            ..Undone::of(view, seq, self.is_dry())
+            root: view.root(),
+            seq,
+            counts: Some(counts.into()),
+            changes: Vec::new(),
+            dry_run: self.is_dry(),
+            reverted: None,
         }
     }
 
@@ -237,54 +240,43 @@ impl Undo {
             )
         };
         let view = memory.view();
-        let (undone, left_out) = Undone::of_revert(service, &view, reverted)?;
+        let mut naming = Naming::new(service, &view, true)?;
+        let undone = Undone {
+            root: view.root(),
+            seq: reverted.committed.commit.commit.seq,
+            counts: None,
+            changes: Vec::new(),
+            dry_run: reverted.dry_run,
+            reverted: Some(RevertedIds::of(reverted, &mut naming)?),
+        };
+        let left_out = naming.left_out;
         Ok(Answer::new(view, undone, line).leaving_out(left_out))
     }
 }
 
-impl Undone {
-    fn of(view: &View, seq: u64, dry_run: bool) -> Self {
-        Self {
-            root: view.root(),
-            seq,
-            counts: None,
-            changes: Vec::new(),
-            dry_run,
-            reverted: Vec::new(),
-            kept: Vec::new(),
-            derived: Vec::new(),
-        }
-    }
-
-    /// Returns the answer of a revert, and the number of the items that it does not name.
-    fn of_revert(service: &Service, view: &View, done: Reverted) -> Result<(Self, LeftOut)> {
-        let mut naming = Naming::new(service, view, true)?;
-        let mut undone = Self::of(view, done.committed.commit.commit.seq, done.dry_run);
+impl RevertedIds {
+    fn of(done: Reverted, naming: &mut Naming<'_>) -> Result<Self> {
+        let mut ids = Self::default();
         for object in done.reverted {
-            undone.reverted.push(RevertedId {
+            ids.reverted.push(RevertedId {
                 id: object.id,
                 gone_with: naming.name_any(object.gone_with)?,
                 thinned: object.thinned,
             });
         }
         for object in done.kept {
-            let (because, other) = match object.because {
-                KeptBecause::Below(other) => ("below", Some(other)),
-                KeptBecause::NoParent(other) => ("no_parent", Some(other)),
-                _ => ("changed", None),
-            };
-            let Some(id) = naming.name(object.id)? else {
-                continue;
-            };
-            undone.kept.push(KeptId {
-                id,
-                because,
-                other: naming.name_any(other)?,
-                seq: object.by.map(|by| by.commit.seq),
-            });
+            let (because, other) = object.because.name_and_other();
+            if let Some(id) = naming.name(object.id)? {
+                ids.kept.push(KeptId {
+                    id,
+                    because,
+                    other: naming.name_any(other.cloned())?,
+                    seq: object.by.map(|by| by.commit.seq),
+                });
+            }
         }
-        undone.derived = naming.names(done.derived)?;
-        Ok((undone, naming.left_out))
+        ids.derived = naming.names(done.derived)?;
+        Ok(ids)
     }
 }
 
