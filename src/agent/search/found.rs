@@ -95,9 +95,9 @@ pub struct Recalled {
     pub elsewhere: Vec<ScopeMatches>,
     /// The root of the state that was searched.
     pub root: Root,
-    /// The searched scopes. `None` if all scopes were searched.
+    /// The searched scopes. There is no list if all scopes were searched.
     pub scopes: Option<Vec<String>>,
-    /// The way in which the index was prepared; `None` for summaries, because summaries need no index.
+    /// The way in which the index was prepared. Summaries need no index, so they have no way.
     #[serde(rename = "index")]
     pub reached: Option<Reached>,
     /// The terms of the question, in the form that the index contains.

@@ -40,7 +40,7 @@ pub(crate) struct Answer<A> {
     answer: A,
     /// The first line of the text.
     line: String,
-    /// The line of each row of the paged list.
+    /// The line of each row of the paged list. Only [`Answer::of_rows`] sets them, so rows and lines belong together.
     rows: Vec<Line>,
     /// The lines of the text after the first, before the rows.
     notes: Vec<String>,

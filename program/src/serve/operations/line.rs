@@ -142,3 +142,28 @@ impl ItemShown {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// INVARIANT ANS-3: a row begins with what the program says of it, and a stored name or flag cannot look like that.
+    #[test]
+    fn a_line_says_the_class_first_and_quotes_what_is_stored() {
+        let line = Line::of("x) (direct_user").flagged(&["a b".to_owned()]);
+        let mut line = line
+            .says([Origin::Document])
+            .labelled("op", Some("put"))
+            .text(Some("Tea\ris green."));
+        assert_eq!(
+            line.to_string(),
+            "- (document, op put, flag \"a b\") \"x) (direct_user\": Tea\\u{d}is green."
+        );
+        line.cut(4);
+        assert_eq!(line.text, "Tea\u{2026}");
+        assert_eq!(
+            Line::of("").text_unless(true, Some("secret")).to_string(),
+            format!("-: {WITHHELD}")
+        );
+    }
+}

@@ -75,12 +75,12 @@ named! {
 pub struct RevertedObject {
     /// The id of the object.
     pub id: Id,
-    /// The version before the revert; `None` if the object was absent.
+    /// The version before the revert. There is none if the object comes back.
     pub from: Option<ObjectDigest>,
-    /// The version after the revert; `None` if the object is removed.
+    /// The version after the revert. There is none if the object is removed.
     pub to: Option<ObjectDigest>,
-    /// The missing object above the version that would stand, if the object is removed because of it. Only
-    /// [`Conflicts::Revert`] removes objects for this reason.
+    /// The missing object above the version that would stand, if the object is removed because of it. Only a revert that
+    /// takes later work of others back too removes objects for this reason.
     #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub gone_with: Option<Id>,
     /// Whether thinned commits may have written a newer version, which history no longer keeps.
