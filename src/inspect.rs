@@ -115,6 +115,10 @@ pub mod object {
 pub mod store {
     pub use crate::store::MAP_ENTRY_BYTES;
 }
+#[cfg(feature = "ingest")]
+pub mod threads {
+    pub use crate::threads::in_parallel;
+}
 pub mod trie {
     pub use crate::trie::{
         Entry, NoSource, Node, NodeKind, Proof, ProofLevel, Proven, Shape, Terminal, Trie, verify_proof,

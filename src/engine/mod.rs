@@ -79,6 +79,7 @@ pub use write::authorisation::Authorisation;
 #[cfg(feature = "agent")]
 pub(crate) use write::authorisation::check_trusted;
 pub use write::draft::{Draft, Staged};
+pub use write::incoming::OriginRule;
 pub use write::policy::{PolicyVerdict, WritePolicy};
 pub use write::request::Committed;
 pub use write::revert::{Conflicts, KeptBecause, KeptObject, Revert, Reverted, RevertedObject};
