@@ -78,7 +78,7 @@ pub mod engine {
     pub use crate::engine::{
         ChangeKind, Containment, KindSpace, KnownId, LaneWork, Ledger, Meaning, Problem, ProblemSeverity,
         Progress, ReferenceInfo, Remedy, Reversing, Reverted, Rollback, SalvageReport, SortedIds, Space,
-        TextRecord, WrittenBy, examine_store, first_change, verify_store,
+        TextRecord, examine_store, first_change, verify_store,
     };
 }
 #[cfg(feature = "ingest")]

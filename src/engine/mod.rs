@@ -51,7 +51,6 @@ pub use read::selection::Selection;
 pub use read::stats::{Containment, KindSpace, Space, Stats};
 pub use read::text_records::TextRecord;
 pub use read::view::{CommitInfo, View};
-pub use read::written_by::WrittenBy;
 pub use settings::{Clock, Durability, Limits, Progress, ProgressListener, SystemClock};
 #[cfg(feature = "agent")]
 pub(crate) use upkeep::derived_writer::{keep, keep_derived};

@@ -162,7 +162,8 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     let first = Batch::read(&mut reader, size, Vec::new())?;
     let memory = context.open_or_create(|empty| {
         let staged = first.clone().stage(empty, &rehearsing)?;
-        empty.check(&staged.draft).map_err(|error| staged.at_line(error))
+        let checked = empty.check(&staged.draft);
+        checked.map_err(|error| at_named_line(&staged.numbers, error))
     })?;
     let writer = context.writer();
     let mut sums = Sums::default();
@@ -288,12 +289,10 @@ impl Batch {
     /// Commits the lines as one commit. An error names the line of the refused object. If the commit changes nothing,
     /// returns the lines of the earlier versions that are not in history yet.
     fn write(self, memory: &Memory, writer: &Writer, sums: &mut Sums) -> Result<Vec<Line>> {
-        let mut staged = self.stage(memory, writer)?;
+        let staged = self.stage(memory, writer)?;
         let drafted = staged.draft.counts();
-        let draft = std::mem::replace(&mut staged.draft, memory.draft(writer));
-        let committed = memory
-            .commit(draft, "put")
-            .map_err(|error| staged.at_line(error))?;
+        let committed = memory.commit(staged.draft, "put");
+        let committed = committed.map_err(|error| at_named_line(&staged.numbers, error))?;
         let (tally, others) = (staged.tally, memory.done_by_others(drafted, &committed)?);
         sums.tally.created += tally.created.saturating_sub(others.added);
         sums.tally.updated += tally.updated.saturating_sub(others.changed);
@@ -322,19 +321,16 @@ struct StagedBatch {
     past: Vec<(ObjectDigest, Line)>,
 }
 
-impl StagedBatch {
-    /// Adds the number of a line to an error of the commit: the first of the last lines of each id that the error names.
-    fn at_line(&self, error: Error) -> Error {
-        let numbers: HashMap<&str, u64> = self
-            .numbers
-            .iter()
-            .map(|(id, number)| (id.as_str(), *number))
-            .collect();
-        let named = error.ids().iter().filter_map(|id| numbers.get(id.as_str()));
-        match named.min().copied() {
-            Some(number) => at_line(number, error),
-            None => error,
-        }
+/// Adds the number of a line to an error of a commit: the first of the last lines of each id that the error names.
+fn at_named_line(numbers: &[(Id, u64)], error: Error) -> Error {
+    let last: HashMap<&str, u64> = numbers
+        .iter()
+        .map(|(id, number)| (id.as_str(), *number))
+        .collect();
+    let named = error.ids().iter().filter_map(|id| last.get(id.as_str()));
+    match named.min().copied() {
+        Some(number) => at_line(number, error),
+        None => error,
     }
 }
 
@@ -349,7 +345,7 @@ fn some_lines(reader: &mut Lines<'_>, most: usize) -> Vec<Result<(u64, String)>>
         else {
             break;
         };
-        bytes += line.as_ref().map_or(usize::MAX, |(_, text)| text.len());
+        bytes = line.as_ref().map_or(usize::MAX, |(_, text)| bytes + text.len());
         lines.push(line);
     }
     lines
