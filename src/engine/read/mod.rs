@@ -25,6 +25,7 @@ pub(crate) mod stats;
 pub(crate) mod subtree;
 pub(crate) mod text_records;
 pub(crate) mod view;
+pub(crate) mod written_by;
 
 pub(crate) use change::{Change, ChangeKind};
 pub(crate) use children::Newer;

@@ -87,7 +87,7 @@ fn what_is_derived_in_one_draft_is_as_trusted_as_its_source() -> Result<()> {
     let mut draft = memory.draft(&Writer::user());
     draft.stage(
         note("page", "from the web"),
-        crate::OriginRule::AtMost(Origin::ToolExternal),
+        OriginRule::AtMost(Origin::ToolExternal),
     )?;
     let mut summary = note("summary", "short");
     summary.derived_from = draft.digest(&id("page"))?.into_iter().collect();
