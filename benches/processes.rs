@@ -3,6 +3,9 @@
 //! `cargo bench --bench processes` stores 1,000, 10,000 and 100,000 memories, runs each verb at all sizes in turn, and
 //! prints the smallest and the median time of each, with the ratio of the smallest times to the smallest store.
 //! `TREERING_BENCH_MAX=1000000` adds a store of a million.
+//!
+//! `cargo bench --bench processes -- put` measures only `put --jsonl` of 300,000 objects, against the load of the same
+//! objects by the library as in `benches/peers`: `Draft::put_all`, 1,000 objects a commit.
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
@@ -14,8 +17,10 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use treering::Memory;
+use serde_json::json;
 use treering::agent::{Agent, EnvelopeRequest, Reach, Settings};
+use treering::inspect::ingest::json::value_to_json;
+use treering::{Id, Kind, Memory, NewObject, Value, Writer};
 
 /// The numbers of memories. The environment limits them.
 const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
@@ -23,6 +28,12 @@ const SIZES: [usize; 4] = [1_000, 10_000, 100_000, 1_000_000];
 const ROUNDS: usize = 15;
 /// The number of envelopes in one process.
 const ENVELOPES: usize = 200;
+/// The number of objects of the bulk load.
+const LOADED: u64 = 300_000;
+/// The number of objects in a commit of the load by the library.
+const A_COMMIT: u64 = 1_000;
+/// The number of bulk loads of each kind.
+const LOADS: usize = 3;
 
 /// Returns a line for `remember --jsonl`: eight words of 2,000, and one word that about five memories share.
 fn line(number: usize, count: usize) -> String {
@@ -122,7 +133,87 @@ fn show_in_process(stores: &[(usize, PathBuf)]) {
     }
 }
 
+/// Returns an object as in `benches/peers`: 455 canonical bytes, with an id that has no order.
+fn object(number: u64) -> NewObject {
+    let mixed = |salt: u64| (number + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15).rotate_left(23) ^ salt << 40;
+    let (high, low) = (mixed(1), mixed(2).wrapping_mul(0xBF58_476D_1CE4_E5B9));
+    let parts = (high >> 32, high >> 16 & 0xffff, high & 0xffff, low >> 48);
+    let id = format!(
+        "id-{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
+        parts.0,
+        parts.1,
+        parts.2,
+        parts.3,
+        low & 0xffff_ffff_ffff
+    );
+    let mut object = NewObject::new(Id::new(&id).unwrap(), Kind::new("note").unwrap());
+    let attributes = &mut object.attributes;
+    attributes.insert("topic", Value::Text(format!("topic {:04}", number % 1_000)));
+    attributes.insert("turn", Value::Integer(0));
+    attributes.insert("source", Value::Text(format!("session {:06}", number / 50)));
+    attributes.insert("weight", Value::Float((number % 64) as f64 / 64.0));
+    let words = (0..40).map(|word| WORDS[(mixed(word) >> 7) as usize % WORDS.len()]);
+    let mut text = format!("{:016x} {}", low, words.collect::<Vec<_>>().join(" "));
+    text.truncate(275);
+    object.content = Some(text);
+    object
+}
+
+const WORDS: [&str; 8] = [
+    "agent", "answer", "commit", "evening", "memory", "paper", "session", "village",
+];
+
+/// Loads objects by `put --jsonl` and by the library in turns, and prints the rates.
+fn show_loads(folder: &Path) {
+    let file = folder.join("objects.jsonl");
+    let lines: String = (0..LOADED)
+        .map(|number| format!("{}\n", line_of(&object(number))))
+        .collect();
+    std::fs::write(&file, lines).unwrap();
+    let (mut verb, mut library) = (Vec::new(), Vec::new());
+    for round in 0..LOADS {
+        let store = |name: &str| folder.join(format!("{name}-{round}"));
+        verb.push(run(&store("verb"), &["put", "--jsonl", file.to_str().unwrap()]));
+        library.push(load(&store("library")));
+    }
+    let rate = |times: &mut Vec<Duration>| {
+        times.sort_unstable();
+        LOADED as f64 / times[LOADS / 2].as_secs_f64()
+    };
+    let (verb, library) = (rate(&mut verb), rate(&mut library));
+    let ratio = verb / library;
+    println!("put --jsonl {verb:.0} objects/s, library {library:.0} objects/s, ratio {ratio:.2}");
+}
+
+/// Returns the line of JSON of an object.
+fn line_of(object: &NewObject) -> serde_json::Value {
+    let attributes = object.attributes.iter();
+    let attributes: serde_json::Map<_, _> = attributes
+        .map(|(name, value)| (name.clone(), value_to_json(value)))
+        .collect();
+    json!({"id": object.id.as_str(), "kind": "note", "attributes": attributes, "content": object.content})
+}
+
+/// Loads the objects by the library. Returns the time of the commits, without the time to make the objects.
+fn load(store: &Path) -> Duration {
+    let memory = Memory::create(store).unwrap();
+    let mut time = Duration::ZERO;
+    for first in (0..LOADED).step_by(A_COMMIT as usize) {
+        let objects: Vec<NewObject> = (first..first + A_COMMIT).map(object).collect();
+        let start = Instant::now();
+        let mut draft = memory.draft(&Writer::user());
+        drop(draft.put_all(objects).unwrap());
+        drop(memory.commit(draft, "put").unwrap());
+        time += start.elapsed();
+    }
+    memory.close().unwrap();
+    time
+}
+
 fn main() {
+    if std::env::args().any(|argument| argument == "put") {
+        return show_loads(tempfile::tempdir().unwrap().path());
+    }
     let most = std::env::var("TREERING_BENCH_MAX").map_or(100_000, |most| most.parse().unwrap());
     let folder = tempfile::tempdir().unwrap();
     let sizes = SIZES.into_iter().filter(|size| *size <= most);

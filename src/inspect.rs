@@ -78,7 +78,7 @@ pub mod engine {
     pub use crate::engine::{
         ChangeKind, Containment, KindSpace, KnownId, LaneWork, Ledger, Meaning, Problem, ProblemSeverity,
         Progress, ReferenceInfo, Remedy, Reversing, Reverted, Rollback, SalvageReport, SortedIds, Space,
-        TextRecord, WrittenBy, examine_store, first_change, verify_store,
+        TextRecord, examine_store, first_change, verify_store,
     };
 }
 #[cfg(feature = "ingest")]
@@ -114,6 +114,10 @@ pub mod object {
 }
 pub mod store {
     pub use crate::store::MAP_ENTRY_BYTES;
+}
+#[cfg(feature = "ingest")]
+pub mod threads {
+    pub use crate::threads::in_parallel;
 }
 pub mod trie {
     pub use crate::trie::{

@@ -106,8 +106,8 @@ pub use asynchronous::Async;
 pub use digest::{CommitDigest, HashAlgorithm, ObjectDigest, Root, TextDigest};
 pub use engine::{
     Attempted, Authorisation, Change, Clock, CommitInfo, Committed, Draft, Durability, HeadMoved,
-    HistoryEntry, Limits, Memory, Options, PolicyVerdict, Query, Retention, Revision, Rollback, SnapshotInfo,
-    Staged, View, WritePolicy, Writer,
+    HistoryEntry, Limits, Memory, Options, OriginRule, PolicyVerdict, Query, Retention, Revision, Rollback,
+    SnapshotInfo, Staged, View, WritePolicy, Writer,
 };
 pub use error::{Error, ErrorCode, ErrorKind, Result};
 pub use object::{Attributes, Commit, Id, Kind, NewObject, Object, Origin, Position, Scope, Time, Value};

@@ -54,6 +54,35 @@ pub(crate) fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() 
     (here(), there())
 }
 
+/// The least items for each thread of [`in_parallel`]. With fewer items, a thread costs more time than it saves.
+#[cfg(feature = "ingest")]
+const THREAD_ITEMS_MIN: usize = 64;
+
+/// Applies `work` to each item, on all processors. Returns the results in the order of `items`.
+#[cfg(feature = "ingest")]
+pub fn in_parallel<T: Send, U: Send>(items: Vec<T>, work: &(impl Fn(T) -> U + Sync)) -> Vec<U> {
+    on_threads(processors(), items, work)
+}
+
+/// Applies `work` to each item as [`in_parallel`] does, on at most `threads` threads.
+#[cfg(feature = "ingest")]
+fn on_threads<T: Send, U: Send>(
+    threads: usize,
+    mut items: Vec<T>,
+    work: &(impl Fn(T) -> U + Sync),
+) -> Vec<U> {
+    if threads < 2 || items.len() < 2 * THREAD_ITEMS_MIN {
+        return items.into_iter().map(work).collect();
+    }
+    let there = items.split_off(items.len() / 2);
+    let (mut done, more) = beside(
+        || on_threads(threads.div_ceil(2), items, work),
+        || on_threads(threads / 2, there, work),
+    );
+    done.extend(more);
+    done
+}
+
 /// Returns how many threads can run at the same time.
 pub(crate) fn processors() -> usize {
     // Asks the system only once, because the kernel generates the files to read again for each query.
@@ -71,6 +100,18 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
+
+    #[test]
+    #[cfg(feature = "ingest")]
+    fn the_results_have_the_order_of_the_items() {
+        for threads in 1..6 {
+            let doubled = on_threads(threads, (0..1_000).collect(), &|number: usize| number * 2);
+            assert!(
+                doubled.into_iter().eq((0..1_000).map(|number| number * 2)),
+                "{threads}"
+            );
+        }
+    }
 
     #[test]
     fn both_are_done_at_the_same_time() {

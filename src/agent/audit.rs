@@ -13,9 +13,9 @@ use std::ops::ControlFlow;
 
 use super::Agent;
 use super::item::unless_erased;
-use crate::engine::{Change, CommitInfo, Memory, Revision, View, WrittenBy};
+use crate::engine::{Change, CommitInfo, Memory, Revision, Selection, View};
 use crate::error::Result;
-use crate::object::{Id, Time};
+use crate::object::Id;
 
 /// The maximum number of changed ids in a line.
 const IDS_SHOWN: usize = 20;
@@ -23,18 +23,14 @@ const IDS_SHOWN: usize = 20;
 /// The conditions on the listed commits. A commit must meet every condition that is not `None`.
 #[derive(Clone, Debug, Default)]
 pub struct AuditRequest {
-    /// Only commits by these writers.
-    pub by: WrittenBy,
+    /// Only commits by these writers, in this period.
+    pub by: Selection,
     /// Only commits that changed an object of this kind.
     pub kind: Option<String>,
     /// Only commits of this operation.
     pub op: Option<String>,
     /// Only commits that changed this object.
     pub id: Option<Id>,
-    /// Only commits at or after this time.
-    pub since: Option<Time>,
-    /// Only commits at or before this time.
-    pub until: Option<Time>,
 }
 
 /// A commit of the audit log.
@@ -52,7 +48,7 @@ pub fn audit(
     view: &View,
     request: AuditRequest,
 ) -> impl Iterator<Item = Result<Audited>> + use<> {
-    let since = request.since;
+    let since = request.by.since;
     let audit = Audit {
         memory: agent.memory().clone(),
         newest: view.commit().commit.seq,
@@ -81,7 +77,7 @@ impl Audit {
         if commit.seq > self.newest
             || !wanted.by.made(&self.memory, commit)
             || wanted.op.as_deref().is_some_and(|op| op != commit.op.as_str())
-            || wanted.until.is_some_and(|until| commit.time > until)
+            || !wanted.by.is_in_time(commit.time)
         {
             return Ok(None);
         }
@@ -170,46 +166,15 @@ mod tests {
         let agent = Agent::new(memory.clone(), Settings::default());
         let text = |text: &str| Some(text.to_owned());
         let all = AuditRequest::default;
-        let by = |set: fn(&mut WrittenBy)| {
-            let mut by = WrittenBy::default();
-            set(&mut by);
-            by
-        };
+        let by = |by: Selection| seqs(&agent, AuditRequest { by, ..all() });
         assert_eq!(
             seqs(&agent, all()),
             [3, 2, 1, 0],
             "an unchanged object makes no commit"
         );
-        assert_eq!(
-            seqs(
-                &agent,
-                AuditRequest {
-                    by: by(|by| by.actor = Some("ada".to_owned())),
-                    ..all()
-                }
-            ),
-            [1]
-        );
-        assert_eq!(
-            seqs(
-                &agent,
-                AuditRequest {
-                    by: by(|by| by.session = Some("s1".to_owned())),
-                    ..all()
-                }
-            ),
-            [2]
-        );
-        assert_eq!(
-            seqs(
-                &agent,
-                AuditRequest {
-                    by: by(|by| by.source = Some("mail".to_owned())),
-                    ..all()
-                }
-            ),
-            [2]
-        );
+        assert_eq!(by(Selection::default().actor("ada")), [1]);
+        assert_eq!(by(Selection::default().session("s1")), [2]);
+        assert_eq!(by(Selection::default().source("mail")), [2]);
         assert_eq!(
             seqs(
                 &agent,
@@ -233,9 +198,8 @@ mod tests {
         let id = Id::new("b").ok();
         assert_eq!(seqs(&agent, AuditRequest { id, ..all() }), [2]);
         let time = memory.commits().nth(1).unwrap().unwrap().commit.time;
-        let (since, until) = (Some(time), Some(time));
-        assert_eq!(seqs(&agent, AuditRequest { since, ..all() }), [3, 2]);
-        assert_eq!(seqs(&agent, AuditRequest { until, ..all() }), [2, 1, 0]);
+        assert_eq!(by(Selection::default().since(time)), [3, 2]);
+        assert_eq!(by(Selection::default().until(time)), [2, 1, 0]);
     }
 
     #[test]

@@ -51,7 +51,6 @@ pub use read::selection::Selection;
 pub use read::stats::{Containment, KindSpace, Space, Stats};
 pub use read::text_records::TextRecord;
 pub use read::view::{CommitInfo, View};
-pub use read::written_by::WrittenBy;
 pub use settings::{Clock, Durability, Limits, Progress, ProgressListener, SystemClock};
 #[cfg(feature = "agent")]
 pub(crate) use upkeep::derived_writer::{keep, keep_derived};
@@ -79,6 +78,7 @@ pub use write::authorisation::Authorisation;
 #[cfg(feature = "agent")]
 pub(crate) use write::authorisation::check_trusted;
 pub use write::draft::{Draft, Staged};
+pub use write::incoming::OriginRule;
 pub use write::policy::{PolicyVerdict, WritePolicy};
 pub use write::request::Committed;
 pub use write::revert::{Conflicts, KeptBecause, KeptObject, Revert, Reverted, RevertedObject};

@@ -19,7 +19,7 @@ pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
         let locate = |error: Error| error.context(format!("{}:{line}", document.path));
         let parsed = json::parse(written).map_err(locate)?;
         if parsed.get("id").is_some() && parsed.get("kind").is_some() {
-            let stated = json::object_from_json(&parsed).map_err(locate)?;
+            let stated = json::object_from_json(parsed).map_err(locate)?;
             document.objects.push((line, stated));
         } else {
             let entry = transcript::entry(line, &parsed).map_err(locate)?;

@@ -8,12 +8,19 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::plan::{Change, Write};
 use crate::digest::ObjectDigest;
-use crate::engine::{Draft, Memory};
+use crate::engine::{Draft, Memory, OriginRule};
 use crate::error::{Error, Result};
-use crate::object::{Origin, object_class};
+use crate::object::{NewObject, Origin, object_class};
 
 /// Stages every version and object that `change` writes.
 pub(super) fn stage(draft: &mut Draft, memory: &Memory, change: &Change) -> Result<()> {
+    let mut puts = change.put.iter();
+    if change.past.is_empty() && puts.all(|write| write.object.derived_from.is_empty()) {
+        // Without sources, any order is right.
+        return draft
+            .stage_all(change.put.iter().map(said))
+            .try_for_each(|staged| staged.map(drop));
+    }
     let past = change.past.iter().map(|write| (write, true));
     let writes: Vec<_> = past
         .chain(change.put.iter().map(|write| (write, false)))
@@ -49,17 +56,19 @@ pub(super) fn stage(draft: &mut Draft, memory: &Memory, change: &Change) -> Resu
     Ok(())
 }
 
+/// Returns the object of a write, with the rule for its origin.
+fn said(write: &Write) -> (NewObject, OriginRule) {
+    let class = object_class(&write.object, write.origin);
+    (write.object.clone(), OriginRule::Said(class))
+}
+
 /// Stages an object, or an earlier version, and returns its digest.
 fn put(draft: &mut Draft, (write, is_past): (&Write, bool)) -> Result<ObjectDigest> {
     if is_past {
         return draft.put_past(&write.object, write.origin.unwrap_or(Origin::Import));
     }
-    let class = object_class(&write.object, write.origin);
-    let present = draft
-        .base()
-        .get(&write.object.id)?
-        .map(|present| present.origin());
-    draft.put_said(write.object.clone(), class, present)?;
+    let (object, rule) = said(write);
+    draft.stage(object, rule)?;
     let digest = draft.digest(&write.object.id)?;
     digest.ok_or_else(|| Error::internal("a staged object is missing in its draft"))
 }

@@ -30,7 +30,7 @@ pub(super) fn read(text: &str) -> Result<Option<Fields>> {
     let Json::Object(map) = json::parse(text)? else {
         return Err(Error::invalid("the value is not a map of fields"));
     };
-    let fields = Fields::read(&map)?;
+    let fields = Fields::read(map)?;
     if fields.past {
         return Err(Error::invalid("the field `past` is not allowed here"));
     }

@@ -46,7 +46,7 @@ pub(super) fn entry(line: u64, json: &Json) -> Result<Section> {
             if !is_plain(&parts) {
                 attributes.insert(
                     "parts",
-                    json::value_from_json(&Json::Array(parts)).map_err(in_field("content"))?,
+                    json::value_from_json(Json::Array(parts)).map_err(in_field("content"))?,
                 );
             }
         }
@@ -131,7 +131,7 @@ fn is_plain(parts: &[Json]) -> bool {
 fn keep_others(attributes: &mut Attributes, fields: Map<String, Json>, group: &str) -> Result<()> {
     let mut others = BTreeMap::new();
     for (name, value) in fields {
-        let value = json::value_from_json(&value).map_err(in_field(&name))?;
+        let value = json::value_from_json(value).map_err(in_field(&name))?;
         if attributes.get(&name).is_some() {
             others.insert(name, value);
         } else {

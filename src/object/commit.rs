@@ -90,6 +90,19 @@ impl Op {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Returns whether commits of this operation bring earlier versions back, and write none of their own.
+    pub(crate) fn goes_back(&self) -> bool {
+        [
+            Self::UNDO,
+            Self::REDO,
+            Self::ROLLBACK,
+            Self::RESTORE,
+            Self::REVERT,
+            Self::UNFORGET,
+        ]
+        .contains(&self.as_str())
+    }
 }
 
 impl fmt::Display for Op {

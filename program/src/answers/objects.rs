@@ -115,8 +115,8 @@ pub(crate) struct Whole {
 impl Whole {
     /// Returns the answer for a version. If the state does not contain the version, the answer has no times and no
     /// subtree digest.
-    pub(crate) fn of_version(view: &View, object: Object) -> Result<Self> {
-        let mut version = Self::of(view, object)?;
+    pub(crate) fn of_version(view: &View, object: Object, is_json: bool) -> Result<Self> {
+        let mut version = Self::of(view, object, is_json)?;
         let held = view.get(&Id::new(&version.listed.id)?)?;
         if held.is_none_or(|held| held.digest() != version.listed.digest) {
             (version.listed.created, version.listed.updated) = (None, None);
@@ -125,16 +125,18 @@ impl Whole {
         Ok(version)
     }
 
-    /// Returns the answer for an object of a state.
-    pub(crate) fn of(view: &View, object: Object) -> Result<Self> {
+    /// Returns the answer for an object of a state. Only an answer in JSON shows the subtree digest, which may cost a
+    /// walk of the whole subtree.
+    pub(crate) fn of(view: &View, object: Object, is_json: bool) -> Result<Self> {
         let id = object.id().clone();
-        let children = view.children(&id, Some(CHILDREN_LISTED))?;
+        let (children, children_total) = view.first_children(&id, CHILDREN_LISTED)?;
+        let subtree_digest = if is_json { view.subtree_digest(&id)? } else { None };
         Ok(Self {
             children: children.iter().map(Id::to_string).collect(),
-            children_total: view.child_count(&id)?,
+            children_total,
             content: object.content().map(str::to_owned),
             content_erased_by: object.erased_by(),
-            subtree_digest: view.subtree_digest(&id)?,
+            subtree_digest,
             now: view.now(),
             listed: Listed::of(view, object)?,
         })

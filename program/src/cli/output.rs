@@ -194,7 +194,7 @@ impl Output {
     }
 
     /// Returns whether answers are JSON.
-    fn is_json(&self) -> bool {
+    pub(crate) fn is_json(&self) -> bool {
         self.mode == Mode::Json
     }
 

@@ -247,7 +247,7 @@ fn prune(
             continue;
         }
         let id = object.id().clone();
-        if take.prune && view.child_count(&id)? == 0 {
+        if take.prune && view.children(&id, Some(1))?.is_empty() {
             change.remove(&id)?;
             pruned.push(id);
         } else {

@@ -155,7 +155,7 @@ fn id_of(line: Option<&str>, path_id: &Id, faults: &mut Vec<Fault<FileFault>>) -
 /// Parses a value as JSON. Returns the line as text if it is not JSON.
 fn value_of(line: &str) -> Value {
     let json = parse_within(line, DEPTH_MAX).ok();
-    json.and_then(|json| value_from_json(&json).ok())
+    json.and_then(|json| value_from_json(json).ok())
         .unwrap_or_else(|| Value::from(line))
 }
 

@@ -22,11 +22,9 @@ use crate::engine::{Committed, Memory, Writer};
 use crate::error::Result;
 use crate::ingest::{Change, Document, IngestOptions, Part, ingest_beside, stage_documents};
 use crate::object::{Attributes, Id, Value};
-use crate::threads::{beside, processors};
+use crate::threads::in_parallel;
 use treering_text::scan::{Category, Scanner, Verdict};
 
-/// The minimum number of parts for each thread.
-const THREAD_PARTS_MIN: usize = 64;
 /// The text in place of a title that the scan stopped.
 const WITHHELD_TITLE: &str = "(withheld)";
 
@@ -64,7 +62,7 @@ pub fn review_documents(agent: &Agent, documents: &mut [Document]) -> DocumentRe
     for document in documents {
         let path = document.id().clone();
         let mut parts = document.parts_mut();
-        let looked = in_parallel(&mut parts, processors(), &|part| look(agent, part));
+        let looked = in_parallel(parts.iter_mut().collect(), &|part| look(agent, part));
         for (place, (part, looked)) in parts.iter().zip(looked).enumerate() {
             review.redacted += u64::from(looked.is_redacted);
             review.flagged += u64::from(looked.verdict == Verdict::Flag);
@@ -77,24 +75,6 @@ pub fn review_documents(agent: &Agent, documents: &mut [Document]) -> DocumentRe
         }
     }
     review
-}
-
-/// Applies `look` to each part, on at most `threads` threads. Returns the results in the order of the parts.
-fn in_parallel(
-    parts: &mut [Part<'_>],
-    threads: usize,
-    look: &(impl Fn(&mut Part<'_>) -> Looked + Sync),
-) -> Vec<Looked> {
-    if threads < 2 || parts.len() < 2 * THREAD_PARTS_MIN {
-        return parts.iter_mut().map(look).collect();
-    }
-    let (here, there) = parts.split_at_mut(parts.len() / 2);
-    let (mut done, more) = beside(
-        || in_parallel(here, threads.div_ceil(2), look),
-        || in_parallel(there, threads / 2, look),
-    );
-    done.extend(more);
-    done
 }
 
 fn look(agent: &Agent, part: &mut Part<'_>) -> Looked {

@@ -28,7 +28,7 @@ use super::agent::Agent;
 use super::item::{NewItem, add_new};
 use super::remember::unless_erased;
 use crate::digest::ObjectDigest;
-use crate::engine::{Committed, Draft, Staged, View, Writer};
+use crate::engine::{Committed, Draft, OriginRule, Staged, View, Writer};
 use crate::error::{ErrorCode, Result};
 use crate::object::{Id, Kind, NewObject, Object, Origin, Scope};
 use treering_text::scan::Verdict;
@@ -247,14 +247,14 @@ impl<'a> Change<'a> {
         let fate = match verdict {
             Verdict::Block => Fate::Refused,
             Verdict::Quarantine => {
-                self.held.put_at_most(object, class)?;
+                self.held.stage(object, OriginRule::AtMost(class))?;
                 add_new(&mut self.rules, rules.iter().copied());
                 Fate::Held
             }
             Verdict::Allow | Verdict::Flag => {
                 let present = self.present(&object.id)?;
                 self.reserve(&object, present.as_ref(), class, &[])?;
-                Fate::Staged(self.draft.put_at_most(object, class)?)
+                Fate::Staged(self.draft.stage(object, OriginRule::AtMost(class))?)
             }
         };
         Ok(Passed {
@@ -275,7 +275,7 @@ impl<'a> Change<'a> {
         superseded: &[Object],
     ) -> Result<Staged> {
         self.reserve(&object, present, class, superseded)?;
-        self.draft.put_said(object, class, present.map(Object::origin))
+        self.draft.stage(object, OriginRule::Said(class))
     }
 
     /// Reserves quota for an object in its scope (ROO-2).
@@ -293,7 +293,7 @@ impl<'a> Change<'a> {
 
     /// Quarantines a reviewed object for the `reason` of the verb.
     pub(super) fn hold(&mut self, object: NewObject, class: Origin, reason: String) -> Result<()> {
-        self.held.put_at_most(object, class)?;
+        self.held.stage(object, OriginRule::AtMost(class))?;
         add_new(&mut self.reasons, [reason]);
         Ok(())
     }
@@ -314,13 +314,13 @@ impl<'a> Change<'a> {
 
     /// Stages a version with a shorter text, which decay made from a reviewed text.
     pub(super) fn shorten(&mut self, object: NewObject, class: Origin) -> Result<()> {
-        self.draft.put_at_most(object, class).map(drop)
+        self.draft.stage(object, OriginRule::AtMost(class)).map(drop)
     }
 
     /// Stages another version of an object with the same text. The text keeps its origin, because the writer did not
     /// write it (ORI-3).
     pub(super) fn restate(&mut self, object: NewObject) -> Result<Staged> {
-        self.draft.put_restated(object)
+        self.draft.stage(object, OriginRule::Restated)
     }
 
     /// Stages an object without a text, such as a session.
@@ -333,12 +333,12 @@ impl<'a> Change<'a> {
     /// at least as trusted (ORI-3).
     pub(super) fn restate_plain(&mut self, object: NewObject) -> Result<Staged> {
         names::check_names(self.agent, &object)?;
-        self.draft.put_restated(object)
+        self.draft.stage(object, OriginRule::Restated)
     }
 
     /// Stages a version that a person has promoted (ORI-2).
     pub(super) fn promote(&mut self, object: NewObject) -> Result<()> {
-        self.draft.put_promoted(object).map(drop)
+        self.draft.stage(object, OriginRule::Promoted).map(drop)
     }
 
     /// Stages the removal of an id; returns false if the id has no object.

@@ -211,7 +211,7 @@ impl Run<'_> {
         // Ignore a last-access time more than a day in the future, because a wrong clock caused it.
         let latest = now.as_micros().saturating_add(JUMP_MICROS);
         let used = view.last_used(&id)?.filter(|used| used.as_micros() <= latest);
-        if used.is_some_and(|used| age(used) < after) || view.child_count(&id)? > 0 {
+        if used.is_some_and(|used| age(used) < after) || !view.children(&id, Some(1))?.is_empty() {
             return Ok(None);
         }
         let original = original_of(self.agent.memory(), &item)?;

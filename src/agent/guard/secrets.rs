@@ -15,7 +15,7 @@ use crate::agent::Agent;
 use crate::agent::change::names::check_names;
 use crate::agent::change::names::redact_object;
 use crate::digest::ObjectDigest;
-use crate::engine::Draft;
+use crate::engine::{Draft, OriginRule};
 use crate::error::Result;
 use crate::object::Object;
 
@@ -57,7 +57,7 @@ pub(super) fn redact_staged(agent: &Agent, draft: &mut Draft) -> Result<()> {
                 let digest = if is_past {
                     draft.put_past(&new, object.origin())?
                 } else {
-                    draft.put_at_most(new, object.origin())?;
+                    draft.stage(new, OriginRule::AtMost(object.origin()))?;
                     draft.digest(&id)?.unwrap_or(object.digest())
                 };
                 replaced.insert(object.digest(), digest);

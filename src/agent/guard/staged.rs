@@ -19,7 +19,7 @@ use super::{Checks, Guarded};
 use crate::agent::Agent;
 use crate::agent::change::names::{check_names, read_line, redact_error, redact_object, refuse_secret};
 use crate::agent::change::{Rule, drafts, retry_on_conflict};
-use crate::engine::{Draft, ReferenceInfo, Writer, check_trusted};
+use crate::engine::{Draft, OriginRule, ReferenceInfo, Writer, check_trusted};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::ingest::json::{self, ObjectLine};
 use crate::object::{Id, Origin, object_class};
@@ -47,7 +47,7 @@ impl StagedLine {
             let text = std::str::from_utf8(line).map_err(|_| Error::invalid("the line is not UTF-8"))?;
             let line = json::parse(text)?;
             let Some(id) = line.get("remove") else {
-                return Ok(Self::Put(Box::new(json::object_from_json(&line)?)));
+                return Ok(Self::Put(Box::new(json::object_from_json(line)?)));
             };
             let is_alone = line.as_object().is_some_and(|map| map.len() == 1);
             let id = id.as_str().filter(|_| is_alone);
@@ -202,7 +202,7 @@ fn stage_line(agent: &Agent, draft: &mut Draft, line: StagedLine) -> Result<()> 
         return Ok(());
     }
     let class = object_class(&line.object, line.origin);
-    draft.put_at_most(line.object, class)?;
+    draft.stage(line.object, OriginRule::AtMost(class))?;
     Ok(())
 }
 

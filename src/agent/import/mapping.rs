@@ -361,7 +361,7 @@ pub(super) fn other_attributes(other: Map<String, Json>, at: &str, mapped: &mut 
         while attributes.get(&name).is_some() {
             name.insert_str(0, FOREIGN);
         }
-        match value_from_json(&json) {
+        match value_from_json(json) {
             Ok(value) => drop(attributes.insert(name, value)),
             Err(error) => mapped.say(at, format!("`{name}` is ignored: {}", error.message())),
         }

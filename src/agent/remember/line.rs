@@ -37,7 +37,7 @@ pub(super) fn item_of(line: &[u8], options: &LinesOptions) -> Result<(NewItem, V
     for &(name, value) in &unknown {
         if item
             .others
-            .insert(name.as_str(), value_from_json(value)?)
+            .insert(name.as_str(), value_from_json(value.clone())?)
             .is_some()
         {
             return Err(Error::invalid(format!(
@@ -76,7 +76,7 @@ fn set(item: &mut NewItem, name: &str, value: &Json, options: &LinesOptions) -> 
             let stated = Origin::from_text(read(value, "text")?)?;
             item.origin = Some(Origin::least(item.origin.unwrap_or(stated), stated));
         }
-        "attributes" => item.others = attributes_from_json(value)?,
+        "attributes" => item.others = attributes_from_json(value.clone())?,
         _ => return set_field(item, name, value),
     }
     Ok(true)

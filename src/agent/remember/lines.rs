@@ -23,7 +23,7 @@ use crate::agent::vocabulary::kind;
 use crate::engine::{CommitInfo, Writer};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Kind, Scope};
-use crate::threads::{beside, processors};
+use crate::threads::in_parallel;
 use treering_text::scan::Verdict;
 
 /// The default number of lines in a commit.
@@ -34,9 +34,6 @@ const READ_LINES: usize = 4_096;
 const READ_BYTES: usize = 8 << 20;
 /// The maximum number of unknown fields that an answer lists.
 const UNKNOWN_MAX: usize = 100;
-/// The minimum number of lines for each thread. With fewer lines, a thread costs more time than it saves.
-const THREAD_LINES_MIN: usize = 64;
-
 /// The defaults for fields that a line omits, and the number of lines in a commit.
 #[derive(Clone, Debug)]
 pub struct LinesOptions {
@@ -182,8 +179,7 @@ pub fn follow_lines(
                 let read = read_some(&mut lines, left)?;
                 left -= read.len();
                 is_last = read.is_empty();
-                let look = |line: &Line| look(agent, line, options, writer);
-                for looked in in_parallel(&read, processors(), &look) {
+                for looked in in_parallel(read, &|line| look(agent, &line, options, writer)) {
                     answer.take(&mut intake, looked)?;
                 }
             }
@@ -201,20 +197,6 @@ pub fn follow_lines(
             return Ok(answer);
         }
     }
-}
-
-/// Applies `work` to each item, on at most `threads` threads. Returns the results in the order of `items`.
-fn in_parallel<T: Sync, U: Send>(items: &[T], threads: usize, work: &(impl Fn(&T) -> U + Sync)) -> Vec<U> {
-    if threads < 2 || items.len() < 2 * THREAD_LINES_MIN {
-        return items.iter().map(work).collect();
-    }
-    let (here, there) = items.split_at(items.len() / 2);
-    let (mut done, more) = beside(
-        || in_parallel(here, threads.div_ceil(2), work),
-        || in_parallel(there, threads / 2, work),
-    );
-    done.extend(more);
-    done
 }
 
 /// Reads and reviews a line.

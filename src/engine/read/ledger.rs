@@ -18,7 +18,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::{State, View};
 use crate::digest::{CommitDigest, KeyPath, ObjectDigest};
 use crate::error::{Error, Result};
-use crate::object::{Id, Object, Op, Origin, Time};
+use crate::object::{Id, Object, Origin, Time};
 use crate::store::{ChangeCounts, CommitEntry};
 use crate::trie::Entry;
 
@@ -146,7 +146,7 @@ impl Ledger {
     fn add(&mut self, commit: &CommitEntry, after: State) -> Result<()> {
         let number = self.commits.len() as u32;
         let lane = self.lane_of(commit);
-        let goes_back = goes_back(commit.commit.op.as_str());
+        let goes_back = commit.commit.op.goes_back();
         let mut counts = ChangeCounts::default();
         let before = self.state.take();
         if let Some(before) = &before {
@@ -321,19 +321,6 @@ impl LaneWork {
             alive_flagged: 0,
         }
     }
-}
-
-/// Returns whether an operation takes back or brings back what was written before.
-fn goes_back(op: &str) -> bool {
-    [
-        Op::UNDO,
-        Op::REDO,
-        Op::ROLLBACK,
-        Op::RESTORE,
-        Op::REVERT,
-        Op::UNFORGET,
-    ]
-    .contains(&op)
 }
 
 /// The ids of a state, sorted, in pages from any place.

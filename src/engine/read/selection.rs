@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::{Revision, revision};
-use crate::digest::TextDigest;
+use crate::digest::{HashSuite, TextDigest};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Commit, Op, Time, hash_text, lane_of};
 use crate::store::{CommitEntry, Store};
@@ -75,15 +75,48 @@ impl Selection {
         self
     }
 
-    /// Returns whether a session, an actor or a source is given.
-    fn has_names(&self) -> bool {
-        let names = [&self.sessions, &self.actors, &self.sources];
-        names.iter().any(|names| !names.is_empty())
+    /// Returns whether no session, no actor and no source is given.
+    #[doc(hidden)]
+    pub fn is_everyone(&self) -> bool {
+        self.sessions.is_empty() && self.actors.is_empty() && self.sources.is_empty()
+    }
+
+    /// Returns whether the time is in the selected period.
+    #[doc(hidden)]
+    pub fn is_in_time(&self, time: Time) -> bool {
+        self.since.is_none_or(|since| since <= time) && self.until.is_none_or(|until| time <= until)
+    }
+
+    /// Returns whether this actor and session are selected, of a record that has no source.
+    #[doc(hidden)]
+    pub fn has(&self, actor: Option<&str>, session: Option<&str>) -> bool {
+        let fits = |names: &[String], found: Option<&str>| {
+            names.is_empty() || names.iter().any(|name| Some(name.as_str()) == found)
+        };
+        fits(&self.actors, actor) && fits(&self.sessions, session)
+    }
+
+    /// Returns whether a selected writer made the commit. Compares the digests of sources, so it reads no text and also
+    /// finds an erased source.
+    pub(super) fn made_in(&self, suite: HashSuite, commit: &Commit) -> bool {
+        let is_of = |source: &String| commit.source == Some(hash_text(suite, source.as_bytes()));
+        self.has(commit.actor.as_deref(), commit.session.as_deref())
+            && (self.sources.is_empty() || self.sources.iter().any(is_of))
+    }
+
+    /// Returns the first selected name that is not in `names`, with its sort.
+    pub(super) fn first_not_in(&self, names: &Names) -> Option<(&'static str, &str)> {
+        let selected = SORTS
+            .into_iter()
+            .zip([&self.sessions, &self.actors, &self.sources]);
+        let mut selected =
+            selected.flat_map(|(what, names)| names.iter().map(move |name| (what, name.as_str())));
+        selected.find(|(what, name)| !names.has(what, name))
     }
 
     /// Returns whether no condition is given.
     fn is_unbounded(&self) -> bool {
-        self.commits.is_empty() && !self.has_names() && self.since.is_none() && self.until.is_none()
+        self.commits.is_empty() && self.is_everyone() && self.since.is_none() && self.until.is_none()
     }
 
     /// Returns the seqs of the selected commits. The first commit of the store changes nothing, so it is never selected.
@@ -102,20 +135,20 @@ impl Selection {
         let commits = commits.collect::<Result<Vec<Arc<CommitEntry>>>>()?;
         let given: BTreeSet<u64> = commits.iter().map(|entry| entry.seq()).collect();
         let mut chosen = BTreeSet::new();
-        let mut names = Names::of(self, store);
+        let mut names = Names::of(store.suite);
         let mut choose = |entry: &CommitEntry| {
-            let (is_named, commit) = (names.have(&entry.commit), &entry.commit);
+            let commit = &entry.commit;
+            names.add(commit);
             // SEL-1: every given condition must be met.
-            if is_named
+            if self.made_in(store.suite, commit)
                 && commit.op.as_str() != Op::INIT
                 && (given.is_empty() || given.contains(&entry.seq()))
-                && self.since.is_none_or(|since| since <= commit.time)
-                && self.until.is_none_or(|until| commit.time <= until)
+                && self.is_in_time(commit.time)
             {
                 chosen.insert(entry.seq());
             }
         };
-        if given.is_empty() || self.has_names() {
+        if given.is_empty() || !self.is_everyone() {
             // A name that no commit has is an error, so this reads every commit.
             for index in 0..store.kept() {
                 store.commit_at(index)?.iter().for_each(|entry| choose(entry));
@@ -125,7 +158,13 @@ impl Selection {
                 choose(entry);
             }
         }
-        names.check_known()?;
+        if let Some((what, name)) = self.first_not_in(&names) {
+            return Err(
+                Error::not_found(format!("no commit was made by the {what} '{name}'"))
+                    .with_code(ErrorCode::NothingSelected)
+                    .with_hint("`lanes` lists the lanes; `log` shows the writer of each commit"),
+            );
+        }
         if chosen.is_empty() {
             return Err(
                 Error::not_found("no commit meets every condition of the selection")
@@ -139,68 +178,45 @@ impl Selection {
     }
 }
 
-/// The wanted names of writers, each with whether a commit has it.
-struct Names<'a> {
-    sessions: Vec<Name<'a>>,
-    actors: Vec<Name<'a>>,
-    sources: Vec<Name<'a>>,
+/// The sorts of names of writers.
+pub(super) const SORTS: [&str; 3] = ["session", "actor", "source"];
+
+/// The names of the writers of some commits.
+pub(super) struct Names {
+    suite: HashSuite,
+    pub(super) sessions: BTreeSet<String>,
+    pub(super) actors: BTreeSet<String>,
+    /// The digests of the sources, which also name erased sources.
+    pub(super) sources: BTreeSet<TextDigest>,
 }
 
-struct Name<'a> {
-    name: &'a str,
-    /// The digest of the name as a text. A source is compared by its digest, so an erased source is found too.
-    digest: TextDigest,
-    is_known: bool,
-}
-
-impl<'a> Names<'a> {
-    fn of(selection: &'a Selection, store: &Store) -> Self {
-        let name = |name: &'a String| Name {
-            name,
-            digest: hash_text(store.suite, name.as_bytes()),
-            is_known: false,
-        };
-        let names = |names: &'a [String]| names.iter().map(name).collect();
+impl Names {
+    pub(super) fn of(suite: HashSuite) -> Self {
         Self {
-            sessions: names(&selection.sessions),
-            actors: names(&selection.actors),
-            sources: names(&selection.sources),
+            suite,
+            sessions: BTreeSet::new(),
+            actors: BTreeSet::new(),
+            sources: BTreeSet::new(),
         }
     }
 
-    /// Returns whether the commit has a name of each condition, and notes the names that it has.
-    fn have(&mut self, commit: &Commit) -> bool {
-        let (session, actor) = (commit.session.as_deref(), commit.actor.as_deref());
-        let has_session = note(&mut self.sessions, |name| session == Some(name.name));
-        let has_actor = note(&mut self.actors, |name| actor == Some(name.name));
-        let has_source = note(&mut self.sources, |name| commit.source == Some(name.digest));
-        has_session && has_actor && has_source
-    }
-
-    /// Returns an error that names a wanted name which no commit has.
-    fn check_known(&self) -> Result<()> {
-        for (what, names) in [
-            ("session", &self.sessions),
-            ("actor", &self.actors),
-            ("source", &self.sources),
+    pub(super) fn add(&mut self, commit: &Commit) {
+        for (names, name) in [
+            (&mut self.sessions, &commit.session),
+            (&mut self.actors, &commit.actor),
         ] {
-            if let Some(unknown) = names.iter().find(|name| !name.is_known) {
-                let text = format!("no commit was made by the {what} '{}'", unknown.name);
-                return Err(Error::not_found(text)
-                    .with_code(ErrorCode::NothingSelected)
-                    .with_hint("`lanes` lists the lanes; `log` shows the writer of each commit"));
+            if let Some(name) = name.as_ref().filter(|name| !names.contains(*name)) {
+                names.insert(name.clone());
             }
         }
-        Ok(())
+        self.sources.extend(commit.source);
     }
-}
 
-/// Notes the names that a commit has. Returns whether there is one, or no name is wanted.
-fn note(names: &mut [Name<'_>], is_of: impl Fn(&Name<'_>) -> bool) -> bool {
-    let mut is_met = names.is_empty();
-    for name in names.iter_mut().filter(|name| is_of(name)) {
-        name.is_known = true;
-        is_met = true;
+    pub(super) fn has(&self, sort: &str, name: &str) -> bool {
+        match sort {
+            "session" => self.sessions.contains(name),
+            "actor" => self.actors.contains(name),
+            _ => self.sources.contains(&hash_text(self.suite, name.as_bytes())),
+        }
     }
-    is_met
 }

@@ -271,6 +271,18 @@ impl View {
         Ok(children.take(limit.unwrap_or(usize::MAX)).collect())
     }
 
+    /// Returns the first ids that [`Self::children`] returns, at most `limit`, and the number of all children.
+    ///
+    /// # Errors
+    /// The errors of [`Self::children`].
+    #[doc(hidden)]
+    pub fn first_children(&self, id: &Id, limit: usize) -> Result<(Vec<Id>, u64)> {
+        let mut children = self.source.children(&self.state, id)?;
+        let first: Vec<Id> = children.by_ref().take(limit).collect();
+        let total = (first.len() + children.count()) as u64;
+        Ok((first, total))
+    }
+
     /// Returns the number of children of `id`.
     ///
     /// # Errors

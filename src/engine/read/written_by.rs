@@ -1,4 +1,4 @@
-//! A filter by who wrote: an actor, a session or a source.
+//! The filter by who wrote: which commits and versions a [`Selection`] contains.
 //!
 //! # Layer
 //! Layer 5.
@@ -8,22 +8,11 @@
 
 use std::collections::BTreeSet;
 
-use super::{CommitInfo, View};
-use crate::digest::TextDigest;
+use super::selection::{Names, SORTS};
+use super::{CommitInfo, Selection, View};
 use crate::engine::memory::Memory;
 use crate::error::{ErrorKind, Result};
-use crate::object::{Commit, Id, hash_text};
-
-/// Selects what certain writers wrote. A field that is `None` selects every writer.
-#[derive(Clone, Debug, Default)]
-pub struct WrittenBy {
-    /// The actor of the commit.
-    pub actor: Option<String>,
-    /// The session of the commit.
-    pub session: Option<String>,
-    /// The source of the commit.
-    pub source: Option<String>,
-}
+use crate::object::{Commit, Id};
 
 /// A selected name that the store does not know.
 #[derive(Debug, PartialEq, Eq)]
@@ -38,36 +27,20 @@ pub struct UnknownWriter {
     pub known: BTreeSet<String>,
 }
 
-impl WrittenBy {
-    /// Returns whether the filter selects every writer.
-    pub fn is_everyone(&self) -> bool {
-        self.actor.is_none() && self.session.is_none() && self.source.is_none()
-    }
-
-    /// Returns whether the filter selects this actor and session, of a record that has no source.
-    pub fn has(&self, actor: Option<&str>, session: Option<&str>) -> bool {
-        let fits =
-            |wanted: &Option<String>, found: Option<&str>| wanted.is_none() || wanted.as_deref() == found;
-        fits(&self.actor, actor) && fits(&self.session, session)
-    }
-
+impl Selection {
     /// Returns whether a selected writer made the commit. Compares the digests of sources, so it reads no text and also
     /// finds an erased source.
+    #[doc(hidden)]
     pub fn made(&self, memory: &Memory, commit: &Commit) -> bool {
-        let suite = memory.inner.store().suite;
-        let source = self
-            .source
-            .as_ref()
-            .map(|source| hash_text(suite, source.as_bytes()));
-        self.has(commit.actor.as_deref(), commit.session.as_deref())
-            && (source.is_none() || source == commit.source)
+        self.made_in(memory.inner.store().suite, commit)
     }
 
     /// Returns whether a selected writer wrote the version of `id` in this state or, if the state has none, removed it.
-    /// Every writer is selected if the filter is empty; else a thinned commit is not.
+    /// Every writer is selected without a session, actor or source; else a thinned commit is not.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a commit or state cannot be read.
+    #[doc(hidden)]
     pub fn wrote(&self, memory: &Memory, view: &View, id: &Id) -> Result<bool> {
         if self.is_everyone() {
             return Ok(true);
@@ -83,59 +56,43 @@ impl WrittenBy {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a commit cannot be read.
+    #[doc(hidden)]
     pub fn unknown(&self, memory: &Memory) -> Result<Option<UnknownWriter>> {
         if self.is_everyone() {
             return Ok(None);
         }
-        let [mut actors, mut sessions] = [const { BTreeSet::new() }; 2];
-        let mut digests: BTreeSet<TextDigest> = BTreeSet::new();
+        let mut names = Names::of(memory.inner.store().suite);
         for info in memory.commits() {
-            let commit = info?.commit;
-            actors.extend(commit.actor);
-            sessions.extend(commit.session);
-            digests.extend(commit.source);
+            names.add(&info?.commit);
         }
         for reference in memory.references() {
-            actors.extend(reference.actor);
-            sessions.extend(reference.session);
+            names.actors.extend(reference.actor);
+            names.sessions.extend(reference.session);
         }
-        let mut sources = BTreeSet::new();
-        let suite = memory.inner.store().suite;
-        let source = self.source.as_ref();
-        if source.is_some_and(|source| !digests.contains(&hash_text(suite, source.as_bytes()))) {
-            for digest in &digests {
-                match memory.text(digest) {
-                    Err(error) if error.kind() == ErrorKind::NotFound => {}
-                    text => drop(sources.insert(text?)),
-                }
-            }
-        } else {
-            // The source is known, even if its text was erased.
-            sources.extend(source.cloned());
-        }
-        let is_source = |name: &str| digests.contains(&hash_text(suite, name.as_bytes()));
-        let is_known = |what: &str, name: &str| match what {
-            "session" => sessions.contains(name),
-            "actor" => actors.contains(name),
-            _ => is_source(name),
-        };
-        let sorts = ["session", "actor", "source"];
-        let wanted = sorts.into_iter().zip([&self.session, &self.actor, &self.source]);
-        let mut wanted = wanted.filter_map(|(what, name)| Some((what, name.clone()?)));
-        let Some((what, name)) = wanted.find(|(what, name)| !is_known(what, name)) else {
+        let Some((what, name)) = self.first_not_in(&names) else {
             return Ok(None);
         };
+        let other = SORTS.into_iter().find(|sort| names.has(sort, name));
+        let known = match what {
+            "session" => names.sessions,
+            "actor" => names.actors,
+            _ => sources(&names, memory)?,
+        };
+        let name = name.to_owned();
         Ok(Some(UnknownWriter {
             what,
-            other: sorts.into_iter().find(|sort| is_known(sort, &name)),
-            known: match what {
-                "session" => sessions,
-                "actor" => actors,
-                _ => sources,
-            },
             name,
+            other,
+            known,
         }))
     }
+}
+
+/// Returns the texts of the sources that were not erased.
+fn sources(names: &Names, memory: &Memory) -> Result<BTreeSet<String>> {
+    let texts = names.sources.iter().map(|digest| memory.text(digest));
+    let is_kept = |text: &Result<String>| !matches!(text, Err(error) if error.kind() == ErrorKind::NotFound);
+    texts.filter(is_kept).collect()
 }
 
 /// Returns the commit that removed `id` last before the state of `view`. Returns `None` if the id never existed, or if
@@ -163,11 +120,8 @@ mod tests {
         drop(memory.put(object, writer).unwrap());
     }
 
-    fn by(session: &str) -> WrittenBy {
-        WrittenBy {
-            session: Some(session.to_owned()),
-            ..WrittenBy::default()
-        }
+    fn by(session: &str) -> Selection {
+        Selection::default().session(session)
     }
 
     #[test]
@@ -177,7 +131,7 @@ mod tests {
         let id = Id::new("a").unwrap();
         put(&memory, "a", "one", &day);
         put(&memory, "a", "two", &night);
-        let wrote = |filter: &WrittenBy| filter.wrote(&memory, &memory.view(), &id).unwrap();
+        let wrote = |filter: &Selection| filter.wrote(&memory, &memory.view(), &id).unwrap();
         assert!(wrote(&by("night")) && !wrote(&by("day")));
         let back = memory
             .rollback("seq:1")
@@ -188,7 +142,7 @@ mod tests {
         assert!(wrote(&by("day")) && !wrote(&by("owner")) && !wrote(&by("night")));
         drop(memory.remove(&id, &night).unwrap());
         assert!(wrote(&by("night")) && !wrote(&by("day")));
-        assert!(wrote(&WrittenBy::default()));
+        assert!(wrote(&Selection::default()));
     }
 
     #[test]
@@ -199,19 +153,10 @@ mod tests {
             ..Writer::user().actor("ada")
         };
         put(&memory, "a", "one", &mail);
-        let unknown = |filter: WrittenBy| filter.unknown(&memory).unwrap();
-        let name = |text: &str| Some(text.to_owned());
-        let known = WrittenBy {
-            actor: name("ada"),
-            source: name("mail"),
-            ..WrittenBy::default()
-        };
+        let unknown = |filter: Selection| filter.unknown(&memory).unwrap();
+        let known = Selection::default().actor("ada").source("mail");
         assert_eq!(unknown(known), None);
-        let other = WrittenBy {
-            source: name("male"),
-            ..WrittenBy::default()
-        };
-        let other = unknown(other).unwrap();
+        let other = unknown(Selection::default().source("male")).unwrap();
         assert_eq!(
             (other.what, other.known),
             ("source", BTreeSet::from(["mail".to_owned()]))

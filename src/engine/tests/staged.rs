@@ -3,8 +3,8 @@
 use super::gc::{HOUR, on_disk, options};
 use super::{child, id, note};
 use crate::Result;
-use crate::engine::{Memory, Revision, View, Writer};
-use crate::object::NewObject;
+use crate::engine::{Memory, OriginRule, Revision, View, Writer};
+use crate::object::{NewObject, Origin};
 use crate::testing::sim_disk::SimDisk;
 use crate::trie::Entry;
 
@@ -111,14 +111,22 @@ fn inc_1_objects_staged_together_are_those_staged_alone() -> Result<()> {
             (0..700).map(move |number| {
                 let mut object = object(number, round * usize::from(number % 3 == 0));
                 object.parent = (number % 10 == 9).then(|| id("o/1"));
-                object
+                let rule = match (number + round) % 5 {
+                    0 => OriginRule::AtMost(Origin::Import),
+                    1 => OriginRule::Said(Origin::Host),
+                    2 => OriginRule::Restated,
+                    3 => OriginRule::Promoted,
+                    _ => OriginRule::AtMost(Origin::Model),
+                };
+                (object, rule)
             })
         };
         let (mut alone, mut together) = (memory.draft(&writer), memory.draft(&writer));
         let one_by_one = objects()
-            .map(|object| alone.put(object))
+            .map(|(object, rule)| alone.stage(object, rule))
             .collect::<Result<Vec<_>>>()?;
-        assert_eq!(together.put_all(objects())?, one_by_one);
+        let staged = together.stage_all(objects()).collect::<Result<Vec<_>>>()?;
+        assert_eq!(staged, one_by_one);
         assert_eq!(together.changes(), alone.changes());
         assert_eq!(together.counts(), alone.counts());
         memory.commit(together, "put")?;

@@ -85,7 +85,10 @@ fn a_kept_draft_holds_a_content_once_and_can_be_deleted() -> Result<()> {
 fn what_is_derived_in_one_draft_is_as_trusted_as_its_source() -> Result<()> {
     let memory = Memory::in_memory()?;
     let mut draft = memory.draft(&Writer::user());
-    draft.put_at_most(note("page", "from the web"), Origin::ToolExternal)?;
+    draft.stage(
+        note("page", "from the web"),
+        OriginRule::AtMost(Origin::ToolExternal),
+    )?;
     let mut summary = note("summary", "short");
     summary.derived_from = draft.digest(&id("page"))?.into_iter().collect();
     draft.put(summary)?;

@@ -15,7 +15,7 @@
 //!   have taken it since it was staged, and a draft does not bring it back.
 //! - ORI-1: a staged object is never more trusted than its writer, nor than any version that it is derived from.
 //!   Merging, summarising, importing and restoring can only lower the trust. ORI-2 and ORI-3 are exceptions.
-//! - ORI-2: only `put_promoted` ignores the lineage, and only a promotion by a person calls `put_promoted`.
+//! - ORI-2: only `OriginRule::Promoted` ignores the lineage, and only a promotion by a person uses that rule.
 //! - ORI-3: a new version with the same text keeps its origin if the writer is no less trusted and changes only other
 //!   fields.
 
@@ -294,77 +294,7 @@ impl Draft {
         Ok(keys.iter().filter_map(|key| id_of(key)).collect())
     }
 
-    /// Stages `object` as [`Self::put`] does, with an origin no more trusted than `origin`. An imported object thus
-    /// keeps its origin if its origin is less trusted than the writer.
-    ///
-    /// # Errors
-    /// The errors of [`Self::put`].
-    #[doc(hidden)]
-    pub fn put_at_most(&mut self, object: NewObject, origin: Origin) -> Result<Staged> {
-        // INVARIANT ORI-1: a staged object is never more trusted than its writer, nor than any version that it is
-        // derived from.
-        let origin = self.origin_at_most(&object, origin)?;
-        let new = self.incoming(object);
-        self.put_written(new, origin, true)
-    }
-
-    /// Stages `object` as the new version of its id. The origin of the new version is the least trusted of the writer's
-    /// class and the origins of the versions that it is derived from. A source version that this store lacks has the
-    /// origin `Import`.
-    ///
-    /// # Errors
-    /// `InvalidInput` if the object breaks a rule or limit.
-    pub fn put(&mut self, object: NewObject) -> Result<Staged> {
-        self.put_at_most(object, self.writer.trust)
-    }
-
-    /// Stages `object` with the writer's class as its origin, whatever its lineage (ORI-2), because a person has
-    /// checked the object.
-    ///
-    /// # Errors
-    /// The errors of [`Self::put`].
-    pub(crate) fn put_promoted(&mut self, object: NewObject) -> Result<Staged> {
-        let new = self.incoming(object);
-        self.put_with(new, self.writer.trust, true)
-    }
-
-    /// Stages a new version with the same text as the current version. The new version keeps the current origin if the
-    /// writer is at least as trusted as that origin (ORI-3). Otherwise, the new version gets the origin that
-    /// [`Self::put_at_most`] computes from the current origin.
-    ///
-    /// # Errors
-    /// The errors of [`Self::put`].
-    pub(crate) fn put_restated(&mut self, object: NewObject) -> Result<Staged> {
-        let Some(current) = self.get(&object.id)? else {
-            return self.put(object);
-        };
-        let (origin, class) = (current.origin(), self.writer.trust);
-        if current.content() != object.content.as_deref() || origin.is_above(class) {
-            return self.put_at_most(object, origin);
-        }
-        let new = self.incoming(object);
-        self.put_with(new, origin, true)
-    }
-
-    /// Stages a statement of class `class` as [`Self::put_at_most`] does. If a trusted writer repeats an untrusted
-    /// statement, stages a new version with the origin of the trusted writer. `present` is the origin of the current
-    /// version.
-    ///
-    /// # Errors
-    /// The errors of [`Self::put`].
-    pub(crate) fn put_said(
-        &mut self,
-        object: NewObject,
-        class: Origin,
-        present: Option<Origin>,
-    ) -> Result<Staged> {
-        let origin = self.origin_at_most(&object, class)?;
-        let keeps_origin = !origin.is_trusted() || present.is_none_or(Origin::is_trusted);
-        let new = self.incoming(object);
-        self.put_written(new, origin, keeps_origin)
-    }
-
-    /// Returns the origin that `object` would get from [`Self::put_at_most`].
+    /// Returns the origin that `object` would get from the rule [`OriginRule::AtMost`](super::OriginRule::AtMost).
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a version of its lineage cannot be read.
@@ -384,13 +314,13 @@ impl Draft {
         Ok(least)
     }
 
-    /// Stages an object with this origin, whatever the sessions of the draft are. If `keeps_origin` is set and the
-    /// current version has the same fields, keeps the origin of the current version and stages no new version.
-    pub(super) fn put_with(
+    /// Stages an object with this origin, whatever the sessions of the draft are. If the current version has the same
+    /// fields, keeps that version with its origin. With `trusts_again`, only a trusted version is kept.
+    pub(super) fn stage_with(
         &mut self,
         mut new: Incoming,
         origin: Origin,
-        keeps_origin: bool,
+        trusts_again: bool,
     ) -> Result<Staged> {
         self.base.settings().limits.check(&new.object)?;
         let (key, suite) = (new.key, self.base.state.store.suite);
@@ -401,10 +331,12 @@ impl Draft {
             None => old.clone(),
         };
         let existed = current.is_some();
-        let like = |version: &Object| if keeps_origin { version.origin() } else { origin };
+        let erased = current.as_ref().and_then(Object::erased_by);
+        let is_untrusted = |current: &Object| !current.is_placeholder() && !current.origin().is_trusted();
+        let raises = trusts_again && origin.is_trusted() && current.as_ref().is_some_and(is_untrusted);
+        let like = |version: &Object| if raises { origin } else { version.origin() };
         let mut encoded = new.encode(current.as_ref().map_or(origin, like), suite)?;
         let is_current = |digest| current.as_ref().is_some_and(|current| current.digest() == digest);
-        let erased = current.as_ref().and_then(Object::erased_by);
         if erased.is_none() && is_current(encoded.digest) {
             return Ok(Staged::Unchanged);
         }
@@ -423,13 +355,13 @@ impl Draft {
             return Err(erased_by(&self.base.state.store, &what, erased)
                 .with_hint("to store this version again, first remove the object"));
         }
-        self.stage(key, new.object.id, old.as_ref(), StagedObject::new(encoded));
+        self.replace(key, new.object.id, old.as_ref(), StagedObject::new(encoded));
         Ok(if existed { Staged::Updated } else { Staged::Created })
     }
 
     /// Adds an earlier version of an object, as a source of derived objects. The commit adds the version to history but
-    /// not to the state. The origin of that version is at most `origin`, as in [`Self::put_at_most`]. A draft that
-    /// contains only earlier versions makes no commit.
+    /// not to the state. The rule [`OriginRule::AtMost`](super::OriginRule::AtMost) with `origin` gives the origin of
+    /// that version. A draft that contains only earlier versions makes no commit.
     ///
     /// # Errors
     /// The errors of [`Self::put`].
@@ -479,7 +411,7 @@ impl Draft {
             content: None,
             is_linked: true,
         };
-        self.stage(key, id, old.as_ref(), linked);
+        self.replace(key, id, old.as_ref(), linked);
         Ok(())
     }
 
@@ -496,7 +428,7 @@ impl Draft {
     }
 
     /// Replaces the staged change of the id with `new`; `old` is the version of the base state.
-    fn stage(&mut self, key: KeyPath, id: Id, old: Option<&Object>, new: StagedObject) {
+    fn replace(&mut self, key: KeyPath, id: Id, old: Option<&Object>, new: StagedObject) {
         // Runs before the previous staged version is dropped, because the new version may be derived from it.
         self.note_sources(&new.object);
         let digest = new.object.digest();

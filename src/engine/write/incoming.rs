@@ -1,4 +1,4 @@
-//! Objects on their way into a draft. Encodes and hashes many objects at once.
+//! Objects on their way into a draft: the rules for their origins, and many objects encoded and hashed at once.
 //!
 //! # Layer
 //! Layer 5. Part of a draft.
@@ -6,13 +6,42 @@
 //! # Invariants
 //! - INC-1: staging an object in a group has the same effect as staging it alone.
 
+use std::collections::BTreeSet;
+
 use crate::digest::{HashSuite, KeyPath};
 use crate::error::Result;
 use crate::object::{Encoded, NewObject, Object, Origin};
 
 use super::{Draft, Staged};
 
-/// The number of objects whose digests [`Draft::put_all`] computes together.
+/// The rule that determines the origin of a staged object.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum OriginRule {
+    /// The least trusted of this class, the writer's class, and the origins of the versions from which the object is
+    /// derived. A source version that this store lacks has the origin `Import`.
+    AtMost(Origin),
+    /// As [`Self::AtMost`]. But if a trusted writer repeats an untrusted object, the object gets a new version with the
+    /// origin of the trusted writer.
+    Said(Origin),
+    /// For an object with the same text as the current version, its origin, if the writer is at least as trusted
+    /// (ORI-3). Otherwise as [`Self::AtMost`] with the current origin.
+    Restated,
+    /// The writer's class, whatever the lineage of the object (ORI-2), because a person has checked the object.
+    Promoted,
+}
+
+impl OriginRule {
+    /// Returns the origin that most objects of a writer of class `writer` get by this rule.
+    fn usual(self, writer: Origin) -> Origin {
+        match self {
+            Self::AtMost(class) | Self::Said(class) => Origin::least(writer, class),
+            Self::Restated | Self::Promoted => writer,
+        }
+    }
+}
+
+/// The number of objects whose digests [`Draft::stage_all`] computes together.
 const OBJECTS_TOGETHER: usize = 256;
 
 /// An object to stage, with what is already computed of it.
@@ -34,6 +63,25 @@ impl Incoming {
 }
 
 impl Draft {
+    /// Stages `object` as the new version of its id. The origin of the new version is the least trusted of the writer's
+    /// class and the origins of the versions that it is derived from. A source version that this store lacks has the
+    /// origin `Import`.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the object breaks a rule or limit.
+    pub fn put(&mut self, object: NewObject) -> Result<Staged> {
+        self.stage(object, OriginRule::AtMost(self.writer.trust))
+    }
+
+    /// Stages `object` as the new version of its id, with the origin that `rule` determines.
+    ///
+    /// # Errors
+    /// The errors of [`Self::put`].
+    pub fn stage(&mut self, object: NewObject, rule: OriginRule) -> Result<Staged> {
+        let new = self.incoming(object);
+        self.stage_incoming(new, rule)
+    }
+
     /// Stages `objects` in their order, as [`Self::put`] stages each. This costs less than as many calls of `put`,
     /// because the digests of many objects are computed together. After an error, the objects before the wrong one stay
     /// staged.
@@ -54,20 +102,58 @@ impl Draft {
     /// # Errors
     /// The errors of [`Self::put`].
     pub fn put_all(&mut self, objects: impl IntoIterator<Item = NewObject>) -> Result<Vec<Staged>> {
-        let (mut objects, mut staged) = (objects.into_iter(), Vec::new());
-        loop {
-            let together: Vec<_> = objects.by_ref().take(OBJECTS_TOGETHER).collect();
-            if together.is_empty() {
-                return Ok(staged);
-            }
-            for new in self.incoming_all(together) {
-                let origin = self.origin_at_most(&new.object, self.writer.trust)?;
-                staged.push(self.put_written(new, origin, true)?);
-            }
-        }
+        let rule = OriginRule::AtMost(self.writer.trust);
+        self.stage_all(objects.into_iter().map(|object| (object, rule)))
+            .collect()
     }
 
-    pub(super) fn incoming(&self, object: NewObject) -> Incoming {
+    /// Stages `objects` in their order, as [`Self::stage`] stages each, and as fast as [`Self::put_all`]. The iterator
+    /// stages what it passes. It may compute digests of objects that it does not reach.
+    pub fn stage_all<'a>(
+        &'a mut self,
+        objects: impl IntoIterator<Item = (NewObject, OriginRule), IntoIter: 'a>,
+    ) -> impl Iterator<Item = Result<Staged>> + 'a {
+        let mut objects = objects.into_iter();
+        let mut ready = Vec::new().into_iter();
+        std::iter::from_fn(move || {
+            if ready.len() == 0 {
+                let together = objects.by_ref().take(OBJECTS_TOGETHER).collect();
+                ready = self.incoming_all(together).into_iter();
+            }
+            let (new, rule) = ready.next()?;
+            Some(self.stage_incoming(new, rule))
+        })
+    }
+
+    /// Stages an object by a rule, and notes what this means for the sessions of the draft.
+    fn stage_incoming(&mut self, new: Incoming, rule: OriginRule) -> Result<Staged> {
+        // Whether the version gets exactly this class. Then its origin also does not depend on the sessions of the draft.
+        let (class, is_exact) = match rule {
+            OriginRule::AtMost(class) | OriginRule::Said(class) => (class, false),
+            OriginRule::Promoted => (self.writer.trust, true),
+            OriginRule::Restated => match self.get(&new.object.id)? {
+                None => (self.writer.trust, false),
+                Some(current) => {
+                    let class = current.origin();
+                    let is_same = current.content() == new.object.content.as_deref();
+                    (class, is_same && !class.is_above(self.writer.trust))
+                }
+            },
+        };
+        let (origin, sessions) = if is_exact {
+            (class, BTreeSet::new())
+        } else {
+            // INVARIANT ORI-1: a staged object is never more trusted than its writer, nor than any version that it is
+            // derived from.
+            let origin = self.origin_at_most(&new.object, class)?;
+            (origin, self.sessions(new.object.parent.as_ref()))
+        };
+        let staged = self.stage_with(new, origin, matches!(rule, OriginRule::Said(_)))?;
+        self.wrote_in(sessions, origin, staged)?;
+        Ok(staged)
+    }
+
+    fn incoming(&self, object: NewObject) -> Incoming {
         Incoming {
             key: self.base.key(&object.id),
             object,
@@ -75,30 +161,31 @@ impl Draft {
         }
     }
 
-    /// Encodes and hashes the objects with the writer's class as their origin, which most of them get. An object that
-    /// breaks a rule stays as it is; staging it returns the error.
-    fn incoming_all(&self, objects: Vec<NewObject>) -> Vec<Incoming> {
-        let (suite, origin) = (self.base.state.store.suite, self.writer.trust);
+    /// Encodes and hashes the objects with the origin that most of them get. An object that breaks a rule stays as it is;
+    /// staging it returns the error.
+    fn incoming_all(&self, objects: Vec<(NewObject, OriginRule)>) -> Vec<(Incoming, OriginRule)> {
+        let (suite, writer) = (self.base.state.store.suite, self.writer.trust);
         let limits = &self.base.settings().limits;
-        let keys = suite.key_paths(objects.iter().map(|object| object.id.as_str()));
+        let keys = suite.key_paths(objects.iter().map(|(object, _)| object.id.as_str()));
         // Loads the nodes and records that staging will read, for all objects at once. Staging reports a failed read.
         drop(self.base.state.entries_at(&keys));
         let unhashed: Vec<_> = objects
             .iter()
-            .map(|object| {
-                limits
-                    .check(object)
-                    .ok()
-                    .and_then(|()| object.encode_unhashed(origin, suite).ok())
+            .map(|(object, rule)| {
+                limits.check(object).ok()?;
+                object.encode_unhashed(rule.usual(writer), suite).ok()
             })
             .collect();
         let bytes = unhashed.iter().flatten().map(|unhashed| &unhashed.bytes[..]);
         let mut digests = Object::hash_all(bytes, suite).into_iter();
         let incoming = objects.into_iter().zip(keys).zip(unhashed);
-        let incoming = incoming.map(|((object, key), unhashed)| Incoming {
-            object,
-            key,
-            encoded: unhashed.and_then(|unhashed| Some((origin, unhashed.with_digest(digests.next()?)))),
+        let incoming = incoming.map(|(((object, rule), key), unhashed)| {
+            let encoded = unhashed.and_then(|unhashed| {
+                let encoded = unhashed.with_digest(digests.next()?);
+                Some((rule.usual(writer), encoded))
+            });
+            let new = Incoming { object, key, encoded };
+            (new, rule)
         });
         incoming.collect()
     }

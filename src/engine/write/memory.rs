@@ -223,6 +223,17 @@ impl Memory {
         self.inner.commit_in_group(draft, op.to_owned())
     }
 
+    /// Returns the error with which a commit of the draft on its base would be refused. Writes nothing, and does not ask
+    /// the policy.
+    #[doc(hidden)]
+    pub fn check(&self, draft: &Draft) -> Result<()> {
+        draft.check_authorisation()?;
+        if draft.touches_tree() {
+            self.inner.check_tree(&draft.base.state, &[], draft)?;
+        }
+        Ok(())
+    }
+
     /// Lets the policy review the draft. Returns the draft to commit, or the policy's refusal.
     fn review(&self, mut draft: Draft, op: &str) -> Result<Draft> {
         let Some(policy) = &self.inner.policy else {

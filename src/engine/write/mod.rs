@@ -7,7 +7,7 @@ pub(crate) mod attempt;
 pub(crate) mod authorisation;
 pub(crate) mod commit;
 pub(crate) mod draft;
-mod incoming;
+pub(crate) mod incoming;
 pub(crate) mod kept_draft;
 pub(crate) mod log_handle;
 mod memory;

@@ -24,7 +24,6 @@ use crate::object::{Id, Object, Origin, ReferenceName};
 use crate::store::Store;
 
 use super::commit::Tip;
-use super::incoming::Incoming;
 use super::{Draft, Staged, Writer};
 use crate::engine::inner::Inner;
 #[cfg(feature = "agent")]
@@ -179,15 +178,13 @@ impl Draft {
         line.map(|above| Ok(above?.0)).collect()
     }
 
-    /// Stages a version that the writer writes, and notes what this means for its sessions.
-    pub(super) fn put_written(
+    /// Notes that the draft wrote a version of this origin in `sessions`.
+    pub(super) fn wrote_in(
         &mut self,
-        new: Incoming,
+        sessions: BTreeSet<String>,
         origin: Origin,
-        keeps_origin: bool,
-    ) -> Result<Staged> {
-        let sessions = self.sessions(new.object.parent.as_ref());
-        let staged = self.put_with(new, origin, keeps_origin)?;
+        staged: Staged,
+    ) -> Result<()> {
         for session in sessions {
             if origin.is_trusted() {
                 if !self.trusted_in.contains(&session) {
@@ -198,12 +195,12 @@ impl Draft {
                 self.taint(&session)?;
             }
         }
-        Ok(staged)
+        Ok(())
     }
 
     /// Returns the sessions in which the draft writes a version below `parent`. The object of a session contains its
     /// transcript, so what is below that object is written in the session.
-    fn sessions(&self, parent: Option<&Id>) -> BTreeSet<String> {
+    pub(super) fn sessions(&self, parent: Option<&Id>) -> BTreeSet<String> {
         let above = parent.and_then(|parent| parent.as_str().strip_prefix(SESSION_PREFIX));
         let named = self.writer.session.iter().chain(&self.entered).cloned();
         named.chain(above.map(str::to_owned)).collect()

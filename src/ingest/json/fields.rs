@@ -23,7 +23,7 @@ pub(in crate::ingest) enum Stated<T> {
 }
 
 impl<T> Stated<T> {
-    fn read(value: &Json, read: impl FnOnce(&Json) -> Result<T>) -> Result<Self> {
+    fn read(value: Json, read: impl FnOnce(Json) -> Result<T>) -> Result<Self> {
         match value {
             Json::Null => Ok(Self::Absent),
             value => read(value).map(Self::As),
@@ -66,33 +66,33 @@ impl Fields {
     ///
     /// # Errors
     /// `InvalidInput`, with the name of the field, if a field is unknown or has the wrong type.
-    pub(in crate::ingest) fn read(map: &Map<String, Json>) -> Result<Self> {
+    pub(in crate::ingest) fn read(map: Map<String, Json>) -> Result<Self> {
         let mut fields = Self::default();
         for (name, value) in map {
             fields
-                .set(name, value)
-                .map_err(|error| error.context(format!("field `{}`", shown(name))))?;
+                .set(&name, value)
+                .map_err(|error| error.context(format!("field `{}`", shown(&name))))?;
         }
         Ok(fields)
     }
 
-    fn set(&mut self, name: &str, value: &Json) -> Result<()> {
+    fn set(&mut self, name: &str, value: Json) -> Result<()> {
         match name {
-            "position" => self.position = Stated::read(value, |value| Position::new(text(value)?))?,
-            "content" => self.content = Stated::read(value, |value| Ok(text(value)?.to_owned()))?,
-            "derived_from" => self.derived_from = Some(digests(value)?),
-            "reserved" => self.reserved = Some(reserved(value)?),
+            "position" => self.position = Stated::read(value, |value| Position::new(text(&value)?))?,
+            "content" => self.content = Stated::read(value, into_text)?,
+            "derived_from" => self.derived_from = Some(digests(&value)?),
+            "reserved" => self.reserved = Some(reserved(&value)?),
             _ if value.is_null() => {}
-            "id" => self.id = Some(Id::new(text(value)?)?),
-            "kind" => self.kind = Some(Kind::new(text(value)?)?),
-            "scope" => self.scope = Some(Scope::new(text(value)?)?),
-            "parent" => self.parent = Some(Id::new(text(value)?)?),
-            "origin" => self.origin = Some(origin(text(value)?)?),
-            "event_time" => self.event_time = Some(time_from_json(value)?),
-            "expires" => self.expires = Some(time_from_json(value)?),
+            "id" => self.id = Some(Id::new(text(&value)?)?),
+            "kind" => self.kind = Some(Kind::new(text(&value)?)?),
+            "scope" => self.scope = Some(Scope::new(text(&value)?)?),
+            "parent" => self.parent = Some(Id::new(text(&value)?)?),
+            "origin" => self.origin = Some(origin(text(&value)?)?),
+            "event_time" => self.event_time = Some(time_from_json(&value)?),
+            "expires" => self.expires = Some(time_from_json(&value)?),
             "attributes" => self.attributes = attribute_list(value)?,
-            "past" => self.past = truth(value)?,
-            "quoted" => self.quoted = truth(value)?,
+            "past" => self.past = truth(&value)?,
+            "quoted" => self.quoted = truth(&value)?,
             _ => {
                 return Err(Error::invalid("no field of an object has this name")
                     .with_hint("put other values into `attributes`"));
@@ -125,10 +125,19 @@ impl Fields {
     }
 }
 
+fn not_text() -> Error {
+    Error::invalid("the value is not text")
+}
+
 fn text(value: &Json) -> Result<&str> {
-    value
-        .as_str()
-        .ok_or_else(|| Error::invalid("the value is not text"))
+    value.as_str().ok_or_else(not_text)
+}
+
+fn into_text(value: Json) -> Result<String> {
+    match value {
+        Json::String(text) => Ok(text),
+        _ => Err(not_text()),
+    }
 }
 
 fn truth(value: &Json) -> Result<bool> {

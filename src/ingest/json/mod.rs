@@ -36,11 +36,11 @@ const MAP: &str = "$map";
 ///
 /// # Errors
 /// `InvalidInput` if the value is nested too deep, or has an integer beyond signed 64 bits or an unknown `$float` name.
-pub fn value_from_json(json: &Json) -> Result<Value> {
+pub fn value_from_json(json: Json) -> Result<Value> {
     value_at(json, 1)
 }
 
-fn value_at(json: &Json, depth: usize) -> Result<Value> {
+fn value_at(json: Json, depth: usize) -> Result<Value> {
     if depth > VALUE_DEPTH_MAX {
         return Err(
             Error::invalid(format!("a value is nested more than {VALUE_DEPTH_MAX} deep"))
@@ -49,18 +49,21 @@ fn value_at(json: &Json, depth: usize) -> Result<Value> {
     }
     Ok(match json {
         Json::Null => Value::Null,
-        Json::Bool(value) => Value::Bool(*value),
-        Json::Number(number) => value_of_number(number)?,
-        Json::String(text) => Value::from(text.as_str()),
+        Json::Bool(value) => Value::Bool(value),
+        Json::Number(number) => value_of_number(&number)?,
+        Json::String(text) => Value::Text(text),
         Json::Array(items) => Value::List(
             items
-                .iter()
+                .into_iter()
                 .map(|item| value_at(item, depth + 1))
                 .collect::<Result<_>>()?,
         ),
-        Json::Object(map) => match marked(map) {
+        Json::Object(mut map) => match marked(&map) {
             Some((FLOAT, float)) => Value::Float(float_of_name(float)?),
-            Some((MAP, Json::Object(inner))) => Value::Map(entries_at(inner, depth + 1)?),
+            Some((MAP, Json::Object(_))) => match map.remove(MAP) {
+                Some(Json::Object(inner)) => Value::Map(entries_at(inner, depth + 1)?),
+                _ => Value::Null,
+            },
             Some((MAP, _)) => {
                 return Err(Error::invalid("the value of `$map` is not a map")
                     .with_hint("use `$map` only for a map whose only key begins with `$`"));
@@ -70,9 +73,9 @@ fn value_at(json: &Json, depth: usize) -> Result<Value> {
     })
 }
 
-fn entries_at(map: &Map<String, Json>, depth: usize) -> Result<BTreeMap<String, Value>> {
-    map.iter()
-        .map(|(key, value)| Ok((key.clone(), value_at(value, depth)?)))
+fn entries_at(map: Map<String, Json>, depth: usize) -> Result<BTreeMap<String, Value>> {
+    map.into_iter()
+        .map(|(key, value)| Ok((key, value_at(value, depth)?)))
         .collect()
 }
 
@@ -138,21 +141,21 @@ pub fn value_to_json(value: &Value) -> Json {
 ///
 /// # Errors
 /// `InvalidInput`, with the name of the attribute, if a value is not valid; `InvalidInput` if `json` is not an object.
-pub(crate) fn attributes_from_json(json: &Json) -> Result<Attributes> {
+pub(crate) fn attributes_from_json(json: Json) -> Result<Attributes> {
     Ok(attribute_list(json)?.into_iter().collect())
 }
 
 /// Reads attributes in the order of a JSON object, including attributes with the value null.
-fn attribute_list(json: &Json) -> Result<Vec<(String, Value)>> {
-    let map = json
-        .as_object()
-        .ok_or_else(|| Error::invalid("attributes are not a JSON object"))?;
-    let entry = |(name, value): (&String, &Json)| {
-        let value = value_at(value, 1);
-        let value = value.map_err(|error| error.context(format!("attribute `{}`", shown(name))))?;
-        Ok((name.clone(), value))
+fn attribute_list(json: Json) -> Result<Vec<(String, Value)>> {
+    let Json::Object(map) = json else {
+        return Err(Error::invalid("attributes are not a JSON object"));
     };
-    map.iter().map(entry).collect()
+    let entry = |(name, value): (String, Json)| {
+        let value = value_at(value, 1);
+        let value = value.map_err(|error| error.context(format!("attribute `{}`", shown(&name))))?;
+        Ok((name, value))
+    };
+    map.into_iter().map(entry).collect()
 }
 
 /// Writes attributes as a JSON object.

@@ -30,16 +30,17 @@ pub struct ObjectLine {
 ///
 /// # Errors
 /// `InvalidInput`, with the name of the field, if a field is missing, unknown or of the wrong type.
-pub fn object_from_json(json: &Json) -> Result<ObjectLine> {
-    let map = json
-        .as_object()
-        .ok_or_else(|| Error::invalid("the value is not a JSON object"))?;
+pub fn object_from_json(json: Json) -> Result<ObjectLine> {
+    let Json::Object(map) = json else {
+        return Err(Error::invalid("the value is not a JSON object"));
+    };
     let missing = |name: &str| {
         Error::invalid(format!("the field `{name}` is missing"))
             .with_hint("write an object as {\"id\": ..., \"kind\": ...} with its other fields")
     };
+    let is_quoted = map.get("quoted").is_some_and(|value| !value.is_null());
     let fields = Fields::read(map)?;
-    if map.get("quoted").is_some_and(|value| !value.is_null()) {
+    if is_quoted {
         return Err(Error::invalid("the field `quoted` is not allowed in a JSON line"));
     }
     let (id, kind) = (fields.id.clone(), fields.kind.clone());
@@ -48,7 +49,8 @@ pub fn object_from_json(json: &Json) -> Result<ObjectLine> {
         kind.ok_or_else(|| missing("kind"))?,
     );
     fields.apply(&mut object);
-    fields.correct(&mut object.attributes, &mut object.content);
+    object.attributes = fields.attributes.into_iter().collect();
+    object.content = fields.content.value();
     object.parent = fields.parent;
     object.position = fields.position.value();
     let has_scope = fields.scope.is_some();

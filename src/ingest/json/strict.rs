@@ -5,11 +5,13 @@
 //!
 //! # Invariants
 //! - SJS-1: a text that is nested deeper than allowed reaches no parser.
+//! - SJS-2: the reader of one pass accepts only texts that the slower readers accept, and returns the same value.
 
 use std::collections::HashSet;
 use std::fmt;
 
-use serde_json::Value as Json;
+use serde::de::{DeserializeSeed, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Value as Json};
 
 use crate::error::{Error, Result};
 use crate::ingest::text::shown;
@@ -25,6 +27,11 @@ pub fn parse(text: &str) -> Result<Json> {
     if text.is_empty() {
         return Err(Error::invalid("not valid JSON: the text is empty"));
     }
+    read_once(text).map_or_else(|| parse_again(text), Ok)
+}
+
+/// Parses one JSON document in several passes, which find the exact fault.
+fn parse_again(text: &str) -> Result<Json> {
     check_integers(text)?;
     // Reports only the column. The parser counts lines from the start of its input, not from the start of the file.
     let refused =
@@ -40,6 +47,82 @@ pub fn parse(text: &str) -> Result<Json> {
     match repeated_key(text) {
         None => Ok(json),
         Some((key, end)) => Err(refused(end, &format!("the key `{}` is repeated", shown(&key)))),
+    }
+}
+
+/// Parses one JSON document in one pass. Returns `None` for a text that is not JSON or repeats a key, and for a number
+/// that may be too large an integer (SJS-2).
+fn read_once(text: &str) -> Option<Json> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let json = OnePass.deserialize(&mut reader).ok()?;
+    reader.end().ok()?;
+    Some(json)
+}
+
+/// Builds the value of [`read_once`].
+struct OnePass;
+
+impl<'de> DeserializeSeed<'de> for OnePass {
+    type Value = Json;
+
+    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> std::result::Result<Json, D::Error> {
+        reader.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for OnePass {
+    type Value = Json;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> std::result::Result<Json, E> {
+        Ok(Json::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> std::result::Result<Json, E> {
+        Ok(Json::from(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> std::result::Result<Json, E> {
+        Ok(Json::from(value))
+    }
+
+    fn visit_u64<E: serde::de::Error>(self, value: u64) -> std::result::Result<Json, E> {
+        i64::try_from(value).map(Json::from).map_err(E::custom)
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> std::result::Result<Json, E> {
+        // The parser turns an integer beyond 64 bits into a float of at least this size.
+        const INTEGERS_END: f64 = 9_223_372_036_854_775_808.0;
+        if value.abs() < INTEGERS_END {
+            Ok(Json::from(value))
+        } else {
+            Err(E::custom("the number may be an integer"))
+        }
+    }
+
+    fn visit_str<E>(self, text: &str) -> std::result::Result<Json, E> {
+        Ok(Json::from(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> std::result::Result<Json, A::Error> {
+        let mut list = Vec::new();
+        while let Some(item) = items.next_element_seed(OnePass)? {
+            list.push(item);
+        }
+        Ok(Json::Array(list))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> std::result::Result<Json, A::Error> {
+        let mut map = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            if map.insert(key, entries.next_value_seed(OnePass)?).is_some() {
+                return Err(A::Error::custom("a key is repeated"));
+            }
+        }
+        Ok(Json::Object(map))
     }
 }
 
@@ -67,6 +150,9 @@ pub(crate) fn parse_within(text: &str, depth_max: usize) -> std::result::Result<
     // SJS-1: deep nesting is refused before parsing.
     if brackets(text.as_bytes()).any(|(_, depth)| depth > depth_max) {
         return Err(JsonError::TooDeep);
+    }
+    if let Some(json) = read_once(text) {
+        return Ok(json);
     }
     let json = serde_json::from_str(text).map_err(|_| {
         if is_structured(text) {
@@ -271,6 +357,18 @@ mod tests {
     }
 
     proptest! {
+        /// SJS-2
+        #[test]
+        fn one_pass_reads_what_several_passes_read(
+            text in r#"(\[|\{|\]|\}|,|:|"a"|"\\u0061"|"b\n"|-?[0-9]{1,20}|-?[0-9]\.5e[0-9]{1,3}|null|true| ){1,12}"#,
+            in_list in any::<bool>(),
+        ) {
+            let text = if in_list { format!("[{{\"a\":{text}}}]") } else { text };
+            if let Some(json) = read_once(text.trim_end()) {
+                prop_assert_eq!(parse_again(text.trim_end()).ok(), Some(json));
+            }
+        }
+
         #[test]
         fn the_parts_are_the_values(values in prop::collection::vec((any::<String>(), any::<f64>()), 0..6)) {
             let list: Vec<Json> = values.iter().map(|(text, number)| json!({ text: [number, text] })).collect();

@@ -57,7 +57,9 @@ fn put_random(draft: &mut Draft, make: &mut Generator, ids: &[Id], versions: &mu
     }
     put_heading_attributes(&mut object, make);
     let id = object.id.clone();
-    draft.put_at_most(object, make.origin()).unwrap();
+    draft
+        .stage(object, crate::OriginRule::AtMost(make.origin()))
+        .unwrap();
     versions.extend(draft.digest(&id).unwrap());
 }
 
@@ -111,13 +113,15 @@ fn imported(lines: &[String], batch: usize) -> Store {
     let mut draft = store.draft(&Writer::user());
     let mut staged = 0;
     for line in lines {
-        let line = object_from_json(&parse(line).unwrap()).unwrap();
+        let line = object_from_json(parse(line).unwrap()).unwrap();
         let origin = line.origin.unwrap();
         if line.past {
             draft.put_past(&line.object, origin).unwrap();
             continue;
         }
-        draft.put_at_most(line.object, origin).unwrap();
+        draft
+            .stage(line.object, crate::OriginRule::AtMost(origin))
+            .unwrap();
         staged += 1;
         if staged == batch {
             store
@@ -179,7 +183,9 @@ fn derived(name: &str, from: &[ObjectDigest]) -> NewObject {
 fn what_is_derived_from_a_replaced_version_keeps_its_origin() {
     let store = Store::in_memory().unwrap();
     let mut draft = store.draft(&Writer::user());
-    draft.put_at_most(derived("first", &[]), Origin::Host).unwrap();
+    draft
+        .stage(derived("first", &[]), crate::OriginRule::AtMost(Origin::Host))
+        .unwrap();
     let first = draft.digest(&id("first")).unwrap().unwrap();
     draft.put(derived("second", &[first])).unwrap();
     let second = draft.digest(&id("second")).unwrap().unwrap();

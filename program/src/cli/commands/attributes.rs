@@ -18,7 +18,7 @@ pub(super) fn attribute(text: &str) -> Result<(String, Value)> {
         None => Ok((name.to_owned(), Value::Text(value.to_owned()))),
         Some(name) => {
             let json = lines::parse(value).map_err(|error| error.context(format_args!("--attr {name}")))?;
-            Ok((name.to_owned(), lines::value_from_json(&json)?))
+            Ok((name.to_owned(), lines::value_from_json(json)?))
         }
     }
 }

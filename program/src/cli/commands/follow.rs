@@ -9,15 +9,15 @@ use std::time::Duration;
 use super::prelude::*;
 use crate::answers::history::LogLine;
 use crate::cli::open_store::StoreFolder;
-use treering::inspect::engine::WrittenBy;
 use treering::inspect::object::lane_of;
+use treering::revert::Selection;
 
 /// The time between two reads of the log.
 const INTERVAL: Duration = Duration::from_millis(100);
 
 /// Prints each new commit of the writers, until the user stops the verb, the store is moved, or `limit` commits were
 /// printed.
-pub(super) fn follow(context: &mut Context, memory: &Memory, by: &WrittenBy, limit: usize) -> Done {
+pub(super) fn follow(context: &mut Context, memory: &Memory, by: &Selection, limit: usize) -> Done {
     let folder = StoreFolder::new(context.store()?);
     let mut seen = memory.view().commit().commit.seq;
     let note = format!("waiting for commits after seq:{seen}; Ctrl-C stops");

@@ -36,16 +36,17 @@ impl Verb for Get {
 
     fn run(self, context: &mut Context) -> Done {
         let (memory, view) = context.open_view()?;
+        let is_json = context.output.is_json();
         if let Some(digest) = &self.digest {
             let version = version_of(&memory, &view, digest)?;
-            return context.answer(&Whole::of_version(&view, version)?, show_whole);
+            return context.answer(&Whole::of_version(&view, version, is_json)?, show_whole);
         }
         let id = Id::new(self.id.as_deref().unwrap_or_default())?;
         let Some(object) = view.get(&id)? else {
             let newest = memory.changes_of(&id).next().transpose()?;
             return Err(no_object(&memory, &id, &view, newest.as_ref()));
         };
-        context.answer(&Whole::of(&view, object)?, show_whole)
+        context.answer(&Whole::of(&view, object, is_json)?, show_whole)
     }
 }
 

@@ -10,7 +10,8 @@ use super::follow::follow;
 use super::prelude::*;
 use crate::answers::history::{LogLine, SnapshotLine};
 use crate::cli::human::{Cell, Mark, ROWS_ALIGNED, Timeline, blank, drawing, spare};
-use treering::inspect::engine::{ReferenceInfo, WrittenBy};
+use treering::inspect::engine::ReferenceInfo;
+use treering::revert::Selection;
 
 /// List the commits, newest first
 ///
@@ -66,19 +67,17 @@ impl Verb for Log {
             );
         }
         let now = memory.view().now();
-        let wanted = Wanted {
-            by: context.written_by(),
-            since: time::given(self.since.as_deref(), now)?,
-            until: time::given(self.until.as_deref(), now)?,
-        };
+        let mut wanted = context.written_by();
+        wanted.since = time::given(self.since.as_deref(), now)?;
+        wanted.until = time::given(self.until.as_deref(), now)?;
         if self.refs {
             return references(context, &memory, &wanted, self.limit);
         }
         let newest = context.view(&memory)?.commit().commit.seq;
         let is_wanted = |CommitInfo { commit, .. }: &CommitInfo| {
             commit.seq <= newest
-                && wanted.has(commit.time)
-                && wanted.by.made(&memory, commit)
+                && wanted.is_in_time(commit.time)
+                && wanted.made(&memory, commit)
                 && self.op.as_ref().is_none_or(|op| commit.op.as_str() == op)
         };
         let commits = memory
@@ -114,7 +113,7 @@ impl Verb for Log {
         }
         table.end(&mut context.output)?;
         if is_empty {
-            context.nothing_by(&memory, &wanted.by)?;
+            context.nothing_by(&memory, &wanted)?;
         }
         Ok(DONE)
     }
@@ -181,20 +180,7 @@ fn thinned_cells(above: &Columns, thinned: u64) -> Columns {
     above.iter().map(|above| (above.0, cell(above))).collect()
 }
 
-/// The filter of the log.
-struct Wanted {
-    by: WrittenBy,
-    since: Option<Time>,
-    until: Option<Time>,
-}
-
-impl Wanted {
-    fn has(&self, time: Time) -> bool {
-        self.since.is_none_or(|since| since <= time) && self.until.is_none_or(|until| time <= until)
-    }
-}
-
-fn references(context: &mut Context, memory: &Memory, wanted: &Wanted, limit: Option<usize>) -> Done {
+fn references(context: &mut Context, memory: &Memory, wanted: &Selection, limit: Option<usize>) -> Done {
     let until = context.view(memory)?.commit().commit.time;
     let of_the_past = context.at().is_some();
     let found = memory
@@ -202,10 +188,10 @@ fn references(context: &mut Context, memory: &Memory, wanted: &Wanted, limit: Op
         .into_iter()
         .filter(|info| !of_the_past || info.time <= until)
         .filter(|info| {
-            wanted.has(info.time) && wanted.by.has(info.actor.as_deref(), info.session.as_deref())
+            wanted.is_in_time(info.time) && wanted.has(info.actor.as_deref(), info.session.as_deref())
         });
     let found = found.take(limit.unwrap_or(usize::MAX));
-    context.rows_by(memory, &wanted.by, found.map(Ok), |info, context| {
+    context.rows_by(memory, wanted, found.map(Ok), |info, context| {
         let short = |commit: CommitDigest| context.short(commit.as_bytes());
         vec![
             ("reference", named(&info.name)),

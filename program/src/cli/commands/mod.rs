@@ -52,7 +52,6 @@ mod erase;
 mod export;
 mod find;
 mod findings;
-mod flags;
 mod follow;
 mod gc;
 mod get;

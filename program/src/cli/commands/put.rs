@@ -19,10 +19,16 @@ use crate::cli::input::{at_line, content_from_input};
 use treering::inspect::ingest::json as lines;
 use treering::inspect::ingest::json::ObjectLine;
 use treering::inspect::object::object_class;
-use treering::{Authorisation, Change, NewObject, Position, Staged, Value, Writer};
+use treering::inspect::threads::in_parallel;
+use treering::{Authorisation, Draft, NewObject, OriginRule, Position, Staged, Value, Writer};
 
 /// The largest number of earlier versions that wait for the line of their object. A larger `--batch` raises the limit.
 const PAST_LINES_MAX: usize = 10_000;
+
+/// The number of lines that all processors parse together.
+const LINES_TOGETHER: usize = 4_096;
+/// The number of bytes after which the lines that were read so far are parsed.
+const BYTES_TOGETHER: usize = 8 << 20;
 
 /// Store one object, or many
 ///
@@ -85,7 +91,7 @@ fn put_one(context: &mut Context, verb: Put) -> Done {
     let write = |memory: &Memory, writer: &Writer| -> Result<_> {
         let mut draft = memory.draft(writer);
         draft.authorise(Authorisation::Replacements);
-        let staged = draft.put_at_most(object.clone(), object_class(&object, None))?;
+        let staged = draft.stage(object.clone(), OriginRule::AtMost(object_class(&object, None)))?;
         let digest = draft.digest(&id)?;
         let drafted = draft.counts();
         let committed = memory.commit(draft, "put")?;
@@ -141,17 +147,11 @@ fn object_of(context: &Context, verb: Put) -> Result<NewObject> {
     Ok(object)
 }
 
-/// The largest number of objects that one run scans. The scan only yields a note, so the scan must not slow down a bulk
-/// load.
-pub(super) const SCANNED_MAX: usize = 10_000;
-
 /// The totals of a stream of lines so far.
 #[derive(Default)]
 struct Sums {
     tally: Tally,
     last: Option<CommitInfo>,
-    /// The changes of the commits, at most one more than the scan reads.
-    changes: Vec<Change>,
 }
 
 fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
@@ -161,8 +161,9 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     // The verb reads the first batch before it opens the store, so a refused batch creates no store.
     let first = Batch::read(&mut reader, size, Vec::new())?;
     let memory = context.open_or_create(|empty| {
-        first.clone().write(empty, &rehearsing, &mut Sums::default())?;
-        Ok(())
+        let staged = first.clone().stage(empty, &rehearsing)?;
+        let checked = empty.check(&staged.draft);
+        checked.map_err(|error| at_named_line(&staged.numbers, error))
     })?;
     let writer = context.writer();
     let mut sums = Sums::default();
@@ -200,7 +201,6 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     if tally.created + tally.updated > 0 {
         context.note_way_back("reverse the last batch with");
     }
-    super::flags::note_flags(context, &memory, sums.changes)?;
     Ok(DONE)
 }
 
@@ -222,61 +222,78 @@ impl Batch {
         let most = usize::try_from(size).unwrap_or(usize::MAX);
         let mut past = waiting.len();
         let (mut read, mut is_last) = (waiting, false);
-        let mut lines = reader.read(|text| lines::object_from_json(&lines::parse(text)?));
-        while read.len() < most || read.last().is_some_and(|(_, line): &Line| line.past) {
-            let Some((number, line)) = lines.next().transpose()? else {
-                is_last = true;
-                break;
+        while !is_last && (read.len() < most || read.last().is_some_and(|(_, line): &Line| line.past)) {
+            let some = some_lines(reader, most.saturating_sub(read.len()).max(1));
+            is_last = some.is_empty();
+            let parse = |line: Result<(u64, String)>| {
+                let (number, text) = line?;
+                let parsed = lines::parse(&text).and_then(lines::object_from_json);
+                parsed
+                    .map(|line| (number, line))
+                    .map_err(|error| at_line(number, error))
             };
-            past += usize::from(line.past);
-            if past > most.max(PAST_LINES_MAX) {
-                let text = format!(
-                    "a batch must end with a line of a current object, but {past} lines of earlier versions precede that line"
-                );
-                let refused = refused(ErrorCode::OverLimit, text, "use a larger --batch");
-                return Err(at_line(number, refused));
+            for line in in_parallel(some, &parse) {
+                let (number, line) = line?;
+                past += usize::from(line.past);
+                if past > most.max(PAST_LINES_MAX) {
+                    let text = format!(
+                        "a batch must end with a line of a current object, but {past} lines of earlier versions precede that line"
+                    );
+                    let refused = refused(ErrorCode::OverLimit, text, "use a larger --batch");
+                    return Err(at_line(number, refused));
+                }
+                read.push((number, line));
             }
-            read.push((number, line));
         }
         Ok(Self { lines: read, is_last })
+    }
+
+    /// Stages the lines. An error names the line of the refused object.
+    fn stage(self, memory: &Memory, writer: &Writer) -> Result<StagedBatch> {
+        let mut draft = memory.draft(writer);
+        draft.authorise(Authorisation::Replacements);
+        let (mut tally, mut numbers, mut past) = (Tally::default(), Vec::new(), Vec::new());
+        let mut lines = self.lines.into_iter().peekable();
+        while let Some(is_past) = lines.peek().map(|(_, line)| line.past) {
+            let run = std::iter::from_fn(|| lines.next_if(|(_, line)| line.past == is_past));
+            if is_past {
+                for (number, line) in run {
+                    let origin = line.origin.unwrap_or(Origin::Import);
+                    let kept = draft.put_past(&line.object, origin);
+                    past.push((kept.map_err(|error| at_line(number, error))?, (number, line)));
+                }
+                continue;
+            }
+            let object = |(number, line): Line| {
+                let rule = OriginRule::AtMost(object_class(&line.object, line.origin));
+                ((line.object.id.clone(), number), (line.object, rule))
+            };
+            let (named, objects): (Vec<_>, Vec<_>) = run.map(object).unzip();
+            for (staged, (_, number)) in draft.stage_all(objects).zip(&named) {
+                match staged.map_err(|error| at_line(*number, error))? {
+                    Staged::Created => tally.created += 1,
+                    Staged::Updated => tally.updated += 1,
+                    Staged::Unchanged => tally.unchanged += 1,
+                }
+            }
+            numbers.extend(named);
+        }
+        Ok(StagedBatch {
+            draft,
+            tally,
+            numbers,
+            past,
+        })
     }
 
     /// Commits the lines as one commit. An error names the line of the refused object. If the commit changes nothing,
     /// returns the lines of the earlier versions that are not in history yet.
     fn write(self, memory: &Memory, writer: &Writer, sums: &mut Sums) -> Result<Vec<Line>> {
-        let mut draft = memory.draft(writer);
-        draft.authorise(Authorisation::Replacements);
-        let mut tally = Tally::default();
-        // The last line of each id, to add the line number to an error of the commit.
-        let mut stated: HashMap<Id, u64> = HashMap::new();
-        let mut past = Vec::new();
-        for (number, line) in self.lines {
-            if line.past {
-                let origin = line.origin.unwrap_or(Origin::Import);
-                let kept = draft.put_past(&line.object, origin);
-                past.push((kept.map_err(|error| at_line(number, error))?, (number, line)));
-                continue;
-            }
-            stated.insert(line.object.id.clone(), number);
-            let class = object_class(&line.object, line.origin);
-            let staged = draft.put_at_most(line.object, class);
-            match staged.map_err(|error| at_line(number, error))? {
-                Staged::Created => tally.created += 1,
-                Staged::Updated => tally.updated += 1,
-                Staged::Unchanged => tally.unchanged += 1,
-            }
-        }
-        let line_of = |id: &String| Id::new(id).ok().and_then(|id| stated.get(&id).copied());
-        let drafted = draft.counts();
-        sums.changes.append(&mut draft.changes());
-        sums.changes.truncate(SCANNED_MAX + 1);
-        let committed = memory.commit(draft, "put").map_err(|error| {
-            match error.ids().iter().filter_map(line_of).min() {
-                Some(number) => at_line(number, error),
-                None => error,
-            }
-        })?;
-        let others = memory.done_by_others(drafted, &committed)?;
+        let staged = self.stage(memory, writer)?;
+        let drafted = staged.draft.counts();
+        let committed = memory.commit(staged.draft, "put");
+        let committed = committed.map_err(|error| at_named_line(&staged.numbers, error))?;
+        let (tally, others) = (staged.tally, memory.done_by_others(drafted, &committed)?);
         sums.tally.created += tally.created.saturating_sub(others.added);
         sums.tally.updated += tally.updated.saturating_sub(others.changed);
         sums.tally.unchanged += tally.unchanged + others.added + others.changed;
@@ -284,7 +301,7 @@ impl Batch {
         if committed.changed {
             sums.last = Some(committed.commit);
         } else {
-            for (digest, line) in past {
+            for (digest, line) in staged.past {
                 if memory.version(digest)?.is_none() {
                     left.push(line);
                 }
@@ -292,4 +309,44 @@ impl Batch {
         }
         Ok(left)
     }
+}
+
+/// The staged lines of one commit.
+struct StagedBatch {
+    draft: Draft,
+    tally: Tally,
+    /// The ids with the numbers of their lines.
+    numbers: Vec<(Id, u64)>,
+    /// The lines of earlier versions, with their digests.
+    past: Vec<(ObjectDigest, Line)>,
+}
+
+/// Adds the number of a line to an error of a commit: the first of the last lines of each id that the error names.
+fn at_named_line(numbers: &[(Id, u64)], error: Error) -> Error {
+    let last: HashMap<&str, u64> = numbers
+        .iter()
+        .map(|(id, number)| (id.as_str(), *number))
+        .collect();
+    let named = error.ids().iter().filter_map(|id| last.get(id.as_str()));
+    match named.min().copied() {
+        Some(number) => at_line(number, error),
+        None => error,
+    }
+}
+
+/// Reads at most `most` lines, as many as are parsed at the same time. An error is the last item.
+fn some_lines(reader: &mut Lines<'_>, most: usize) -> Vec<Result<(u64, String)>> {
+    let (mut lines, mut bytes) = (Vec::new(), 0);
+    while lines.len() < most.min(LINES_TOGETHER) && bytes < BYTES_TOGETHER {
+        let line = reader.next_line();
+        let Some(line) = line
+            .map(|line| line.map(|(number, text)| (number, text.to_owned())))
+            .transpose()
+        else {
+            break;
+        };
+        bytes = line.as_ref().map_or(usize::MAX, |(_, text)| bytes + text.len());
+        lines.push(line);
+    }
+    lines
 }

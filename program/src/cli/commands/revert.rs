@@ -7,7 +7,7 @@ use super::gists::Gists;
 use super::prelude::*;
 use super::written_by::check_known;
 use crate::cli::human::change_lines;
-use treering::inspect::engine::{ChangeKind, WrittenBy};
+use treering::inspect::engine::ChangeKind;
 use treering::revert::{Conflicts, KeptBecause, Reverted, RevertedObject, Selection};
 
 /// The number of lines of each list, except in a dry run.
@@ -76,8 +76,8 @@ impl Verb for Revert {
             context.open_to_write()?
         };
         let selection = self.selection(context, &memory)?;
-        let reverted = self.revert(context, &memory, selection);
-        let reverted = reverted.map_err(|error| self.with_nearest(&memory, error))?;
+        let reverted = self.revert(context, &memory, selection.clone());
+        let reverted = reverted.map_err(|error| with_nearest(&memory, &selection, error))?;
         context.answer(&reverted, |reverted, context| {
             context.line(self.headline(context, reverted))?;
             let lines = lines(context, &memory, reverted, self.dry_run, self.with_derived)?;
@@ -142,28 +142,6 @@ impl Revert {
         Ok(selection)
     }
 
-    /// Adds the most similar names to the error for an unknown name.
-    fn with_nearest(&self, memory: &Memory, error: Error) -> Error {
-        if error.code() != ErrorCode::NothingSelected {
-            return error;
-        }
-        let all = [&self.session, &self.actor, &self.source].into_iter().enumerate();
-        let mut names = all.flat_map(|(what, names)| names.iter().map(move |name| (what, name)));
-        let unknown = names.find_map(|(what, name)| {
-            let [session, actor, source] = [0, 1, 2].map(|wanted| (wanted == what).then(|| name.clone()));
-            let by = WrittenBy {
-                actor,
-                session,
-                source,
-            };
-            check_known(memory, &by).err()
-        });
-        match unknown {
-            Some(unknown) => unknown.with_code(ErrorCode::NothingSelected),
-            None => error,
-        }
-    }
-
     fn headline(&self, context: &Context, reverted: &Reverted) -> String {
         let commits = counted(reverted.selected, "commit");
         let sides = reverted.reverted.iter();
@@ -175,6 +153,17 @@ impl Revert {
             (true, false) => format!("would revert {commits}: {counts}"),
             (false, false) => format!("reverted {commits}: {counts}; {}", context.head_line(head)),
         }
+    }
+}
+
+/// Adds the most similar names to the error for an unknown name.
+fn with_nearest(memory: &Memory, selection: &Selection, error: Error) -> Error {
+    if error.code() != ErrorCode::NothingSelected {
+        return error;
+    }
+    match check_known(memory, selection) {
+        Err(unknown) => unknown.with_code(ErrorCode::NothingSelected),
+        Ok(()) => error,
     }
 }
 

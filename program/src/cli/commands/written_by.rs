@@ -5,24 +5,23 @@
 
 use super::prelude::*;
 use crate::cli::nearest::nearest;
-use treering::inspect::engine::WrittenBy;
+use treering::revert::Selection;
 
 impl Context {
     /// Returns the filter that the user typed. The defaults of a shell select a lane, and filter nothing.
-    pub(super) fn written_by(&self) -> WrittenBy {
-        let lane = self.options.lane.clone();
-        WrittenBy {
-            actor: lane.actor,
-            session: lane.session,
-            source: self.options.source.clone(),
-        }
+    pub(super) fn written_by(&self) -> Selection {
+        let (lane, mut by) = (self.options.lane.clone(), Selection::default());
+        by.actors.extend(lane.actor);
+        by.sessions.extend(lane.session);
+        by.sources.extend(self.options.source.clone());
+        by
     }
 
     /// Writes the rows as [`Self::rows`] does. If the stream is empty, ends as [`Self::nothing_by`] does.
     pub(super) fn rows_by<R: Serialize>(
         &mut self,
         memory: &Memory,
-        by: &WrittenBy,
+        by: &Selection,
         rows: impl IntoIterator<Item = Result<R>>,
         columns: impl Fn(&R, &Self) -> Columns,
     ) -> Done {
@@ -36,7 +35,7 @@ impl Context {
     ///
     /// # Errors
     /// `NotFound` if the store does not know a writer of the filter.
-    pub(super) fn nothing_by(&mut self, memory: &Memory, by: &WrittenBy) -> Result<()> {
+    pub(super) fn nothing_by(&mut self, memory: &Memory, by: &Selection) -> Result<()> {
         check_known(memory, by)?;
         self.output.nothing_found();
         Ok(())
@@ -44,7 +43,7 @@ impl Context {
 }
 
 /// Fails if the store does not know a writer of the filter. Reads every commit, so callers check only an empty answer.
-pub(super) fn check_known(memory: &Memory, by: &WrittenBy) -> Result<()> {
+pub(super) fn check_known(memory: &Memory, by: &Selection) -> Result<()> {
     let Some(unknown) = by.unknown(memory)? else {
         return Ok(());
     };

@@ -118,7 +118,7 @@ pub(crate) fn object(reader: &Reader, asked: &ObjectAsked) -> Result<ObjectPage>
     let session = writer
         .as_ref()
         .and_then(|writer| writer.commit.session.as_deref());
-    let children = view.children(&id, Some(CHILDREN_MAX))?;
+    let (children, children_total) = view.first_children(&id, CHILDREN_MAX)?;
     let sources = object.derived_from().take(ABOVE_MAX).map(|digest| {
         let version = memory.version(digest)?.as_ref().and_then(Version::of);
         Ok(SourceVersion { digest, version })
@@ -138,7 +138,7 @@ pub(crate) fn object(reader: &Reader, asked: &ObjectAsked) -> Result<ObjectPage>
             .iter()
             .map(|id| ObjectRow::of_id(&view, id))
             .collect::<Result<_>>()?,
-        children_total: view.child_count(&id)?,
+        children_total,
         sources: sources.collect::<Result<_>>()?,
         outdated: now.is_none_or(|now| now.digest() != object.digest()),
         listed: in_text(Listed::of(&view, object)?),

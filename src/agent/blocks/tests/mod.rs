@@ -38,7 +38,7 @@ fn plain_block(name: &str, content: impl Into<String>) -> Block {
 }
 
 fn value(json: &serde_json::Value) -> Value {
-    value_from_json(json).unwrap()
+    value_from_json(json.clone()).unwrap()
 }
 
 fn read(text: &str) -> Result<BlockFile, Unfit> {

@@ -43,7 +43,9 @@ fn refused(store: &[Held], policy: &str) -> Vec<String> {
     let mut draft = agent.memory().draft(&Writer::user());
     for (number, held) in store.iter().enumerate() {
         let class = CLASSES[held.group.2];
-        draft.put_at_most(stored(held, number, "old"), class).unwrap();
+        draft
+            .stage(stored(held, number, "old"), crate::OriginRule::AtMost(class))
+            .unwrap();
     }
     drop(agent.memory().commit(draft, "put").unwrap());
     let mut draft = agent.memory().draft(&Writer::user());

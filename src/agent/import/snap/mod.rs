@@ -155,7 +155,7 @@ fn new_object(
     new.attributes = other_attributes(attributes, &object.id, mapped);
     for (name, value) in &object.fields {
         if !FIELDS.contains(&name.as_str())
-            && let Ok(value) = value_from_json(&value.to_json())
+            && let Ok(value) = value_from_json(value.to_json())
         {
             drop(new.attributes.insert(format!("{FOREIGN}{name}"), value));
         }

@@ -23,7 +23,7 @@ pub(crate) use self::gates::{GateReason, Gates, SessionState, gate};
 pub use self::reply::FactScope;
 #[cfg(test)]
 use self::reply::SkipReason;
-pub use self::reply::SkippedFact;
+pub(crate) use self::reply::SkippedFact;
 pub(crate) use self::reply::{Fact, Reply, read_reply};
 
 /// Limits of extraction. Characters are Unicode scalar values.

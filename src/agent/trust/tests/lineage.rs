@@ -224,7 +224,7 @@ impl World {
         let mut draft = target.draft(writer);
         let mut past = Vec::new();
         for line in lines {
-            let line = json::object_from_json(&json::parse(&line).unwrap()).unwrap();
+            let line = json::object_from_json(json::parse(&line).unwrap()).unwrap();
             let origin = line.origin.unwrap();
             let name = line.object.id.clone();
             if line.past {
@@ -235,7 +235,9 @@ impl World {
             let there = draft.get(&name).unwrap();
             let is_there =
                 there.is_some_and(|there| there.same_meaning(&line.object, target.suite()).unwrap());
-            draft.put_at_most(line.object, origin).unwrap();
+            draft
+                .stage(line.object, crate::OriginRule::AtMost(origin))
+                .unwrap();
             // The import may lower the trust of a text in this store, but the original store may still trust it more.
             // So the recorded bound of the text stays, and the lower bound is checked here.
             let staged = draft.get(&name).unwrap().unwrap();

@@ -193,7 +193,7 @@ impl Without {
     /// Returns the newest seq of the moments from which a commit may have brought a version back. Returns `None` if the
     /// version stands itself (WTH-2).
     fn back_until(&self, step: &Step<'_>, change: &Change, is_known: bool) -> Option<u64> {
-        let brings_back = brings_back(step.commit.commit.op.as_str());
+        let brings_back = step.commit.commit.op.goes_back();
         if brings_back && step.went_back_to.is_some() {
             return step.went_back_to;
         }
@@ -341,19 +341,6 @@ fn went_back_to(store: &Store, commit: &CommitEntry) -> Result<Option<u64>> {
         Op::REDO | Op::ROLLBACK => seq,
         _ => None,
     })
-}
-
-/// Returns whether commits of the operation bring versions back, and write none.
-fn brings_back(op: &str) -> bool {
-    [
-        Op::UNDO,
-        Op::REDO,
-        Op::ROLLBACK,
-        Op::RESTORE,
-        Op::REVERT,
-        Op::UNFORGET,
-    ]
-    .contains(&op)
 }
 
 /// Returns whether the version, or its content, was erased or lost.

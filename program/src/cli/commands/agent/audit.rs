@@ -67,11 +67,11 @@ impl Verb for Audit {
     fn run(self, context: &mut Context) -> Done {
         let (agent, view) = context.agent_view()?;
         let now = agent.memory().view().now();
-        let by = context.written_by();
+        let mut by = context.written_by();
+        by.since = time::given(self.since.as_deref(), now)?;
+        by.until = time::given(self.until.as_deref(), now)?;
         let request = AuditRequest {
             by: by.clone(),
-            since: time::given(self.since.as_deref(), now)?,
-            until: time::given(self.until.as_deref(), now)?,
             id: self.id.as_deref().map(Id::new).transpose()?,
             kind: self.kind,
             op: self.op,

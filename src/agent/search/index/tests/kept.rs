@@ -26,7 +26,9 @@ fn put_some(memory: &Memory, from: usize, to: usize) {
         } else {
             Origin::Host
         };
-        draft.put_at_most(item.into_object(id).unwrap(), class).unwrap();
+        draft
+            .stage(item.into_object(id).unwrap(), crate::OriginRule::AtMost(class))
+            .unwrap();
     }
     drop(memory.commit(draft, "test").unwrap());
 }
@@ -41,7 +43,9 @@ fn put_heading(memory: &Memory, title: &str) {
         }
         let mut object = item.into_object(Id::new(name).unwrap()).unwrap();
         object.parent = parent.map(|parent| Id::new(parent).unwrap());
-        draft.put_at_most(object, Origin::Host).unwrap();
+        draft
+            .stage(object, crate::OriginRule::AtMost(Origin::Host))
+            .unwrap();
     }
     drop(memory.commit(draft, "test").unwrap());
 }
