@@ -55,8 +55,8 @@ impl Operation for Status {
         let standing = Standing {
             head: store::Head::of(memory, &view),
             scope: service.scope(None)?,
-            session: caller.session.clone(),
-            actor: caller.actor.clone(),
+            session: caller.session().to_owned(),
+            actor: caller.who.writer.actor.clone(),
             trust: service.class(&view)?,
             quarantined: service.agent().quarantined(&reach)?.len(),
             scopes,
