@@ -94,7 +94,7 @@ pub mod ingest {
         };
     }
     pub mod moment {
-        pub use crate::ingest::moment::{duration, given, moment, span};
+        pub use crate::ingest::moment::{after, duration, given, moment, span};
     }
 }
 pub mod log {

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 
 use pyo3::prelude::*;
 use pyo3::types::PyList;
-use treering::agent::{Place, Reach, Settings};
+use treering::agent::{Caller, Reach, Settings};
 
-use crate::arguments::{embedder_of, judge_of, place_of, settings_of};
+use crate::arguments::{caller_of, embedder_of, judge_of, settings_of};
 use crate::callbacks::{Callbacks, HostEmbedder, HostJudge};
 use crate::convert::{path, texts};
 use crate::errors::OrRaise;
@@ -18,7 +18,7 @@ use crate::writer::{Writer, writer as make_writer};
 /// The memory of an agent: remember, recall, forget, notes, sessions, prompts, guarded turns.
 #[pyclass(frozen, extends = Store, module = "treering", weakref)]
 pub(crate) struct Agent {
-    pub(crate) place: Place,
+    pub(crate) caller: Caller,
 }
 
 impl Agent {
@@ -49,33 +49,30 @@ impl Agent {
                 None => agent,
             })
         })?;
-        let place = place_of(project, &writer);
+        let caller = caller_of(project, writer.clone());
         let store = Store {
             handle: Handle::new(memory, Some(agent)),
             writer,
             callbacks: Some(callbacks.unbind()),
         };
-        Bound::new(py, (Self { place }, store))
+        Bound::new(py, (Self { caller }, store))
     }
 
     pub(crate) fn scope_of(&self, py: Python<'_>, word: Option<&str>) -> PyResult<treering::Scope> {
-        match word {
-            Some(word) => self.place.scope(word).or_raise(py),
-            None => self.place.usual_scope().or_raise(py),
-        }
+        self.caller.scope(word).or_raise(py)
     }
 
     /// Returns the scopes that a call reads: the given ones, all with `"all"`, else the usual ones.
     pub(crate) fn reach_of(&self, py: Python<'_>, scopes: Option<&Bound<'_, PyAny>>) -> PyResult<Reach> {
-        if scopes.is_none_or(|scopes| scopes.is_none()) {
-            return self.place.usual_reach().or_raise(py);
-        }
         let words = texts(scopes, "scopes")?;
         if words == ["all"] {
             return Ok(Reach::All);
         }
-        let found = words.iter().map(|word| self.place.scope(word).or_raise(py));
-        found.collect::<PyResult<_>>().map(Reach::Scopes)
+        let is_given = scopes.is_some_and(|scopes| !scopes.is_none());
+        if words.is_empty() && is_given {
+            return Ok(Reach::default());
+        }
+        self.caller.reach(&words).or_raise(py)
     }
 }
 
@@ -180,12 +177,9 @@ impl Agent {
     /// Returns a handle of the same memory with another usual writer.
     fn with_writer<'py>(slf: &Bound<'py, Self>, writer: &Bound<'py, Writer>) -> PyResult<Bound<'py, Self>> {
         let (store, writer) = (slf.as_super().get(), writer.get().writer.clone());
-        let place = Place {
-            session: writer.session.clone(),
-            agent: writer.actor.clone(),
-            ..slf.get().place.clone()
-        };
-        Bound::new(slf.py(), (Self { place }, store.with_writer(slf.py(), writer)))
+        let mut caller = slf.get().caller.clone();
+        caller.writer = writer.clone();
+        Bound::new(slf.py(), (Self { caller }, store.with_writer(slf.py(), writer)))
     }
 
     /// Returns a handle of the same memory whose writer acts in this session. Each session has its own undo.

@@ -2,17 +2,15 @@
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use treering::agent::{Forgetting, LinesOptions, NewItem, Pass, RecallQuery, RememberOptions, Summarizer};
+use treering::agent::{Forgetting, ItemFields, LinesOptions, Pass, RecallQuery, RememberOptions, Summarizer};
 
 use crate::agent::Agent;
 use crate::agent_answers as answers;
 use crate::answers::{Answer, maybe_commit, table};
 use crate::arguments::citations;
 use crate::callbacks::HostSummarizer;
-use crate::convert::{
-    attributes, conditions, digest, id, ids, kind, maybe_time, on_duplicate, origin, sensitivity, texts,
-    value,
-};
+use crate::convert::{attributes, conditions, digest, id, ids, kind, maybe_time, on_duplicate, texts, value};
+use crate::errors::OrRaise as _;
 use crate::exit::Inside;
 use crate::handle::run;
 use crate::recalled::Recalled;
@@ -55,10 +53,11 @@ impl Agent {
     ) -> Answer<'py> {
         let (py, store) = (slf.py(), slf.as_super().get());
         let sources = texts(derived_from, "derived_from")?;
-        let item = NewItem {
-            id: id.map(|text| self::id(py, text)).transpose()?,
-            kind: self::kind(py, kind)?,
-            scope: slf.get().scope_of(py, scope)?,
+        let fields = ItemFields {
+            text,
+            id: id.map(str::to_owned),
+            kind: Some(kind.to_owned()),
+            scope: scope.map(str::to_owned),
             tags: texts(tags, "tags")?,
             speaker,
             subject,
@@ -68,18 +67,19 @@ impl Agent {
             expires: maybe_time(expires)?,
             citations: self::citations(citations)?,
             confidence,
-            sensitivity: sensitivity.map(|name| self::sensitivity(py, name)).transpose()?,
+            sensitivity: sensitivity.map(str::to_owned),
             source,
-            is_pinned: pinned,
-            supersedes: ids(py, &texts(supersedes, "supersedes")?)?,
+            pinned,
+            supersedes: texts(supersedes, "supersedes")?,
             derived_from: sources
                 .iter()
                 .map(|text| digest(py, text))
                 .collect::<PyResult<_>>()?,
-            origin: trust.map(|trust| origin(py, trust)).transpose()?,
-            others: self::attributes(attributes)?,
-            ..NewItem::new(text)
+            origin: trust.map(str::to_owned),
+            attributes: self::attributes(attributes)?,
+            ..ItemFields::default()
         };
+        let item = fields.into_item(&slf.get().caller).or_raise(py)?;
         let options = RememberOptions {
             on_duplicate: self::on_duplicate(py, on_duplicate)?,
             key,
@@ -111,7 +111,7 @@ impl Agent {
             .extract()?;
         drop(inside);
         let options = LinesOptions {
-            place: slf.get().place.clone(),
+            place: slf.get().caller.place(),
             scope: slf.get().scope_of(py, scope)?,
             kind: self::kind(py, kind)?,
             session,

@@ -2,7 +2,7 @@
 
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use treering::agent::{Citation, NewEntry, Place, Policy, Settings};
+use treering::agent::{Caller, Citation, NewEntry, Policy, Settings};
 
 use crate::convert::{maybe_time, origin, value};
 use crate::errors::{OrRaise, invalid};
@@ -15,19 +15,13 @@ pub(crate) fn settings_of(py: Python<'_>, text: Option<&str>) -> PyResult<Settin
     })
 }
 
-/// Returns the place of the caller. Without a project, that is the project of the current folder.
-pub(crate) fn place_of(project: Option<String>, writer: &treering::Writer) -> Place {
-    let project = match project {
-        Some(project) => Some(project).filter(|project| !project.is_empty()),
-        None => std::env::current_dir()
-            .ok()
-            .and_then(|folder| Place::of_folder(&folder).project),
-    };
-    Place {
-        project,
-        session: writer.session.clone(),
-        agent: writer.actor.clone(),
+/// Returns the caller. Without a project, its project is that of the current folder.
+pub(crate) fn caller_of(project: Option<String>, writer: treering::Writer) -> Caller {
+    let mut caller = Caller::here(writer);
+    if let Some(project) = project {
+        caller.project = Some(project).filter(|project| !project.is_empty());
     }
+    caller
 }
 
 /// Reads citations from dicts with `file`, and maybe `line` and `note`, or from names of files.

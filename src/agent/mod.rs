@@ -36,7 +36,7 @@
 //! which belongs to the session that writes it. [`Agent::recall`] finds both. Objects that a host writes or removes
 //! through [`Agent::memory`] are not scanned or checked.
 
-// Layer: L7. `vocabulary`, `item`, `scope` and `settings` define the terms of the layer. `words` and `markdown` split
+// Layer: L7. `vocabulary`, `item`, `scope`, `caller` and `settings` define the terms of the layer. `words` and `markdown` split
 // texts. Only `change` makes commits. The other modules implement verbs, or helpers that several verbs share.
 
 #[expect(clippy::module_inception, reason = "the layer is named after its handle")]
@@ -44,6 +44,7 @@ mod agent;
 mod audit;
 mod bisect;
 pub mod blocks;
+mod caller;
 mod change;
 pub(crate) mod command;
 pub(crate) mod decay;
@@ -77,6 +78,7 @@ mod words;
 pub use agent::{Agent, scanner_of, storeless_scanner};
 pub use audit::{AuditRequest, Audited, audit};
 pub use bisect::BisectedAnswer;
+pub use caller::{Caller, Confinement};
 pub use change::documents::{DocumentReview, review_documents};
 pub use change::names::{clean_writer, refuse_secret_name};
 pub use decay::{Decayed, Level, Listener, Move, Pass, Summarizer, Ticker};
@@ -87,7 +89,7 @@ pub use guard::{
     ChangeLimits, Checked, Checks, CommandCheck, Guarded, KindRules, PinnedRules, Policy, QuotaLimits,
     Refuse, RefusedRules, Report, ScanRules, TrustRules,
 };
-pub use item::{Citation, Item, NewItem, Sensitivity};
+pub use item::{Citation, Item, ItemFields, NewItem, Sensitivity};
 pub use judge::{Judge, Judgement};
 pub use notes::{NewNote, NoteAction, NoteFound, NoteRead, NoteWritten, Replace};
 pub use remember::CommitIfAny;

@@ -60,6 +60,12 @@ pub fn moment(text: &str, now: Time) -> Result<Time> {
     Ok(Time::from_micros(now.as_micros().saturating_sub(before)))
 }
 
+/// Returns the time that is `span` after `now`, or `None` if no time is that late.
+pub fn after(span: Duration, now: Time) -> Option<Time> {
+    let micros = i64::try_from(span.as_micros()).ok()?;
+    Some(now.plus_micros(micros))
+}
+
 /// Parses the time of an option, if the user typed the option.
 pub fn given(text: Option<&str>, now: Time) -> Result<Option<Time>> {
     text.map(|text| moment(text, now)).transpose()

@@ -7,6 +7,7 @@
 
 pub(crate) mod agent;
 pub(crate) mod commits;
+pub(crate) mod field_changes;
 pub(crate) mod history;
 pub(crate) mod json;
 pub(crate) mod line_diff;

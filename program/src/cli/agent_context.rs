@@ -11,17 +11,16 @@ use std::{env, fs};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::args::LaneOptions;
 use super::context::{Context, path_in, shown};
 use super::errors::{Done, input_error};
 use super::human::{Columns, cut, plain};
 use super::input::open_regular;
 use super::output::printable;
-use treering::agent::{Agent, Place, Reach, Settings, StoredText};
+use treering::Memory;
+use treering::agent::{Agent, Caller, Reach, Settings, StoredText};
 use treering::inspect::agent::Fault;
 use treering::inspect::agent::trust::held_reason;
 use treering::{Error, ErrorCode, Result};
-use treering::{Memory, Scope};
 
 /// The name of the settings file, in the parent folder of the store.
 const SETTINGS_FILE: &str = "treering.toml";
@@ -154,23 +153,9 @@ impl Context {
         path.symlink_metadata().is_ok().then_some(path)
     }
 
-    /// Returns the place where the agent works: the project of the current folder, and the named session and actor.
-    pub(crate) fn place(&self) -> Place {
-        let folder = env::current_dir().unwrap_or_default();
-        let LaneOptions { session, actor } = self.lane_options();
-        Place {
-            session,
-            agent: actor,
-            ..Place::of_folder(&folder)
-        }
-    }
-
-    /// Returns the scope that `named` selects. Without `named`, returns the default scope of the agent's place.
-    pub(crate) fn scope(&self, named: Option<&str>) -> Result<Scope> {
-        match named {
-            Some(word) => self.place().scope(word),
-            None => self.place().usual_scope(),
-        }
+    /// Returns the caller: the writer that the options name, in the project of the current folder.
+    pub(crate) fn caller(&self) -> Caller {
+        Caller::here(self.named_writer())
     }
 
     /// Prints a note for each quarantined change, because a person must review the change.
@@ -194,17 +179,12 @@ impl Context {
         self.output.note("undo", format!("{what}: {command}"));
     }
 
-    /// Returns the scopes that a verb reads: all scopes, the named scopes, or the default scopes of the agent's place.
+    /// Returns the scopes that a verb reads: all scopes, the named scopes, or the default scopes of the caller.
     pub(crate) fn reach(&self, named: &ScopeOptions) -> Result<Reach> {
-        let place = self.place();
         if named.all_scopes {
-            Ok(Reach::All)
-        } else if named.scopes.is_empty() {
-            place.usual_reach()
-        } else {
-            let scopes = named.scopes.iter().map(|word| place.scope(word));
-            Ok(Reach::Scopes(scopes.collect::<Result<_>>()?))
+            return Ok(Reach::All);
         }
+        self.caller().reach(&named.scopes)
     }
 }
 

@@ -121,7 +121,7 @@ impl Context {
     }
 
     /// Returns the writer that the options name.
-    fn named_writer(&self) -> Writer {
+    pub(crate) fn named_writer(&self) -> Writer {
         let lane = self.lane_options();
         SharedOptions {
             lane,

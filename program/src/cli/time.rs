@@ -6,7 +6,7 @@
 use super::human::Style;
 use super::output::Output;
 use treering::Time;
-pub(crate) use treering::inspect::ingest::moment::{duration, given, moment, span};
+pub(crate) use treering::inspect::ingest::moment::{after, duration, given, moment, span};
 
 /// Formats the age of a time in words.
 pub(crate) fn ago(time: Time, now: Time) -> String {

@@ -7,11 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::answers::history::SnapshotLine;
-use treering::agent::{Agent, Place, Reach};
+use treering::agent::{self, Agent, Reach};
 use treering::inspect::agent::clean_writer;
-use treering::{
-    Error, ErrorCode, ErrorKind, Id, Memory, Object, Origin, Result, Revision, Scope, View, Writer,
-};
+use treering::{Error, ErrorKind, Id, Memory, Object, Origin, Result, Revision, Scope, View, Writer};
 
 /// The default limit on the tokens of an answer.
 pub(crate) const TOKENS_MAX: usize = 2_000;
@@ -21,16 +19,17 @@ pub(crate) const TOKENS_LEAST: usize = 200;
 /// Who calls, and what an answer may contain.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
-    /// The project in which the server was started.
-    pub(crate) place: Place,
-    /// The only scope of the caller. `None` means the usual scopes of the place.
-    pub(crate) scope: Option<String>,
-    pub(crate) session: String,
+    /// The writer, the project in which the server was started, and the scopes to which the caller is confined.
+    pub(crate) who: agent::Caller,
     /// Whether the session gets the name of the client in front, because nobody chose its name.
     pub(crate) names_session: bool,
-    pub(crate) actor: Option<String>,
-    pub(crate) trust: Origin,
     pub(crate) tokens_max: usize,
+}
+
+impl Caller {
+    pub(crate) fn session(&self) -> &str {
+        self.who.writer.session.as_deref().unwrap_or_default()
+    }
 }
 
 /// A snapshot with the class of its name, if the store tells it.
@@ -63,19 +62,18 @@ impl Service {
         &self.caller
     }
 
+    /// Returns the session of the caller.
+    pub(crate) fn session(&self) -> &str {
+        self.caller.session()
+    }
+
     /// Returns the writer of the caller (SRV-1), who takes back and brings back nothing outside of the caller's scopes
     /// (SRV-3).
     ///
     /// # Errors
     /// The errors of [`Self::reach`].
     pub(crate) fn writer(&self) -> Result<Writer> {
-        let writer = Writer::of(self.caller.trust).session(&self.caller.session);
-        let mut writer = match self.reach(None)? {
-            Reach::All => writer,
-            Reach::Scopes(scopes) => writer.confined_to(scopes),
-        };
-        writer.actor.clone_from(&self.caller.actor);
-        Ok(writer)
+        self.caller.who.writer()
     }
 
     /// Returns the class that a text of the caller gets: that of a tainted session is untrusted (TNT-2).
@@ -83,11 +81,7 @@ impl Service {
     /// # Errors
     /// `Corrupt` or `Io` if the session cannot be read.
     pub(crate) fn class(&self, view: &View) -> Result<Origin> {
-        let trust = self.caller.trust;
-        if view.is_tainted(&self.caller.session)? {
-            return Ok(Origin::least(trust, Origin::ToolExternal));
-        }
-        Ok(trust)
+        self.caller.who.class(view)
     }
 
     /// Taints the session, before an answer shows it untrusted texts: what it writes later may come from them (TNT-1).
@@ -96,17 +90,17 @@ impl Service {
     /// The errors of [`Memory::commit`].
     pub(crate) fn taint(&self) -> Result<()> {
         // A read of a tainted session writes nothing, so it does not wait for the lock.
-        if self.head()?.is_tainted(&self.caller.session)? {
+        if self.head()?.is_tainted(self.session())? {
             return Ok(());
         }
         let mut draft = self.memory().draft(&self.writer()?);
-        draft.taint(&self.caller.session)?;
+        draft.taint(self.session())?;
         self.memory().commit(draft, "taint").map(drop)
     }
 
     /// Returns what an answer says of a text of this session that got an untrusted class.
     pub(crate) fn class_told(&self, class: Origin) -> String {
-        if self.caller.trust.is_trusted() {
+        if self.caller.who.writer.trust.is_trusted() {
             return format!("; class {class}, because this session read or stored untrusted text before");
         }
         format!("; class {class}")
@@ -122,7 +116,7 @@ impl Service {
         let mut tainted: BTreeMap<String, bool> = BTreeMap::new();
         for info in self.memory().snapshots()? {
             let session = info.session.clone().unwrap_or_default();
-            let is_own = session == self.caller.session;
+            let is_own = session == self.session();
             let is_tainted = match tainted.get(&session) {
                 Some(known) => *known,
                 None => !session.is_empty() && view.is_tainted(&session)?,
@@ -162,34 +156,16 @@ impl Service {
         self.head()?;
         match revision.parse()? {
             Revision::Head => Ok(self.memory().view()),
-            revision => self.memory().view_at(&revision, &self.caller.session),
-        }
-    }
-
-    /// Returns the caller's place, with its session and actor.
-    fn place(&self) -> Place {
-        Place {
-            session: Some(self.caller.session.clone()),
-            agent: self.caller.actor.clone(),
-            ..self.caller.place.clone()
+            revision => self.memory().view_at(&revision, self.session()),
         }
     }
 
     /// Returns the scope of a new item: the scope that `word` names, else the default scope of the caller.
     ///
     /// # Errors
-    /// `Denied` if the caller has one scope and names another; the errors of [`Place::scope`].
+    /// The errors of [`agent::Caller::scope`].
     pub(crate) fn scope(&self, word: Option<ScopeWord>) -> Result<Scope> {
-        match (&self.caller.scope, word) {
-            (Some(only), None) => self.place().scope(only),
-            (Some(only), Some(_)) => Err(Error::denied(
-                ErrorCode::OtherScope,
-                format!("this server stores only in the scope '{only}'"),
-            )
-            .with_hint("call again without scope")),
-            (None, Some(word)) => self.place().scope(word.name()),
-            (None, None) => self.place().usual_scope(),
-        }
+        self.caller.who.scope(word.map(ScopeWord::name))
     }
 
     /// Returns the scopes that the caller reads: the named one, else all of its scopes.
@@ -197,10 +173,7 @@ impl Service {
     /// # Errors
     /// The errors of [`Self::scope`].
     pub(crate) fn reach(&self, word: Option<ScopeWord>) -> Result<Reach> {
-        if word.is_some() || self.caller.scope.is_some() {
-            return Ok(Reach::Scopes(vec![self.scope(word)?]));
-        }
-        self.place().usual_reach()
+        self.caller.who.reach(word.map(ScopeWord::name).as_slice())
     }
 
     /// Returns the object `id` of a state, if the caller's scopes contain it (SRV-3).

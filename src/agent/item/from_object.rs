@@ -1,4 +1,4 @@
-//! Reads the fields of an item from JSON, or from an object that a verb changes and reviews again.
+//! Reads the fields of an item from an object that a verb changes and reviews again.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
@@ -6,84 +6,34 @@
 //! # Invariants
 //! - FRO-1: an object that is converted to an item and back is unchanged, except for its parent and position.
 
-use serde::Deserialize;
-use serde_json::Value as Json;
-
-use super::{Citation, KNOWN, NewItem, Sensitivity};
+use super::fields::ItemFields;
+use super::{KNOWN, NewItem};
 use crate::agent::vocabulary::attribute;
-use crate::error::{Error, Result};
 use crate::ingest::json::value_to_json;
-use crate::object::{Attributes, Id, NewObject, Object};
+use crate::object::{Attributes, NewObject, Object};
 
 /// Converts an object to an item. An attribute of the vocabulary whose value does not fit its field stays in
 /// `others`. [`NewItem::into_object`] then returns an error that names the attribute.
 pub(in crate::agent) fn item_of(object: NewObject) -> NewItem {
-    let mut item = NewItem::new(object.content.unwrap_or_default());
-    item.id = Some(object.id);
-    item.kind = object.kind;
-    item.scope = object.scope;
-    item.time = object.event_time;
-    item.expires = object.expires;
-    item.derived_from = object.derived_from;
+    let mut fields = ItemFields {
+        text: object.content.unwrap_or_default(),
+        time: object.event_time,
+        expires: object.expires,
+        derived_from: object.derived_from,
+        ..ItemFields::default()
+    };
     for (name, value) in object.attributes.into_map() {
         let is_field = KNOWN.contains(&name.as_str());
-        if !is_field || set_field(&mut item, &name, &value_to_json(&value)).is_err() {
-            drop(item.others.insert(name, value));
+        if !is_field || fields.set(&name, &value_to_json(&value)).is_err() {
+            drop(fields.attributes.insert(name, value));
         }
     }
-    item
-}
-
-/// Sets the field `name` of an item, which is an attribute of the vocabulary. Returns false if there is no such field.
-///
-/// # Errors
-/// `InvalidInput` if the value has the wrong type for the field.
-pub(in crate::agent) fn set_field(item: &mut NewItem, name: &str, value: &Json) -> Result<bool> {
-    match name {
-        attribute::TAGS => item.tags = read(value, "a list of texts")?,
-        attribute::SPEAKER => item.speaker = Some(name_of(value)?),
-        attribute::SUBJECT => item.subject = Some(name_of(value)?),
-        attribute::SESSION => item.session = Some(name_of(value)?),
-        attribute::SOURCE => item.source = Some(name_of(value)?),
-        attribute::ORDER => item.order = Some(read(value, "an integer")?),
-        attribute::CONFIDENCE => item.confidence = Some(read(value, "a number")?),
-        attribute::PINNED => item.is_pinned = read(value, "true or false")?,
-        attribute::SENSITIVITY => item.sensitivity = Some(Sensitivity::from_text(read(value, "text")?)?),
-        attribute::CITATIONS => {
-            let citations: Vec<Json> = read(value, "a list")?;
-            item.citations = citations.iter().map(citation).collect::<Result<_>>()?;
-        }
-        attribute::SUPERSEDES => {
-            let ids: Vec<&str> = read(value, "a list of ids")?;
-            item.supersedes = ids.into_iter().map(Id::new).collect::<Result<_>>()?;
-        }
-        _ => return Ok(false),
+    let item = fields.resolve(|_| Ok(object.scope));
+    NewItem {
+        id: Some(object.id),
+        kind: object.kind,
+        ..item.expect("`set` checked each field")
     }
-    Ok(true)
-}
-
-/// Reads a name from a text or a number.
-fn name_of(json: &Json) -> Result<String> {
-    match json {
-        Json::Number(number) => Ok(number.to_string()),
-        json => read(json, "text"),
-    }
-}
-
-/// Reads a citation: a map `{file, line?, note?}`, or a text `FILE:LINE:NOTE`.
-fn citation(json: &Json) -> Result<Citation> {
-    match json {
-        Json::String(text) => Citation::from_text(text),
-        json => read(
-            json,
-            "a citation: {\"file\", \"line\"?, \"note\"?} or FILE:LINE:NOTE",
-        ),
-    }
-}
-
-/// Reads a value. The error does not repeat the value, because the value may be a secret.
-pub(in crate::agent) fn read<'a, T: Deserialize<'a>>(json: &'a Json, what: &str) -> Result<T> {
-    T::deserialize(json).map_err(|_| Error::invalid(format!("the value is not {what}")))
 }
 
 /// The attributes that only verbs set. Callers and imported files cannot set them.
@@ -110,7 +60,8 @@ pub(in crate::agent) fn stated_attributes(object: &Object) -> Attributes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::object::Time;
+    use crate::agent::item::{Citation, Sensitivity};
+    use crate::object::{Id, Time};
 
     /// INVARIANT FRO-1: the item of an object becomes the same object again.
     #[test]

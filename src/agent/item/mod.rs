@@ -10,11 +10,13 @@
 //! - ITM-1: a new item that is stored and read back has the same fields.
 
 mod citation;
+mod fields;
 mod from_object;
 
 pub use self::citation::Citation;
 pub(in crate::agent) use self::citation::citations_value;
-pub(in crate::agent) use self::from_object::{MADE_BY_VERBS, item_of, read, set_field, stated_attributes};
+pub use self::fields::ItemFields;
+pub(in crate::agent) use self::from_object::{MADE_BY_VERBS, item_of, stated_attributes};
 use super::vocabulary::{attribute, kind};
 use crate::digest::ObjectDigest;
 use crate::error::{Error, ErrorCode, Result};

@@ -3,14 +3,13 @@
 //! # Layer
 //! Layer 7, inside `agent`. Pure.
 
-use serde_json::{Map, Value as Json};
+use serde_json::Value as Json;
 
 use super::lines::LinesOptions;
-use crate::agent::item::{NewItem, read, set_field};
+use crate::agent::item::{ItemFields, NewItem};
 use crate::error::{Error, Result};
-use crate::ingest::json::{attributes_from_json, loose_time_from_json, parse, value_from_json};
+use crate::ingest::json::{parse, value_from_json};
 use crate::ingest::shown;
-use crate::object::{Id, Kind, Origin};
 
 /// Reads an item from a line, with defaults from the options. Ignores fields that are null. Stores unknown fields as
 /// attributes, and returns the item with the names of the unknown fields.
@@ -23,17 +22,27 @@ pub(super) fn item_of(line: &[u8], options: &LinesOptions) -> Result<(NewItem, V
     let map = json.as_object().ok_or_else(|| {
         Error::invalid("the line is not a JSON object").with_hint("write each line as {\"text\": ...}")
     })?;
-    let mut item = NewItem::new(required_text(map)?);
-    item.scope = options.scope.clone();
-    item.kind = options.kind.clone();
-    item.session.clone_from(&options.session);
+    match map.get("text") {
+        Some(Json::String(_)) => {}
+        None | Some(Json::Null) => return Err(Error::invalid("the field `text` is missing")),
+        Some(_) => return Err(Error::invalid("the field `text` is not a string")),
+    }
+    let mut fields = ItemFields {
+        kind: Some(options.kind.to_string()),
+        session: options.session.clone(),
+        ..ItemFields::default()
+    };
+    let named = |name: &str, error: Error| error.context(format_args!("field `{}`", shown(name)));
     let mut unknown = Vec::new();
     for (name, value) in map.iter().filter(|(_, value)| !value.is_null()) {
-        let read = set(&mut item, name, value, options);
-        if !read.map_err(|error| error.context(format_args!("field `{}`", shown(name))))? {
+        if !fields.set(name, value).map_err(|error| named(name, error))? {
             unknown.push((name, value));
         }
     }
+    let mut item = fields.resolve(|word| match word {
+        Some(word) => options.place.scope(word).map_err(|error| named("scope", error)),
+        None => Ok(options.scope.clone()),
+    })?;
     for &(name, value) in &unknown {
         if item
             .others
@@ -53,33 +62,6 @@ pub(super) fn item_of(line: &[u8], options: &LinesOptions) -> Result<(NewItem, V
 pub(super) fn id_of(line: &[u8]) -> Option<String> {
     let json = std::str::from_utf8(line).ok().and_then(|text| parse(text).ok())?;
     Some(json.get("id")?.as_str()?.to_owned())
-}
-
-fn required_text(map: &Map<String, Json>) -> Result<String> {
-    match map.get("text") {
-        Some(Json::String(text)) => Ok(text.clone()),
-        None | Some(Json::Null) => Err(Error::invalid("the field `text` is missing")),
-        Some(_) => Err(Error::invalid("the field `text` is not a string")),
-    }
-}
-
-/// Sets the field `name` of an item. Returns false if items have no such field.
-fn set(item: &mut NewItem, name: &str, value: &Json, options: &LinesOptions) -> Result<bool> {
-    match name {
-        "text" => {}
-        "id" => item.id = Some(Id::new(read(value, "text")?)?),
-        "kind" => item.kind = Kind::new(read(value, "text")?)?,
-        "scope" => item.scope = options.place.scope(read(value, "text")?)?,
-        "time" => item.time = Some(loose_time_from_json(value)?),
-        "expires" => item.expires = Some(loose_time_from_json(value)?),
-        "origin" | "trust" => {
-            let stated = Origin::from_text(read(value, "text")?)?;
-            item.origin = Some(Origin::least(item.origin.unwrap_or(stated), stated));
-        }
-        "attributes" => item.others = attributes_from_json(value.clone())?,
-        _ => return set_field(item, name, value),
-    }
-    Ok(true)
 }
 
 #[cfg(test)]

@@ -20,7 +20,8 @@ use crate::serve::http::{self, Listening, Page, Ticket, Token};
 use crate::serve::operations::Profile;
 use crate::serve::service::{TOKENS_LEAST, TOKENS_MAX};
 use crate::serve::{Caller, Server, Service, mcp};
-use treering::agent::Agent;
+use treering::Writer;
+use treering::agent::{self, Agent, Confinement};
 use treering::inspect::agent::refuse_secret_name;
 
 /// The number of random bytes in the name of a session.
@@ -177,17 +178,21 @@ impl Serve {
         } else {
             context.agent_to_read()?
         };
+        let names_session = session.is_none();
+        // TREERING_TRUST is the class of the person or program that starts the server, and not that of its client.
+        let mut writer = Writer::of(context.options.trust.unwrap_or(Origin::Model));
+        writer.session = Some(match session {
+            Some(session) => session,
+            None => fresh_name(agent.memory())?,
+        });
+        writer.actor = actor;
+        let confinement = self.scope.clone().map_or(Confinement::Usual, Confinement::Only);
         let caller = Caller {
-            place: context.place(),
-            scope: self.scope.clone(),
-            names_session: session.is_none(),
-            session: match session {
-                Some(session) => session,
-                None => fresh_name(agent.memory())?,
+            who: agent::Caller {
+                confinement,
+                ..agent::Caller::here(writer)
             },
-            actor,
-            // TREERING_TRUST is the class of the person or program that starts the server, and not that of its client.
-            trust: context.options.trust.unwrap_or(Origin::Model),
+            names_session,
             tokens_max: self.max_tokens,
         };
         // A bad scope is an error now, not in each answer.

@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use super::style::{Style, wrapped};
 use super::{UNTRUSTED, cut, gist, one_line, value};
+use crate::answers::field_changes::{FieldChange, field_changes};
 use crate::answers::line_diff::hunks;
 use crate::cli::output::{Meaning, printable};
-use treering::Change;
 use treering::inspect::engine::ChangeKind;
-use treering::{Object, Time};
+use treering::{Change, Object};
 
 /// The number of unchanged lines around a change of content.
 const CONTEXT: usize = 3;
@@ -87,26 +87,12 @@ pub(crate) fn is_untrusted(old: Option<&Object>, new: Option<&Object>) -> bool {
 
 /// Returns a line for each field that differs: `state: open -> done`.
 fn field_lines(style: Style, old: &Object, new: &Object) -> Vec<String> {
-    let fields = own_fields(old).into_iter().zip(own_fields(new));
-    let mut fields: Vec<_> = fields
-        .map(|((name, old), (_, new))| (name.to_owned(), old, new))
-        .collect();
-    let (before, after) = (old.attributes(), new.attributes());
-    let mut names: Vec<&String> = before.iter().chain(after.iter()).map(|(name, _)| name).collect();
-    names.sort_unstable();
-    names.dedup();
-    for name in names {
-        fields.push((
-            one_line(name),
-            before.get(name).map(value),
-            after.get(name).map(value),
-        ));
-    }
-    fields.retain(|(_, old, new)| old != new);
+    let fields = field_changes(old, new, true, value);
     let room = style.width.unwrap_or(usize::MAX);
     fields
         .iter()
-        .map(|(name, old, new)| {
+        .map(|FieldChange { name, old, new }| {
+            let name = one_line(name);
             // On a narrow terminal, each value gets half of the space after the name.
             let most = (room.saturating_sub(INDENT.len() + name.chars().count() + 6) / 2).clamp(8, EXCERPT);
             let side = |meaning, text: &Option<String>| match text {
@@ -120,21 +106,6 @@ fn field_lines(style: Style, old: &Object, new: &Object) -> Vec<String> {
             )
         })
         .collect()
-}
-
-/// Returns all shown fields of an object except its attributes and content.
-fn own_fields(object: &Object) -> [(&'static str, Option<String>); 7] {
-    let text = |text: Option<&str>| text.map(str::to_owned);
-    let time = |time: Option<Time>| time.map(|time| time.to_string());
-    [
-        ("kind", text(Some(object.kind()))),
-        ("scope", text(Some(object.scope()))),
-        ("parent", text(object.parent())),
-        ("position", text(object.position())),
-        ("origin", text(Some(object.origin().name()))),
-        ("expires", time(object.expires())),
-        ("event_time", time(object.event_time())),
-    ]
 }
 
 /// Returns the unified diff of the contents.

@@ -115,7 +115,7 @@ impl Admission {
             origins: listening.origins,
             token: listening.token,
             page: listening.page,
-            session: (!caller.names_session).then(|| caller.session.clone()),
+            session: (!caller.names_session).then(|| caller.session().to_owned()),
         }
     }
 

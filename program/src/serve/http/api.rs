@@ -65,10 +65,9 @@ async fn call(
 /// Returns the caller of a request: all clients are one, but for the session that each may choose.
 fn caller(server: &Server, session: ChosenSession) -> Caller {
     let mut caller = server.caller().clone();
-    match session.0 {
-        Some(chosen) => caller.session = chosen,
-        None if caller.names_session => caller.session = format!("http-{}", caller.session),
-        None => {}
+    let named = || caller.names_session.then(|| format!("http-{}", caller.session()));
+    if let Some(session) = session.0.or_else(named) {
+        caller.who.writer.session = Some(session);
     }
     caller
 }

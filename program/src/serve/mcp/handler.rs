@@ -79,13 +79,14 @@ impl Handler {
         let mut caller: Caller = self.server.caller().clone();
         let own = self.session.get_or_init(|| {
             if !caller.names_session {
-                return caller.session.clone();
+                return caller.session().to_owned();
             }
-            let parts = [name.clone(), Some(caller.session.clone()), suffix];
+            let parts = [name.clone(), Some(caller.session().to_owned()), suffix];
             parts.into_iter().flatten().collect::<Vec<_>>().join("-")
         });
-        caller.session = session.unwrap_or_else(|| own.clone());
-        caller.actor = caller.actor.or(name);
+        let writer = &mut caller.who.writer;
+        writer.session = Some(session.unwrap_or_else(|| own.clone()));
+        writer.actor = writer.actor.take().or(name);
         caller
     }
 

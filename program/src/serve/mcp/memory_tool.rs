@@ -20,10 +20,10 @@ use crate::answers::program::Refused;
 use crate::serve::Service;
 use crate::serve::errors::REVIEW_HINT;
 use crate::serve::operations::Sent;
-use treering::agent::{Forgetting, NewItem, RememberOptions, StoredText};
+use treering::agent::{Forgetting, ItemFields, RememberOptions, StoredText};
 use treering::inspect::agent::refuse_secret_name;
 use treering::inspect::agent::trust::held_back;
-use treering::{Authorisation, Error, ErrorCode, Id, Kind, Object, Origin, Query, Result, View};
+use treering::{Authorisation, Error, ErrorCode, Id, Object, Query, Result, View};
 use treering_text::visible::printable;
 
 /// The name of the tool, as models know it.
@@ -449,16 +449,16 @@ impl<'a> Files<'a> {
     /// Stores the text of a file in one commit. `old` is the version that the text was made of.
     fn store(&self, path: &str, text: String, old: Option<&Object>) -> Result<()> {
         let agent = self.service.agent();
-        let item = NewItem {
-            id: Some(self.id(path)?),
-            kind: Kind::new(KIND)?,
-            scope: self.service.scope(None)?,
-            session: Some(self.service.caller().session.clone()),
-            origin: old
-                .map(Object::origin)
-                .filter(|origin: &Origin| !origin.is_trusted()),
-            ..NewItem::new(text)
+        let class = old.map(Object::origin).filter(|class| !class.is_trusted());
+        let fields = ItemFields {
+            text,
+            id: Some(self.id(path)?.to_string()),
+            kind: Some(KIND.to_owned()),
+            session: Some(self.service.session().to_owned()),
+            origin: class.map(|class| class.to_string()),
+            ..ItemFields::default()
         };
+        let item = fields.into_item(&self.service.caller().who)?;
         let options = RememberOptions {
             expected: old.map(Object::digest),
             is_quick: true,

@@ -472,8 +472,8 @@ mod tests {
     use crate::serve::Caller;
     use crate::serve::operations::Profile;
     use treering::Memory;
-    use treering::Origin;
-    use treering::agent::{Agent, Place, Settings};
+    use treering::agent::{Agent, Settings};
+    use treering::{Origin, Writer};
 
     /// INVARIANT MCT-3: no line takes more memory than the limit.
     #[test]
@@ -511,12 +511,8 @@ mod tests {
         let shown = Arc::new(parking_lot::Mutex::new(Vec::new()));
         let agent = Agent::new(Memory::in_memory().unwrap(), Settings::default());
         let caller = Caller {
-            place: Place::default(),
-            scope: None,
-            session: "s".to_owned(),
+            who: treering::agent::Caller::here(Writer::of(Origin::Model).session("s")),
             names_session: false,
-            actor: None,
-            trust: Origin::Model,
             tokens_max: 200,
         };
         let server = Server::new(agent, caller, Profile::Minimal);

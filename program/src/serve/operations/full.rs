@@ -46,12 +46,12 @@ impl Operation for Envelope {
 
     fn run(self, service: &Service, page: &Page) -> Result<Answer<Prompt>> {
         let view = page.view(service, None)?;
-        let session = &service.caller().session;
+        let session = service.session();
         let mut request = EnvelopeRequest::new(service.reach(None)?);
         request.query = self.query;
         // The JSON form of a text is at most a third longer than the text.
         request.budget_tokens = service.caller().tokens_max.saturating_mul(2) / 3;
-        request.compaction = self.compaction.unwrap_or_default().then(|| session.clone());
+        request.compaction = self.compaction.unwrap_or_default().then(|| session.to_owned());
         let answer = service.agent().envelope(&view, &request)?;
         let text = answer.text.clone();
         let prompt = Prompt {
@@ -109,7 +109,7 @@ impl Operation for Append {
     type Answer = Entries;
 
     fn run(self, service: &Service, _: &Page) -> Result<Answer<Entries>> {
-        let session = service.caller().session.clone();
+        let session = service.session().to_owned();
         let entries = self.entries.into_iter().map(|entry| NewEntry {
             text: entry.text,
             speaker: Some(entry.speaker),
@@ -261,8 +261,8 @@ impl Operation for Quarantine {
         let view = page.view(service, None)?;
         let mut changes = service.agent().quarantined(&service.reach(None)?)?;
         // The scope of a change whose base is gone is unknown, so only its own session sees it (SRV-3).
-        let session = Some(&service.caller().session);
-        changes.retain(|change| change.ids_total > 0 || change.session.as_ref() == session);
+        let session = Some(service.session());
+        changes.retain(|change| change.ids_total > 0 || change.session.as_deref() == session);
         // An untrusted id is an untrusted text (SRV-3).
         let mut left_out = 0;
         for change in &mut changes {

@@ -109,7 +109,7 @@ impl Operation for Note {
     fn run(self, service: &Service, page: &Page) -> Result<Answer<Noted>> {
         let view = page.view(service, None)?;
         let (agent, scope, writer) = (service.agent(), service.scope(None)?, service.writer()?);
-        let session = service.caller().session.clone();
+        let session = service.session().to_owned();
         let id = self.id.as_deref().map(Id::new).transpose()?;
         let missing = |what: &str| {
             Error::invalid(format!("the action '{}' needs {what}", self.action))

@@ -14,11 +14,10 @@ use crate::answers::words::quoted;
 use crate::serve::Service;
 use crate::serve::naming::LeftOut;
 use crate::serve::service::ScopeWord;
-use treering::Result;
-use treering::agent::{Alike, NewItem, RememberOptions, Status};
+use treering::agent::{Alike, ItemFields, NewItem, RememberOptions, Status};
 use treering::inspect::agent::trust::held_back;
-use treering::inspect::ingest::moment::span;
-use treering::{Id, Kind, Origin, Root, Scope};
+use treering::inspect::ingest::moment::{after, span};
+use treering::{Id, Origin, Result, Root, Scope};
 use treering_text::recall::five_digits;
 
 /// Store one statement for later sessions. Never store secrets. The answer names items that say the same or the
@@ -140,26 +139,25 @@ impl Operation for Remember {
 
 impl Remember {
     fn item(self, service: &Service) -> Result<NewItem> {
-        let supersedes = self.supersedes.unwrap_or_default();
-        let supersedes = supersedes.iter().map(|id| Id::new(id));
         let ttl = self.ttl.as_deref().map(span).transpose()?;
         let now = service.head()?.now();
-        let end = ttl.and_then(|ttl| i64::try_from(ttl.as_micros()).ok());
-        let mut item = NewItem {
-            id: self.id.as_deref().map(Id::new).transpose()?,
-            scope: service.scope(self.scope)?,
+        let fields = ItemFields {
+            text: self.text,
+            id: self.id,
+            kind: self.kind,
+            scope: self.scope.map(|word| word.to_string()),
             tags: self.tags.unwrap_or_default(),
             subject: self.subject,
-            session: Some(service.caller().session.clone()),
-            expires: end.map(|end| now.plus_micros(end)),
-            supersedes: supersedes.collect::<Result<_>>()?,
-            origin: self.read_from.as_deref().map(class_of),
-            ..NewItem::new(self.text)
+            session: Some(service.session().to_owned()),
+            expires: ttl.and_then(|ttl| after(ttl, now)),
+            supersedes: self.supersedes.unwrap_or_default(),
+            origin: self
+                .read_from
+                .as_deref()
+                .map(|source| class_of(source).to_string()),
+            ..ItemFields::default()
         };
-        if let Some(kind) = &self.kind {
-            item.kind = Kind::new(kind)?;
-        }
-        Ok(item)
+        fields.into_item(&service.caller().who)
     }
 }
 

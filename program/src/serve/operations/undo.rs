@@ -216,7 +216,7 @@ impl Undo {
 
     fn revert(&self, service: &Service, memory: &Memory, writer: &Writer) -> Result<Answer<Undone>> {
         let session = match (&self.session, &self.source) {
-            (None, None) => Some(service.caller().session.clone()),
+            (None, None) => Some(service.session().to_owned()),
             (session, _) => session.clone(),
         };
         let mut selection = Selection::default();

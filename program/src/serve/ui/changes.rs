@@ -13,6 +13,7 @@ use super::objects::lane_number;
 use super::reader::Reader;
 use super::shown::gist;
 use super::timeline::line_of;
+use crate::answers::field_changes::{FieldChange, field_changes};
 use crate::answers::history::LogLine;
 use crate::answers::line_diff::hunks;
 use treering::ChangeCounts;
@@ -72,14 +73,6 @@ pub(crate) struct ChangeRow {
     cut: bool,
     /// The fate of the change: it is `current`, or the object was `replaced`, `removed` or `restored` since.
     since: &'static str,
-}
-
-/// A field that differs.
-#[derive(Serialize)]
-struct FieldChange {
-    name: String,
-    old: Option<String>,
-    new: Option<String>,
 }
 
 /// A line of the difference of two contents.
@@ -220,48 +213,20 @@ fn cut(text: &str) -> String {
     treering_text::visible::cut(text, LINE_CHARS_MAX)
 }
 
-/// Returns the fields that differ.
+/// Returns the fields that differ. A row has the classes of both versions beside its fields.
 fn fields(old: &Object, new: &Object) -> Vec<FieldChange> {
-    let own = |object: &Object| {
-        let text = |text: Option<&str>| text.map(str::to_owned);
-        [
-            ("kind", text(Some(object.kind()))),
-            ("scope", text(Some(object.scope()))),
-            ("parent", text(object.parent())),
-            ("position", text(object.position())),
-            ("expires", object.expires().map(|time| time.to_string())),
-            ("event_time", object.event_time().map(|time| time.to_string())),
-        ]
-    };
     let written = |value: &Value| match value {
         Value::Text(text) => text.clone(),
         value => value_to_json(value).to_string(),
     };
-    let mut fields: Vec<_> = own(old)
-        .into_iter()
-        .zip(own(new))
-        .map(|((name, old), (_, new))| (name.to_owned(), old, new))
-        .collect();
-    let (before, after) = (old.attributes(), new.attributes());
-    let mut names: Vec<&String> = before.iter().chain(after.iter()).map(|(name, _)| name).collect();
-    names.sort_unstable();
-    names.dedup();
-    for name in names {
-        fields.push((
-            name.clone(),
-            before.get(name).map(written),
-            after.get(name).map(written),
-        ));
+    let mut fields = field_changes(old, new, false, written);
+    for side in fields
+        .iter_mut()
+        .flat_map(|field| [&mut field.old, &mut field.new])
+    {
+        *side = side.as_deref().map(cut);
     }
-    let differ = fields.into_iter().filter(|(_, old, new)| old != new);
-    let side = |text: Option<String>| text.as_deref().map(cut);
-    differ
-        .map(|(name, old, new)| FieldChange {
-            name,
-            old: side(old),
-            new: side(new),
-        })
-        .collect()
+    fields
 }
 
 /// Returns the lines of the difference of two contents, and whether there are more.

@@ -7,7 +7,6 @@ use super::folder::Folder;
 use crate::answers::program::{BlockLeftOut, BlocksWritten};
 use crate::cli::commands::export::Export;
 use crate::cli::commands::prelude::*;
-use treering::agent::Reach;
 use treering::inspect::agent::blocks;
 
 /// Writes the blocks. Without `--force`, does not overwrite an edited file or a file that is not a block.
@@ -17,11 +16,8 @@ pub(in crate::cli) fn export(context: &mut Context, verb: &Export) -> Done {
         return Err(usage_error("--format blocks needs a folder", hint));
     };
     let (agent, view) = context.agent_view()?;
-    let place = context.place();
-    let reach = match verb.scope.as_deref() {
-        Some(word) => Reach::Scopes(vec![place.scope(word)?]),
-        None => place.usual_reach()?,
-    };
+    let caller = context.caller();
+    let (place, reach) = (caller.place(), caller.reach(verb.scope.as_slice())?);
     let texts = blocks::texts(&view, &place, &reach)?;
     let folder = Folder::open(path, true)?;
     let (mut written, mut unchanged) = (0_u64, 0_u64);

@@ -61,7 +61,6 @@ impl Verb for Envelope {
         if let Some(file) = &self.scrub {
             return scrub(context, file);
         }
-        let place = context.place();
         let reach = context.reach(&self.scopes)?;
         let mut request = EnvelopeRequest::new(reach);
         request.query = self.query;
@@ -69,7 +68,7 @@ impl Verb for Envelope {
         request.with_untrusted = self.with_untrusted;
         if self.compaction {
             let missing = || usage_error("--compaction needs a session", "pass --session S");
-            request.compaction = Some(place.session.ok_or_else(missing)?);
+            request.compaction = Some(context.named_writer().session.ok_or_else(missing)?);
         }
         if let Some(level) = &self.sensitivity {
             request.sensitivity_max = Sensitivity::from_text(level)?;

@@ -9,7 +9,6 @@ use super::folder::Folder;
 use crate::answers::agent::guard::Imported;
 use crate::cli::commands::export::refuse_unused;
 use crate::cli::commands::prelude::*;
-use treering::agent::Reach;
 use treering::inspect::agent::blocks::{FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile, take_blocks};
 use treering::inspect::agent::import::odek::scope_of_file;
 use treering::inspect::agent::import::{Foreign, ForeignFormat, ForeignTaken, take_foreign};
@@ -125,13 +124,11 @@ impl Verb for Import {
 fn blocks(context: &mut Context, verb: &Import) -> Done {
     let hint = "name the format of the file with --format; see treering import --help";
     let folder = open_folder(verb, "blocks", hint)?;
-    let place = context.place();
-    let named = verb.scope.as_deref().map(|word| place.scope(word)).transpose()?;
-    let reach = named.clone().map(|scope| Reach::Scopes(vec![scope]));
+    let caller = context.caller();
     let take = TakeBlocks {
-        reach: reach.map_or_else(|| place.usual_reach(), Ok)?,
-        usual_scope: named.map_or_else(|| place.usual_scope(), Ok)?,
-        place,
+        reach: caller.reach(verb.scope.as_slice())?,
+        usual_scope: caller.scope(verb.scope.as_deref())?,
+        place: caller.place(),
         prune: verb.prune,
         force: verb.force,
         as_me: verb.as_me,
@@ -245,13 +242,17 @@ fn foreign(
     bytes: &[u8],
     files: &[FoundFile],
 ) -> Done {
-    let place = context.place();
+    let caller = context.caller();
     let foreign = Foreign {
         format,
         bytes,
         files,
-        scope: verb.scope.as_deref().map(|word| place.scope(word)).transpose()?,
-        place,
+        scope: verb
+            .scope
+            .as_deref()
+            .map(|word| caller.scope(Some(word)))
+            .transpose()?,
+        place: caller.place(),
     };
     let agent = context.agent_to_write()?;
     let answer = Imported {

@@ -41,7 +41,7 @@ impl Verb for Note {
             NoteVerb::Read(verb) => read(context, &verb),
             NoteVerb::List { own, scope, shown } => {
                 let (agent, view) = context.agent_view()?;
-                let scope = context.scope(scope.as_deref())?;
+                let scope = context.caller().scope(scope.as_deref())?;
                 let session = own.then(|| context.lane());
                 let notes = agent.notes(&view, &scope, session.as_deref())?;
                 let lines = notes.into_iter();
@@ -60,7 +60,7 @@ impl Verb for Note {
                 shown,
             } => {
                 let (agent, view) = context.agent_view()?;
-                let scope = context.scope(scope.as_deref())?;
+                let scope = context.caller().scope(scope.as_deref())?;
                 let found = agent.search_notes(&view, &query, &scope, &context.lane(), limit)?;
                 let hits = found.into_iter();
                 let hits = hits.map(|hit| Ok(NoteHit::of(&agent, hit, shown.with_untrusted)));
@@ -170,7 +170,7 @@ pub(crate) struct OneNote {
 fn write(context: &mut Context, text: String, replace: Option<&str>, scope: Option<&str>) -> Done {
     let note = NewNote {
         text: text_or_input(context, text)?,
-        scope: context.scope(scope)?,
+        scope: context.caller().scope(scope)?,
         session: context.lane(),
         replace: match replace {
             None => None,
@@ -190,7 +190,7 @@ fn write(context: &mut Context, text: String, replace: Option<&str>, scope: Opti
 }
 
 fn read(context: &mut Context, verb: &OneNote) -> Done {
-    let scope = context.scope(verb.scope.as_deref())?;
+    let scope = context.caller().scope(verb.scope.as_deref())?;
     let id = Id::new(&verb.id)?;
     // Recording the time of reading needs a store that is open for writing. If the store cannot be opened for writing,
     // the verb only shows the note.
@@ -214,7 +214,7 @@ fn read(context: &mut Context, verb: &OneNote) -> Done {
 }
 
 fn delete(context: &mut Context, verb: &OneNote) -> Done {
-    let scope = context.scope(verb.scope.as_deref())?;
+    let scope = context.caller().scope(verb.scope.as_deref())?;
     let id = Id::new(&verb.id)?;
     let agent = context.agent_to_write()?;
     let (deleted, commit) = agent.delete_note(&id, &scope, &context.writer())?;

@@ -14,8 +14,8 @@ use crate::cli::commands::prelude::*;
 use crate::cli::commands::progress::{BatchProgress, REFUSED_SHOWN};
 use crate::cli::input::content_from_input;
 use treering::agent::{
-    Agent, Alike, Citation, LinesOptions, NewItem, OnDuplicate, RefusedLine, RememberOptions, Remembered,
-    Sensitivity, Status,
+    Agent, Alike, Caller, Citation, ItemFields, LinesOptions, NewItem, OnDuplicate, RefusedLine,
+    RememberOptions, Remembered, Status,
 };
 use treering::inspect::agent::follow_lines;
 use treering::inspect::agent::trust::held_back;
@@ -141,12 +141,10 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
         // The blanks and line breaks at the end of piped input are not part of the text.
         verb.text = vec![text.trim_end().to_owned()];
     }
-    let scope = context.scope(verb.scope.as_deref())?;
-    let (writer, lane) = (context.writer(), context.lane_options().session);
-    let remember = |agent: &Agent| -> Result<Remembered> {
-        let mut item = item_of(&verb, agent.memory().view().now())?;
-        item.scope = scope.clone();
-        item.session.clone_from(&lane);
+    let (writer, caller) = (context.writer(), context.caller());
+    let remember = |agent: &Agent| -> Result<(Remembered, Option<Time>)> {
+        let item = item_of(&verb, &caller, agent.memory().view().now())?;
+        let expires = item.expires;
         let options = RememberOptions {
             on_duplicate: verb.on_duplicate,
             key: verb.key.clone(),
@@ -154,12 +152,11 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
             with_untrusted: verb.shown.with_untrusted,
             ..RememberOptions::default()
         };
-        agent.remember(item, &options, &writer)
+        Ok((agent.remember(item, &options, &writer)?, expires))
     };
     let agent = context.agent_to_create(|empty| remember(empty).map(drop))?;
-    let answer = remember(&agent)?;
-    let now = agent.memory().view().now();
-    let is_over = item_of(&verb, now)?.expires.is_some_and(|end| end <= now);
+    let (answer, expires) = remember(&agent)?;
+    let is_over = expires.is_some_and(|end| end <= agent.memory().view().now());
     context.answer(&answer, show_item_remembered)?;
     // The indexes are derived, so a failed save only makes the next run slower.
     drop(agent.keep_indexes());
@@ -189,36 +186,39 @@ fn note_class(context: &mut Context, agent: &Agent, answer: &Remembered) -> Resu
 }
 
 /// Returns the item that the command line describes.
-fn item_of(verb: &Remember, now: Time) -> Result<NewItem> {
-    let mut item = NewItem::new(verb.text.join(" "));
-    if item.text.trim().is_empty() {
+fn item_of(verb: &Remember, caller: &Caller, now: Time) -> Result<NewItem> {
+    let text = verb.text.join(" ");
+    if text.trim().is_empty() {
         return Err(Error::invalid("the text to remember is empty"));
     }
-    item.id = verb.id.as_deref().map(Id::new).transpose()?;
-    item.kind = Kind::new(&verb.kind)?;
-    item.tags.clone_from(&verb.tags);
-    item.speaker.clone_from(&verb.speaker);
-    item.subject.clone_from(&verb.subject);
-    item.order = verb.order;
     let moment = |option: &str, text: &Option<String>| {
         time::given(text.as_deref(), now).map_err(|error| error.context(option))
     };
-    item.time = moment("--time", &verb.time)?;
-    item.expires = moment("--expires", &verb.expires)?;
-    if let Some(ttl) = verb.ttl {
-        // With `--ttl forever`, the item never expires.
-        let micros = i64::try_from(ttl.as_micros()).ok();
-        item.expires = micros.map(|micros| now.plus_micros(micros));
-    }
     let citations = verb.citations.iter().map(|text| Citation::from_text(text));
-    item.citations = citations.collect::<Result<_>>()?;
-    item.confidence = verb.confidence;
-    let sensitivity = verb.sensitivity.as_deref();
-    item.sensitivity = sensitivity.map(Sensitivity::from_text).transpose()?;
-    item.is_pinned = verb.pin;
-    let supersedes = verb.supersedes.iter().map(|id| Id::new(id));
-    item.supersedes = supersedes.collect::<Result<_>>()?;
-    Ok(item)
+    let fields = ItemFields {
+        text,
+        id: verb.id.clone(),
+        kind: Some(verb.kind.clone()),
+        scope: verb.scope.clone(),
+        tags: verb.tags.clone(),
+        speaker: verb.speaker.clone(),
+        subject: verb.subject.clone(),
+        session: caller.writer.session.clone(),
+        order: verb.order,
+        time: moment("--time", &verb.time)?,
+        expires: match verb.ttl {
+            // With `--ttl forever`, the item never expires.
+            Some(ttl) => time::after(ttl, now),
+            None => moment("--expires", &verb.expires)?,
+        },
+        citations: citations.collect::<Result<_>>()?,
+        confidence: verb.confidence,
+        sensitivity: verb.sensitivity.clone(),
+        pinned: verb.pin,
+        supersedes: verb.supersedes.clone(),
+        ..ItemFields::default()
+    };
+    fields.into_item(caller)
 }
 
 /// Returns the full digest of `--expected`. Resolves an abbreviated digest against the current version of the id.
@@ -302,11 +302,12 @@ fn shown(one: &Alike) -> String {
 }
 
 fn remember_lines(context: &mut Context, verb: &Remember, file: &Path) -> Done {
+    let caller = context.caller();
     let options = LinesOptions {
-        place: context.place(),
-        scope: context.scope(verb.scope.as_deref())?,
+        place: caller.place(),
+        scope: caller.scope(verb.scope.as_deref())?,
         kind: Kind::new(&verb.kind)?,
-        session: context.lane_options().session,
+        session: caller.writer.session.clone(),
         batch_lines: usize::try_from(verb.batch).unwrap_or(usize::MAX),
     };
     let writer = context.writer();

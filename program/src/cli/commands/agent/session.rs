@@ -220,21 +220,21 @@ fn named_session(context: &Context) -> Result<String> {
 
 /// Returns the scopes in which to look for a session: the current scopes, and the named scope.
 fn reach(context: &Context, named: Option<&str>) -> Result<Reach> {
-    let place = context.place();
-    let named = named.map(|word| place.scope(word)).transpose()?;
-    Ok(place.usual_reach()?.with(&named))
+    let caller = context.caller();
+    let named = named.map(|word| caller.scope(Some(word))).transpose()?;
+    Ok(caller.usual_reach()?.with(&named))
 }
 
 fn append(context: &mut Context, verb: SessionAppend) -> Done {
     let session = named_session(context)?;
-    let place = context.place();
-    let scope = verb.scope.as_deref().map(|word| place.scope(word));
+    let caller = context.caller();
+    let scope = verb.scope.as_deref().map(|word| caller.scope(Some(word)));
     let mut request = Append {
         session: session.clone(),
         parent: verb.parent,
         scope: scope.transpose()?,
-        usual_scope: place.usual_scope()?,
-        reach: place.usual_reach()?,
+        usual_scope: caller.scope(None)?,
+        reach: caller.usual_reach()?,
         user: verb.user,
         entries: Vec::new(),
     };
