@@ -8,7 +8,7 @@
 #[cfg(feature = "agent")]
 pub mod agent {
     pub use crate::agent::{
-        Append, AuditRequest, Audited, DocumentReview, Fault, audit, clean_writer, follow_lines,
+        Append, AuditRequest, Audited, CommitIfAny, DocumentReview, Fault, audit, clean_writer, follow_lines,
         refuse_secret_name, review_documents, storeless_scanner,
     };
     pub mod blocks {

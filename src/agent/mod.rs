@@ -90,6 +90,7 @@ pub use guard::{
 pub use item::{Citation, Item, NewItem, Sensitivity};
 pub use judge::{Judge, Judgement};
 pub use notes::{NewNote, NoteAction, NoteFound, NoteRead, NoteWritten, Replace};
+pub use remember::CommitIfAny;
 pub use remember::{
     Alike, LineVerdict, LinesOptions, LinesRemembered, OnDuplicate, RefusedLine, RememberOptions, Remembered,
     Status, follow_lines,

@@ -7,9 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use treering::inspect::digest::to_hex;
-use treering::inspect::engine;
 use treering::inspect::engine::Reversing;
-use treering::revert::KeptBecause;
 use treering::upkeep::{ErasedRecord, ErasedReport, GcReport};
 use treering::{
     Change, CommitDigest, CommitInfo, Committed, Error, ErrorCode, Memory, ObjectDigest, Result, Revision,
@@ -216,90 +214,6 @@ pub(crate) struct RestorePreview {
     pub(crate) counts: ChangeCounts,
     pub(crate) ids: Vec<String>,
     pub(crate) dry_run: bool,
-}
-
-/// The answer of `revert`.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct Reverted {
-    /// The commit of the revert, or the current head if nothing changed.
-    #[serde(flatten)]
-    pub(crate) commit: CommitInfo,
-    /// The number of selected commits.
-    pub(crate) selected: u64,
-    /// The changed objects.
-    pub(crate) reverted: Vec<RevertedObject>,
-    /// The objects that stay because of later work of others.
-    pub(crate) kept: Vec<KeptObject>,
-    /// The objects that are derived from versions of the selected commits.
-    pub(crate) derived: Vec<String>,
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) dry_run: bool,
-}
-
-/// An object that a revert changes.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct RevertedObject {
-    pub(crate) id: String,
-    /// The version before the revert. Null if the object comes back.
-    pub(crate) from: Option<ObjectDigest>,
-    /// The version after the revert. Null if the object is removed.
-    pub(crate) to: Option<ObjectDigest>,
-    /// The missing object above the version that would stand, if the object is removed because of it. Only
-    /// `--conflicts revert` removes objects for this reason.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) gone_with: Option<String>,
-    /// Whether thinned commits may have written a newer version, which history no longer keeps.
-    #[serde(skip_serializing_if = "std::ops::Not::not")]
-    pub(crate) thinned: bool,
-}
-
-/// An object that a revert leaves as it is.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct KeptObject {
-    pub(crate) id: String,
-    /// The later work of others: `changed` the object itself, put `other` `below` it, or removed `other`, which the
-    /// version that would come back needs above it (`no_parent`).
-    pub(crate) because: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) other: Option<String>,
-    /// The lane of the later change: its session, else its actor, else `default`. Null if the commit was thinned.
-    pub(crate) by: Option<String>,
-    /// The seq of the later change.
-    pub(crate) seq: Option<u64>,
-}
-
-impl Reverted {
-    pub(crate) fn of(reverted: &engine::Reverted, dry_run: bool) -> Self {
-        let changed = reverted.reverted.iter().map(|object| RevertedObject {
-            id: object.id.to_string(),
-            from: object.from,
-            to: object.to,
-            gone_with: object.gone_with.as_ref().map(Id::to_string),
-            thinned: object.thinned,
-        });
-        let kept = reverted.kept.iter().map(|object| {
-            let (because, other) = match &object.because {
-                KeptBecause::Below(other) => ("below", Some(other)),
-                KeptBecause::NoParent(other) => ("no_parent", Some(other)),
-                _ => ("changed", None),
-            };
-            KeptObject {
-                id: object.id.to_string(),
-                because,
-                other: other.map(Id::to_string),
-                by: object.by.as_ref().map(|by| by.lane().to_owned()),
-                seq: object.by.as_ref().map(|by| by.commit.seq),
-            }
-        });
-        Self {
-            commit: reverted.committed.commit.clone(),
-            selected: reverted.selected,
-            reverted: changed.collect(),
-            kept: kept.collect(),
-            derived: reverted.derived.iter().map(Id::to_string).collect(),
-            dry_run,
-        }
-    }
 }
 
 /// The answer of `gc`.

@@ -14,6 +14,7 @@
 //! - RMB-3: `remember` never replaces a session, an object below a session, or a note of a session.
 
 mod duplicate_index;
+mod fields;
 mod intake;
 mod line;
 mod lines;
@@ -40,6 +41,8 @@ use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Staged, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Scope};
+pub use fields::CommitIfAny;
+use fields::RememberedFields;
 use intake::{Intake, says};
 use near::{Near, merged, near};
 use treering_text::recall::five_digits;
@@ -118,7 +121,9 @@ pub struct Alike {
 
 /// The answer to [`Agent::remember`]. The item may be in quarantine: see [`Self::status`].
 #[must_use = "the item may be in quarantine; see `status`"]
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[serde(into = "RememberedFields")]
+#[schemars(with = "RememberedFields")]
 pub struct Remembered {
     /// The id of the stored item. If an existing item was used instead of the new item, the id of the existing item.
     pub id: Id,

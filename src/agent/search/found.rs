@@ -35,6 +35,7 @@ pub(super) struct Found<'a> {
 
 impl<'a> Found<'a> {
     pub(super) fn new(agent: &'a Agent, view: &'a View, query: &'a RecallQuery, terms: &[String]) -> Self {
+        let scopes = query.reach.names();
         Self {
             agent,
             view,
@@ -46,8 +47,9 @@ impl<'a> Found<'a> {
                 left_out: 0,
                 elsewhere: Vec::new(),
                 root: view.root(),
-                terms: terms.to_vec(),
+                scopes: scopes.map(|names| names.into_iter().map(str::to_owned).collect()),
                 reached: None,
+                terms: terms.to_vec(),
             },
         }
     }

@@ -233,12 +233,14 @@ pub struct Recalled {
     pub elsewhere: Vec<ScopeMatches>,
     /// The root of the state that was searched.
     pub root: Root,
+    /// The searched scopes. `None` if all scopes were searched.
+    pub scopes: Option<Vec<String>>,
+    /// The way in which the index was prepared; `None` for summaries, because summaries need no index.
+    #[serde(rename = "index")]
+    pub reached: Option<Reached>,
     /// The terms of the question, in the form that the index contains.
     #[serde(skip)]
     pub terms: Vec<String>,
-    /// The way in which the index was prepared; `None` for summaries, because summaries need no index.
-    #[serde(skip)]
-    pub reached: Option<Reached>,
 }
 
 /// A scope outside the reach of a query, and what it contains of the question.

@@ -24,10 +24,13 @@ use crate::engine::settings::Settings;
 
 /// The result of a call that writes.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct Committed {
     /// The new commit, or the head if nothing changed.
+    #[cfg_attr(feature = "serde", serde(flatten))]
     pub commit: CommitInfo,
     /// Whether the call made a new commit.
+    #[cfg_attr(feature = "serde", serde(skip))]
     pub changed: bool,
 }
 

@@ -6,13 +6,13 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::items::CommitIfAny;
-use crate::answers::commits::Reverted;
 use crate::answers::objects::StoredLine;
 use treering::agent::Report;
+use treering::inspect::agent::CommitIfAny;
 use treering::inspect::agent::guard::ChangedObject;
 use treering::inspect::engine::{ChangeKind, ReferenceInfo};
 use treering::inspect::ingest::json::stored_object_to_json;
+use treering::revert::Reverted;
 use treering::{CommitDigest, Result};
 use treering::{Id, Object};
 
@@ -45,7 +45,7 @@ pub(crate) struct GuardCommit {
     pub(crate) names: CommitIfAny,
     /// The objects that the guard reverted after a refusal, if the policy sets `refused.revert_session`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) reverted: Option<Reverted>,
+    pub(crate) reverted: Option<Box<Reverted>>,
 }
 
 /// The answer of `guard drop`.

@@ -8,86 +8,14 @@ use serde::Serialize;
 
 use treering::Result;
 use treering::agent::{
-    Agent, Alike, Decayed, Forgot, Forgotten, Item, LinesRemembered, Remembered, Restored, Review, Status,
-    StoredText,
+    Agent, Decayed, Forgot, Forgotten, Item, LinesRemembered, Restored, Review, StoredText,
 };
+use treering::inspect::agent::CommitIfAny;
 use treering::inspect::engine::ChangeKind;
-use treering::{CommitDigest, CommitInfo, Id, Object, ObjectDigest, Origin, Root, Scope, Time, View};
-use treering_text::scan::Verdict;
+use treering::{CommitDigest, CommitInfo, Id, Object, ObjectDigest, Origin, Root, Time, View};
 
 /// The number of children that an item lists.
 const CHILDREN_READ: usize = 100;
-
-/// The commit of an answer. All fields are null if the verb made no commit.
-#[derive(Default, Serialize, JsonSchema)]
-pub(crate) struct CommitIfAny {
-    pub(crate) commit: Option<CommitDigest>,
-    pub(crate) seq: Option<u64>,
-    pub(crate) root: Option<Root>,
-}
-
-impl From<Option<&CommitInfo>> for CommitIfAny {
-    fn from(info: Option<&CommitInfo>) -> Self {
-        Self {
-            commit: info.map(|info| info.digest),
-            seq: info.map(|info| info.commit.seq),
-            root: info.map(|info| info.commit.root),
-        }
-    }
-}
-
-/// The answer of `remember` for one item.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct ItemRemembered {
-    pub(crate) id: Id,
-    pub(crate) digest: Option<ObjectDigest>,
-    #[serde(flatten)]
-    pub(crate) commit: CommitIfAny,
-    pub(crate) status: Status,
-    pub(crate) disabled: bool,
-    pub(crate) scope: Scope,
-    pub(crate) duplicates: Vec<Alike>,
-    pub(crate) conflicts: Vec<Conflict>,
-    pub(crate) verdict: Verdict,
-    pub(crate) rules: Vec<&'static str>,
-    pub(crate) redacted: bool,
-    pub(crate) held_as: Option<String>,
-    #[serde(skip)]
-    pub(crate) head: CommitInfo,
-}
-
-/// An item that contradicts the new item.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct Conflict {
-    #[serde(flatten)]
-    pub(crate) item: Alike,
-    pub(crate) new_text: String,
-}
-
-impl From<Remembered> for ItemRemembered {
-    fn from(answer: Remembered) -> Self {
-        let disabled = answer.status == Status::Disabled;
-        let conflicts = answer.conflicts.into_iter().map(|item| Conflict {
-            item,
-            new_text: answer.text.clone(),
-        });
-        Self {
-            id: answer.id,
-            digest: answer.digest,
-            commit: (!disabled).then_some(&answer.commit).into(),
-            status: answer.status,
-            disabled,
-            scope: answer.scope,
-            duplicates: answer.duplicates,
-            conflicts: conflicts.collect(),
-            verdict: answer.verdict,
-            rules: answer.rules,
-            redacted: answer.is_redacted,
-            held_as: answer.held_as,
-            head: answer.commit,
-        }
-    }
-}
 
 /// The answer of `remember --jsonl`.
 #[derive(Serialize, JsonSchema)]

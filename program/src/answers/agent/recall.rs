@@ -1,4 +1,4 @@
-//! The answers of `recall`, and of `envelope --scrub`.
+//! The answers of `recall --queries`, and of `envelope --scrub`.
 //!
 //! # Layer
 //! Layer 8, part of answers.
@@ -7,19 +7,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use treering::agent::{Reached, RecallHit, Recalled, ScopeMatches};
+use treering::agent::{RecallHit, ScopeMatches};
 use treering::inspect::agent::search::LeftOut;
-
-/// The answer of `recall`.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct Found {
-    #[serde(flatten)]
-    pub(crate) recalled: Recalled,
-    /// The searched scopes. Null if all scopes were searched.
-    pub(crate) scopes: Option<Vec<String>>,
-    /// How the index was brought up to date with the state. Null for summaries, which need no index.
-    pub(crate) index: Option<Reached>,
-}
 
 /// The answer to a line of `recall --queries`.
 #[derive(Serialize, JsonSchema)]

@@ -6,11 +6,9 @@
 use super::gists::Gists;
 use super::prelude::*;
 use super::written_by::check_known;
-use crate::answers::commits::Reverted;
 use crate::cli::human::change_lines;
-use treering::inspect::engine;
 use treering::inspect::engine::{ChangeKind, WrittenBy};
-use treering::revert::{Conflicts, KeptBecause, RevertedObject, Selection};
+use treering::revert::{Conflicts, KeptBecause, Reverted, RevertedObject, Selection};
 
 /// The number of lines of each list, except in a dry run.
 const LINES: usize = 20;
@@ -80,10 +78,9 @@ impl Verb for Revert {
         let selection = self.selection(context, &memory)?;
         let reverted = self.revert(context, &memory, selection);
         let reverted = reverted.map_err(|error| self.with_nearest(&memory, error))?;
-        let answer = Reverted::of(&reverted, self.dry_run);
-        context.answer(&answer, |_, context| {
-            context.line(self.headline(context, &reverted))?;
-            let lines = lines(context, &memory, &reverted, self.dry_run, self.with_derived)?;
+        context.answer(&reverted, |reverted, context| {
+            context.line(self.headline(context, reverted))?;
+            let lines = lines(context, &memory, reverted, self.dry_run, self.with_derived)?;
             lines.iter().try_for_each(|line| context.line(line))
         })?;
         context.note_dry_run(self.dry_run);
@@ -97,7 +94,7 @@ impl Verb for Revert {
 }
 
 impl Revert {
-    fn revert(&self, context: &Context, memory: &Memory, selection: Selection) -> Result<engine::Reverted> {
+    fn revert(&self, context: &Context, memory: &Memory, selection: Selection) -> Result<Reverted> {
         let revert = memory.revert(selection).conflicts(self.conflicts);
         let revert = if self.with_derived {
             revert.with_derived()
@@ -167,7 +164,7 @@ impl Revert {
         }
     }
 
-    fn headline(&self, context: &Context, reverted: &engine::Reverted) -> String {
+    fn headline(&self, context: &Context, reverted: &Reverted) -> String {
         let commits = counted(reverted.selected, "commit");
         let sides = reverted.reverted.iter();
         let counts = ChangeCounts::of(sides.map(|object| (object.from.is_some(), object.to.is_some())));
@@ -185,7 +182,7 @@ impl Revert {
 fn lines(
     context: &Context,
     memory: &Memory,
-    reverted: &engine::Reverted,
+    reverted: &Reverted,
     dry_run: bool,
     with_derived: bool,
 ) -> Result<Vec<String>> {

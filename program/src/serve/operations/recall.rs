@@ -7,12 +7,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::operation::{Answer, Effect, Operation, Page, Profile};
-use crate::answers::agent::recall::Found;
 use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
 use crate::serve::naming::LeftOut;
 use crate::serve::service::ScopeWord;
-use treering::agent::RecallQuery;
+use treering::agent::{RecallQuery, Recalled};
 use treering::inspect::ingest::moment::given;
 use treering::{Kind, Result};
 
@@ -69,9 +68,9 @@ impl Operation for Recall {
         "left_out",
     ];
     const LEAVES_OUT: bool = true;
-    type Answer = Found;
+    type Answer = Recalled;
 
-    fn run(self, service: &Service, page: &Page) -> Result<Answer<Found>> {
+    fn run(self, service: &Service, page: &Page) -> Result<Answer<Recalled>> {
         let limit = self.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX);
         let view = page.view(service, self.at.as_deref())?;
         let kinds = self.kinds.unwrap_or_default();
@@ -98,12 +97,7 @@ impl Operation for Recall {
         let named: Vec<_> = scopes.iter().map(|scope| quoted(scope)).collect();
         let line = format!("{} in {}", counted(shown as u64, "hit"), named.join(", "));
         let left_out = LeftOut::of_untrusted(recalled.left_out);
-        let found = Found {
-            scopes: Some(scopes),
-            index: recalled.reached,
-            recalled,
-        };
-        let answer = Answer::new(view, found, line).leaving_out(left_out);
+        let answer = Answer::new(view, recalled, line).leaving_out(left_out);
         Ok(answer.with_more(has_more))
     }
 }

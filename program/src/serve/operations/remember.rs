@@ -10,13 +10,12 @@ use serde::Deserialize;
 
 use super::answer::line_of;
 use super::operation::{Answer, Effect, Operation, Page, Profile};
-use crate::answers::agent::items::ItemRemembered;
 use crate::answers::words::quoted;
 use crate::serve::Service;
 use crate::serve::naming::LeftOut;
 use crate::serve::service::ScopeWord;
 use treering::Result;
-use treering::agent::{NewItem, RememberOptions, Status};
+use treering::agent::{NewItem, RememberOptions, Remembered, Status};
 use treering::inspect::agent::trust::held_back;
 use treering::inspect::ingest::moment::span;
 use treering::{Id, Kind, Origin};
@@ -55,9 +54,9 @@ impl Operation for Remember {
         "rules",
     ];
     const LEAVES_OUT: bool = true;
-    type Answer = ItemRemembered;
+    type Answer = Remembered;
 
-    fn run(self, service: &Service, _: &Page) -> Result<Answer<ItemRemembered>> {
+    fn run(self, service: &Service, _: &Page) -> Result<Answer<Remembered>> {
         let agent = service.agent();
         let is_own = self.read_from.is_none();
         let mut writer = service.writer()?;
@@ -108,7 +107,7 @@ impl Operation for Remember {
                 )
             }));
         }
-        let answer = Answer::new(view, ItemRemembered::from(remembered), line);
+        let answer = Answer::new(view, remembered, line);
         Ok(answer
             .with_notes(notes)
             .leaving_out(LeftOut::of_untrusted(untrusted)))

@@ -7,11 +7,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::operation::{Answer, Choice, Effect, Operation, Page, Profile};
-use crate::answers::commits::{Moved, ReversalPreview, Reverted, RollbackPreview};
+use crate::answers::commits::{Moved, ReversalPreview, RollbackPreview};
 use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
 use treering::inspect::object::Op;
-use treering::revert::{Conflicts, Selection};
+use treering::revert::{Conflicts, Reverted, Selection};
 use treering::{Error, ErrorCode, Memory, Result, Writer};
 
 named! {
@@ -188,10 +188,7 @@ impl Undo {
                 reverted.kept.len()
             )
         };
-        Ok((
-            Undone::Reverted(Box::new(Reverted::of(&reverted, self.is_dry()))),
-            line,
-        ))
+        Ok((Undone::Reverted(Box::new(reverted)), line))
     }
 }
 

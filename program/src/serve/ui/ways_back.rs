@@ -9,10 +9,10 @@ use super::ROWS;
 use super::changes::{ChangeRow, change_of, row};
 use super::objects::lane_number;
 use super::reader::Reader;
-use crate::answers::commits::{KeptObject, Moved, Reverted, RollbackPreview};
+use crate::answers::commits::{Moved, RollbackPreview};
 use treering::inspect::agent::clean_writer;
-use treering::revert::Selection;
-use treering::{ChangeCounts, CommitDigest};
+use treering::revert::{KeptObject, Selection};
+use treering::{ChangeCounts, CommitDigest, Id};
 use treering::{CommitInfo, Error, ErrorCode, Result, Writer};
 
 /// The request of a revert, with the head that the person saw.
@@ -61,7 +61,7 @@ pub(crate) struct RevertAnswer {
     rows: Vec<ChangeRow>,
     kept: Vec<KeptObject>,
     kept_total: usize,
-    derived: Vec<String>,
+    derived: Vec<Id>,
     derived_total: usize,
     dry_run: bool,
 }
@@ -120,23 +120,24 @@ pub(crate) fn revert(reader: &Reader, asked: &RevertAsked) -> Result<RevertAnswe
     } else {
         revert
     };
-    let reverted = if asked.step.dry_run {
+    let answer = if asked.step.dry_run {
         revert.preview(&writer)?
     } else {
         // PAG-3: another process may have committed since the check above.
         revert.expect_head(head).by(&writer)?
     };
-    let answer = Reverted::of(&reverted, asked.step.dry_run);
     let head = reader.head()?;
     let sides = answer
         .reverted
         .iter()
         .map(|object| (object.from.is_some(), object.to.is_some()));
-    let rows = answer
-        .reverted
-        .iter()
-        .take(ROWS)
-        .map(|object| row(reader, &head, &change_of(&object.id, object.from, object.to)?));
+    let rows = answer.reverted.iter().take(ROWS).map(|object| {
+        row(
+            reader,
+            &head,
+            &change_of(object.id.as_str(), object.from, object.to)?,
+        )
+    });
     Ok(RevertAnswer {
         counts: ChangeCounts::of(sides),
         rows: rows.collect::<Result<_>>()?,
@@ -145,7 +146,7 @@ pub(crate) fn revert(reader: &Reader, asked: &RevertAsked) -> Result<RevertAnswe
         kept: answer.kept.into_iter().take(ROWS).collect(),
         derived_total: answer.derived.len(),
         derived: answer.derived.into_iter().take(ROWS).collect(),
-        commit: answer.commit,
+        commit: answer.committed.commit,
         dry_run: asked.step.dry_run,
     })
 }

@@ -70,6 +70,7 @@ named! {
 
 /// An object that a revert changes.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct RevertedObject {
     /// The id of the object.
@@ -80,13 +81,17 @@ pub struct RevertedObject {
     pub to: Option<ObjectDigest>,
     /// The missing object above the version that would stand, if the object is removed because of it. Only
     /// [`Conflicts::Revert`] removes objects for this reason.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Option::is_none"))]
     pub gone_with: Option<Id>,
     /// Whether thinned commits may have written a newer version, which history no longer keeps.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "std::ops::Not::not"))]
     pub thinned: bool,
 }
 
 /// An object that the selected commits wrote, and that stays as it is because of later work of others.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[cfg_attr(feature = "serde", serde(into = "KeptFields"), schemars(with = "KeptFields"))]
 #[non_exhaustive]
 pub struct KeptObject {
     /// The id of the object.
@@ -95,6 +100,40 @@ pub struct KeptObject {
     pub because: KeptBecause,
     /// The commit of the later work. `None` if that commit was thinned.
     pub by: Option<CommitInfo>,
+}
+
+/// The JSON of a [`KeptObject`].
+#[cfg(feature = "serde")]
+#[derive(serde::Serialize, schemars::JsonSchema)]
+struct KeptFields {
+    id: Id,
+    /// The later work of others: `changed` the object itself, put `other` `below` it, or removed `other`, which the
+    /// version that would come back needs above it (`no_parent`).
+    because: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    other: Option<Id>,
+    /// The lane of the later change: its session, else its actor, else `default`. Null if the commit was thinned.
+    by: Option<String>,
+    /// The seq of the later change.
+    seq: Option<u64>,
+}
+
+#[cfg(feature = "serde")]
+impl From<KeptObject> for KeptFields {
+    fn from(object: KeptObject) -> Self {
+        let (because, other) = match object.because {
+            KeptBecause::Changed => ("changed", None),
+            KeptBecause::Below(other) => ("below", Some(other)),
+            KeptBecause::NoParent(other) => ("no_parent", Some(other)),
+        };
+        Self {
+            id: object.id,
+            because,
+            other,
+            by: object.by.as_ref().map(|by| by.lane().to_owned()),
+            seq: object.by.map(|by| by.commit.seq),
+        }
+    }
 }
 
 /// The later work of others because of which an object stays as it is.
@@ -111,9 +150,11 @@ pub enum KeptBecause {
 
 /// The result of a revert, or of its preview.
 #[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct Reverted {
     /// The commit of the revert, or the head if nothing changed.
+    #[cfg_attr(feature = "serde", serde(flatten))]
     pub committed: Committed,
     /// The number of selected commits.
     pub selected: u64,
@@ -123,6 +164,9 @@ pub struct Reverted {
     pub kept: Vec<KeptObject>,
     /// The objects whose present version is derived from a version of the selected commits, sorted.
     pub derived: Vec<Id>,
+    /// Whether this is a preview, which changed nothing.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "std::ops::Not::not"))]
+    pub dry_run: bool,
 }
 
 /// A planned revert; see [`Memory::revert`](crate::Memory::revert).
@@ -264,7 +308,11 @@ impl Revert<'_> {
     /// # Errors
     /// The errors of [`Self::by`].
     pub fn preview(&self, writer: &Writer) -> Result<Reverted> {
-        Ok(self.plan(writer)?.0)
+        let (planned, _) = self.plan(writer)?;
+        Ok(Reverted {
+            dry_run: true,
+            ..planned
+        })
     }
 
     /// Returns an error if the writer may not take back the later or derived work of others (RVT-3).
@@ -348,6 +396,7 @@ impl Revert<'_> {
             reverted: reverted.collect(),
             kept,
             derived: derived(&base, &without)?,
+            dry_run: false,
         };
         Ok((reverted, draft))
     }

@@ -4,7 +4,6 @@
 //! Layer 10, part of cli.
 
 use crate::answers::agent::guard::{GuardCommit, GuardDropped, GuardReport, StagedLine, StagedObject};
-use crate::answers::commits::Reverted;
 use crate::cli::agent_context::read_found;
 use crate::cli::args::LaneOptions;
 use crate::cli::commands::prelude::*;
@@ -14,6 +13,7 @@ use treering::agent::{Agent, Checks, Guarded, Policy, RecallQuery};
 use treering::inspect::agent::guard;
 use treering::inspect::agent::guard::{RecallChange, StagedChange, StagedLine as Line};
 use treering::inspect::engine::ReferenceInfo;
+use treering::revert::Reverted;
 
 /// The name of the policy file, in the parent folder of the store.
 const POLICY_FILE: &str = "guard.toml";
@@ -242,13 +242,13 @@ fn commit(context: &mut Context, verb: GuardWith) -> Done {
     let answer = GuardCommit {
         report: GuardReport::new(verb.name, report),
         names: committed.as_ref().into(),
-        reverted: reverted.as_ref().map(|reverted| Reverted::of(reverted, false)),
+        reverted,
     };
     let (name, report) = (&answer.report.name, &answer.report.report);
     let Some(info) = committed else {
         let note = format!("the change is still staged; drop it with: treering guard drop {name}");
         context.say_with_note(&answer, report, "next", note)?;
-        note_session(context, &agent, name, answer.reverted.as_ref());
+        note_session(context, &agent, name, answer.reverted.as_deref());
         return Ok(DENIED);
     };
     let head = context.head_line(&info);

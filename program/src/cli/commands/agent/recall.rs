@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 
-use crate::answers::agent::recall::{Found, FoundForLine};
+use crate::answers::agent::recall::FoundForLine;
 use crate::cli::commands::attributes::attribute;
 use crate::cli::commands::prelude::*;
 use crate::cli::input::time_of;
@@ -110,7 +110,7 @@ pub(crate) struct Recall {
 
 impl Verb for Recall {
     const ANSWERS: &'static [Form] = &[
-        form::<Found>(""),
+        form::<Recalled>(""),
         form::<FoundForLine>("with --queries, one per line"),
     ];
 
@@ -169,14 +169,7 @@ fn query_of(context: &Context, verb: &Recall, now: Time) -> Result<RecallQuery> 
 
 fn recall_one(context: &mut Context, agent: &Agent, view: &View, query: &RecallQuery) -> Done {
     let recalled = agent.recall(view, query)?;
-    let names = query.reach.names();
-    let found = Found {
-        scopes: names.map(|names| names.into_iter().map(str::to_owned).collect()),
-        index: recalled.reached,
-        recalled,
-    };
-    context.answer(&found, |found, context| {
-        let recalled = &found.recalled;
+    context.answer(&recalled, |recalled, context| {
         if context.output.mode() == Mode::Table {
             show_lines(context, recalled, view.now())?;
         } else {

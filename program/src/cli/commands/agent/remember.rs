@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use crate::answers::agent::items::{Conflict, ItemRemembered, ItemsRemembered};
+use crate::answers::agent::items::ItemsRemembered;
 use crate::cli::agent_context::{DISABLED, text_for_people};
 use crate::cli::commands::prelude::*;
 use crate::cli::commands::progress::{BatchProgress, REFUSED_SHOWN};
@@ -123,7 +123,7 @@ fn on_duplicate() -> impl TypedValueParser<Value = OnDuplicate> {
 
 impl Verb for Remember {
     const ANSWERS: &'static [Form] = &[
-        form::<ItemRemembered>("one item"),
+        form::<Remembered>("one item"),
         form::<ItemsRemembered>("with --jsonl"),
     ];
 
@@ -157,7 +157,7 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
         agent.remember(item, &options, &writer)
     };
     let agent = context.agent_to_create(|empty| remember(empty).map(drop))?;
-    let answer = ItemRemembered::from(remember(&agent)?);
+    let answer = remember(&agent)?;
     let now = agent.memory().view().now();
     let is_over = item_of(&verb, now)?.expires.is_some_and(|end| end <= now);
     context.answer(&answer, show_item_remembered)?;
@@ -175,7 +175,7 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
 }
 
 /// Says that the item is untrusted although its writer is trusted.
-fn note_class(context: &mut Context, agent: &Agent, answer: &ItemRemembered) -> Result<()> {
+fn note_class(context: &mut Context, agent: &Agent, answer: &Remembered) -> Result<()> {
     let stored = agent.memory().view().get(&answer.id)?;
     let class = stored.map(|object| object.origin());
     let class = class.filter(|class| !class.is_trusted() && context.writer().trust.is_trusted());
@@ -244,9 +244,9 @@ fn expected(memory: &Memory, verb: &Remember) -> Result<Option<ObjectDigest>> {
     found.map(Some).ok_or_else(missing)
 }
 
-fn show_item_remembered(answer: &ItemRemembered, context: &mut Context) -> Result<()> {
+fn show_item_remembered(answer: &Remembered, context: &mut Context) -> Result<()> {
     let id = context.output.paint(Meaning::Name, printable(answer.id.as_str()));
-    let head = context.head_line(&answer.head);
+    let head = context.head_line(&answer.commit);
     let scope = printable(answer.scope.as_str());
     let line = match answer.status {
         Status::Created => format!("remembered {id} in {scope}; {head}"),
@@ -266,11 +266,11 @@ fn show_item_remembered(answer: &ItemRemembered, context: &mut Context) -> Resul
         let label = format!("{what} ({:.2})", one.similarity);
         context.output.labelled(Meaning::Changed, &label, &shown(one))?;
     }
-    for Conflict { item, .. } in &answer.conflicts {
+    for item in &answer.conflicts {
         let label = format!("contradicts the new text ({:.2})", item.similarity);
         context.output.labelled(Meaning::Bad, &label, &shown(item))?;
     }
-    if answer.redacted {
+    if answer.is_redacted {
         context.note("redacted", "secrets in the text were replaced by markers");
     } else if !answer.rules.is_empty() && answer.status != Status::Quarantined {
         let rules = answer.rules.join(", ");
