@@ -20,7 +20,7 @@ pub mod agent {
         pub use crate::agent::command::run;
     }
     pub mod envelope {
-        pub use crate::agent::envelope::scrubbed;
+        pub use crate::agent::envelope::{Omitted, scrubbed};
     }
     pub mod guard {
         pub use crate::agent::guard::{

@@ -165,15 +165,20 @@ impl BlameLine {
     pub(crate) fn of(memory: &Memory, blamed: &BlamedPart) -> Result<Self> {
         Ok(Self {
             part: blamed.part.to_string(),
-            text: match &blamed.value {
-                Value::Text(text) => text.clone(),
-                value => value_to_json(value).to_string(),
-            },
+            text: text_of(&blamed.value),
             by: HistoryLine {
                 trust: Some(memory.seen_origin(blamed.trust)),
                 ..HistoryLine::of(memory, &blamed.change)?
             },
         })
+    }
+}
+
+/// Returns a value as a text. A value that is not a text is written as JSON.
+pub(crate) fn text_of(value: &Value) -> String {
+    match value {
+        Value::Text(text) => text.clone(),
+        value => value_to_json(value).to_string(),
     }
 }
 

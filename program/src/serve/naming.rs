@@ -10,6 +10,8 @@
 
 use std::collections::HashMap;
 
+use schemars::JsonSchema;
+use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
 use super::Service;
@@ -18,9 +20,6 @@ use treering::View;
 use treering::agent::Reach;
 use treering::{Error, ErrorKind, Id, Object, Result};
 
-/// The fields of an answer that name items beside those that the operation selected: an id, a list of ids, or rows with
-/// an id each.
-const FIELDS: [&str; 6] = ["parent", "children", "kept", "other", "gone_with", "derived"];
 /// The number of removed items whose history an answer reads. It counts the others as items of other scopes.
 const REMOVED_MAX: usize = 200;
 /// The number of ids of an error that are looked up. An error with more names only these.
@@ -50,6 +49,11 @@ impl LeftOut {
             .collect()
     }
 
+    /// Returns whether the answer names every item.
+    pub(super) fn is_nothing(self) -> bool {
+        self == Self::default()
+    }
+
     /// Returns what the first line of a text says.
     pub(super) fn line(self) -> String {
         let mut line = String::new();
@@ -67,6 +71,12 @@ impl LeftOut {
         line
     }
 }
+
+/// The id of an item beside those that an operation selected. Only [`Naming`] makes one, so an answer whose fields for
+/// such ids have this type names no other (NID-1).
+#[derive(Serialize, JsonSchema)]
+#[serde(transparent)]
+pub(super) struct Named(Id);
 
 /// Decides which ids of a state are named, and counts the others (NID-1).
 pub(super) struct Naming<'a> {
@@ -141,41 +151,30 @@ impl<'a> Naming<'a> {
         self.service.last_version(self.view, id)
     }
 
-    /// Removes the ids from an answer that it does not name.
+    /// Returns the id for an answer. Returns `None` if the answer does not name it.
     ///
     /// # Errors
     /// The errors of [`Self::has`].
-    pub(super) fn remove_others(&mut self, answer: &mut Json) -> Result<()> {
-        match answer {
-            Json::Array(list) => list.iter_mut().try_for_each(|one| self.remove_others(one)),
-            Json::Object(map) => map.iter_mut().try_for_each(|(name, value)| {
-                if FIELDS.contains(&name.as_str()) {
-                    self.remove_from(value)?;
-                }
-                self.remove_others(value)
-            }),
-            _ => Ok(()),
-        }
+    pub(super) fn name(&mut self, id: Id) -> Result<Option<Named>> {
+        Ok(self.has(id.as_str())?.then_some(Named(id)))
     }
 
-    /// Removes the ids from a field that names items.
-    fn remove_from(&mut self, field: &mut Json) -> Result<()> {
-        match field {
-            Json::String(id) if self.has(id)? => {}
-            Json::String(_) => *field = Json::Null,
-            Json::Array(list) => {
-                let mut named = Vec::new();
-                for one in std::mem::take(list) {
-                    let id = one.get("id").unwrap_or(&one).as_str();
-                    if id.map_or(Ok(true), |id| self.has(id))? {
-                        named.push(one);
-                    }
-                }
-                *list = named;
-            }
-            _ => {}
-        }
-        Ok(())
+    /// Returns the id, if there is one and the answer names it.
+    ///
+    /// # Errors
+    /// The errors of [`Self::has`].
+    pub(super) fn name_any(&mut self, id: Option<Id>) -> Result<Option<Named>> {
+        id.map_or(Ok(None), |id| self.name(id))
+    }
+
+    /// Returns the ids that an answer names.
+    ///
+    /// # Errors
+    /// The errors of [`Self::has`].
+    pub(super) fn names(&mut self, ids: Vec<Id>) -> Result<Vec<Named>> {
+        ids.into_iter()
+            .filter_map(|id| self.name(id).transpose())
+            .collect()
     }
 }
 
@@ -237,7 +236,7 @@ impl Service {
             untrusted,
             other_scopes,
         } = naming.left_out;
-        if naming.left_out == LeftOut::default() {
+        if naming.left_out.is_nothing() {
             return Ok((named.len() < error.ids().len()).then(|| error.clone().with_ids(named)));
         }
         let others =

@@ -59,7 +59,7 @@ mod tests;
 pub(super) use assembly::envelope;
 pub use assembly::{EnvelopeAnswer, EnvelopeRequest};
 pub use document::Shown;
-pub use render::Boundary;
+pub use render::{Boundary, Omitted};
 pub use scrub::scrubbed;
 pub use sections::Section;
 pub(super) use shelves::Shelves;

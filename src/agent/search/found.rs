@@ -1,20 +1,25 @@
-//! Collects the hits of an answer within the budget of its query.
+//! The answer of a recall: its types, and the collection of the hits within the budget of the query.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 
 use std::ops::Range;
 
-use super::query::{RecallHit, RecallQuery, Recalled, SNIPPET_CHARS};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
+
+use super::query::{RecallQuery, SNIPPET_CHARS};
 use crate::agent::agent::Agent;
 use crate::agent::decay::original_of;
+use crate::agent::followed::Reached;
 use crate::agent::item::Item;
 use crate::agent::stored_text::{clean, flags};
 use crate::agent::titles::Titles;
+use crate::digest::{ObjectDigest, Root};
 use crate::engine::View;
 use crate::error::Result;
-use crate::object::{Object, Time};
-use treering_text::recall::{snippet, tokens};
+use crate::object::{Id, Object, Origin, Time};
+use treering_text::recall::{Reason, five_digits, snippet, tokens};
 
 /// The mark at each end of a snippet where text was cut off.
 const CUT: &str = "\u{2026}";
@@ -23,6 +28,125 @@ const SCANNED_MAX: usize = 64 << 10;
 /// The number of bytes that the scan reads on each side of the snippet of a longer text. A secret that the snippet cuts
 /// is recognised if this context contains it.
 const CONTEXT: usize = 8 << 10;
+
+/// A hit of a recall.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[non_exhaustive]
+pub struct RecallHit {
+    /// The id of the item.
+    pub id: Id,
+    /// The kind of the item.
+    pub kind: String,
+    /// The scope of the item.
+    pub scope: String,
+    /// The score. Only scores of the same answer can be compared.
+    #[serde(serialize_with = "five_digits")]
+    pub score: f32,
+    /// The confidence that the hit answers the question, 0 to 1. Confidences of different answers can be compared.
+    #[serde(serialize_with = "five_digits")]
+    pub confidence: f32,
+    /// The titles of the item: those above it from the top down, then its own.
+    pub titles: Vec<String>,
+    /// The part of the text around the match, with markers instead of secrets.
+    pub snippet: String,
+    /// The event time of the item. Without an event time, the time of the first commit with the id of the item.
+    pub time: Time,
+    /// The origin class of the item, such as a person, a model, a tool or a document.
+    /// [`Memory::history`](crate::Memory::history) returns the name of each writer.
+    pub trust: Origin,
+    /// The rules of the scan that the text matched when it was written, or matches now.
+    pub flags: Vec<String>,
+    /// The size of the text in tokens of about four characters.
+    pub tokens: usize,
+    /// The reasons for the rank of the hit in words, the most important first.
+    pub why: Vec<&'static str>,
+    /// The ids of the items in the searched scopes that supersede this item.
+    pub superseded_by: Vec<Id>,
+    /// The speaker of the text, if the item names one. The speaker can differ from the writer.
+    pub speaker: Option<String>,
+    /// The session in which the text was said, if the item names one.
+    pub session: Option<String>,
+    /// The digest of the version of the item.
+    pub digest: ObjectDigest,
+    /// The whole text with markers instead of secrets, if [`RecallQuery::full`] is set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// All reasons for the score with their values, if [`RecallQuery::explain`] is set.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reasons: Option<Vec<Reason>>,
+}
+
+/// The answer to a recall.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[non_exhaustive]
+pub struct Recalled {
+    /// The hits, best first. For an empty question, the summaries in order of time.
+    pub hits: Vec<RecallHit>,
+    /// The total size of the texts of the hits, in tokens.
+    pub tokens: usize,
+    /// The number of ranked hits that did not fit into the budget.
+    pub skipped: usize,
+    /// The number of untrusted matches that the answer omits, counted up to the limit of hits.
+    #[serde(serialize_with = "left_out")]
+    #[schemars(with = "LeftOut")]
+    pub left_out: usize,
+    /// If there are no hits, the other scopes that contain matches, in the order of their names.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub elsewhere: Vec<ScopeMatches>,
+    /// The root of the state that was searched.
+    pub root: Root,
+    /// The searched scopes. `None` if all scopes were searched.
+    pub scopes: Option<Vec<String>>,
+    /// The way in which the index was prepared; `None` for summaries, because summaries need no index.
+    #[serde(rename = "index")]
+    pub reached: Option<Reached>,
+    /// The terms of the question, in the form that the index contains.
+    #[serde(skip)]
+    pub terms: Vec<String>,
+}
+
+/// A scope outside the reach of a query, and what it contains of the question.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
+pub struct ScopeMatches {
+    /// The name of the scope.
+    pub scope: String,
+    /// The number of items that contain a word of the question and meet the conditions of the query, counted up to
+    /// 1,000.
+    pub matches: usize,
+}
+
+/// The JSON form of the number of omitted hits.
+#[derive(Serialize, JsonSchema)]
+pub struct LeftOut {
+    /// The number of untrusted matches that the answer omits.
+    pub(crate) untrusted: usize,
+    /// The ways to see these matches; empty if there are none.
+    pub(crate) shown_by: &'static [&'static str],
+}
+
+/// The ways to see untrusted items: in one answer, or from then on, after a person reviewed or ingested them.
+const SHOWN_BY: &[&str] = &["--with-untrusted", "promote ID", "ingest --as-me PATH"];
+
+impl LeftOut {
+    /// Returns the form of the number of omitted matches.
+    pub fn of(untrusted: usize) -> Self {
+        let shown_by = if untrusted > 0 { SHOWN_BY } else { &[] };
+        Self { untrusted, shown_by }
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn left_out<S: Serializer>(count: &usize, serializer: S) -> Result<S::Ok, S::Error> {
+    LeftOut::of(*count).serialize(serializer)
+}
+
+impl Recalled {
+    /// Returns the byte ranges of the matched words in the snippet of a hit.
+    pub fn matches(&self, hit: &RecallHit) -> Vec<Range<usize>> {
+        snippet(&hit.snippet, &self.terms, usize::MAX).matches
+    }
+}
 
 /// The hits that fit into the budget of a query.
 pub(super) struct Found<'a> {

@@ -16,9 +16,9 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 
-use super::found::{Found, time_of};
+use super::found::{Found, RecallHit, Recalled, ScopeMatches, time_of};
 use super::indexed::Content;
-use super::query::{RecallHit, RecallQuery, Recalled, ScopeMatches};
+use super::query::RecallQuery;
 use crate::agent::agent::Agent;
 use crate::agent::item::Item;
 use crate::agent::scope::Reach;

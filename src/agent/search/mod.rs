@@ -15,10 +15,11 @@ mod query;
 mod reflection;
 mod vectors;
 
+pub use found::{LeftOut, RecallHit, Recalled, ScopeMatches};
 pub use hits::MATCHES_MAX;
 pub(super) use hits::search;
 pub(crate) use index::RecallIndex;
 pub(super) use indexed::key_of;
-pub use query::{LIMIT, LeftOut, RecallHit, RecallQuery, Recalled, ScopeMatches};
+pub use query::{LIMIT, RecallQuery};
 pub(super) use reflection::reflect;
 pub(crate) use vectors::Vectors;

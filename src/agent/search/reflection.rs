@@ -3,8 +3,8 @@
 //! # Layer
 //! Layer 7, inside `agent`.
 
-use super::found::{Found, time_of};
-use super::query::{RecallQuery, Recalled};
+use super::found::{Found, Recalled, time_of};
+use super::query::RecallQuery;
 use crate::agent::agent::Agent;
 use crate::agent::item::{Item, known_kind, text_of};
 use crate::agent::session::summaries::{Granularity, around, chronological};

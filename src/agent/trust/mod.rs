@@ -18,6 +18,9 @@
 mod quarantine;
 mod review;
 
+use schemars::JsonSchema;
+use serde::Serialize;
+
 use quarantine::{CLASS, described, full_name, not_held, opened};
 pub use quarantine::{Quarantined, held_back, held_objects, held_reason};
 use review::keep_only;
@@ -46,10 +49,15 @@ named! {
 }
 
 /// The result of a promotion.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Promoted {
+    /// The id of the item.
+    pub id: Id,
     /// The digest of the promoted version.
     pub digest: ObjectDigest,
+    /// The version that the person reviewed.
+    #[serde(rename = "promoted")]
+    pub reviewed: ObjectDigest,
     /// The class of the item before the promotion.
     pub from: Origin,
     /// The class of the item after the promotion.
@@ -57,6 +65,7 @@ pub struct Promoted {
     /// The acting fields of the reviewed version that the promoted version does not have.
     pub dropped: Vec<String>,
     /// The commit; the head if the item already had this class.
+    #[serde(flatten)]
     pub committed: Committed,
 }
 
@@ -130,7 +139,9 @@ impl Agent {
         })?;
         let (from, dropped, digest) = done.value;
         Ok(Promoted {
+            id: id.clone(),
             digest,
+            reviewed: expected,
             from,
             to,
             dropped,

@@ -6,16 +6,12 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use treering::Result;
 use treering::agent::{
     Agent, Decayed, Forgot, Forgotten, Item, LinesRemembered, Restored, Review, StoredText,
 };
 use treering::inspect::agent::CommitIfAny;
 use treering::inspect::engine::ChangeKind;
-use treering::{CommitDigest, CommitInfo, Id, Object, ObjectDigest, Origin, Root, Time, View};
-
-/// The number of children that an item lists.
-const CHILDREN_READ: usize = 100;
+use treering::{CommitDigest, CommitInfo, Id, ObjectDigest, Root, Time};
 
 /// The answer of `remember --jsonl`.
 #[derive(Serialize, JsonSchema)]
@@ -64,81 +60,6 @@ impl ItemLine {
     fn all(agent: &Agent, items: &[Item], with_untrusted: bool) -> Vec<Self> {
         let lines = items.iter();
         lines.map(|item| Self::of(agent, item, with_untrusted)).collect()
-    }
-}
-
-/// An item with its text, for a reader who is not a person.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct ItemRead {
-    #[serde(flatten)]
-    pub(crate) line: ItemLine,
-    pub(crate) parent: Option<String>,
-    pub(crate) tags: Vec<String>,
-    pub(crate) subject: Option<String>,
-    pub(crate) source: Option<String>,
-    /// The session in which the text was remembered. `revert` takes back what that session wrote.
-    pub(crate) session: Option<String>,
-    /// The first 100 children, in sibling order.
-    pub(crate) children: Vec<Id>,
-    pub(crate) created: Option<Time>,
-    pub(crate) updated: Option<Time>,
-    pub(crate) expires: Option<Time>,
-}
-
-impl ItemRead {
-    /// Returns an object of a state, with its text. Withholds the texts of an untrusted object unless `with_untrusted`.
-    pub(crate) fn of(agent: &Agent, view: &View, object: Object, with_untrusted: bool) -> Result<Self> {
-        let (created, updated) = view.stamps(object.id())?.unzip();
-        let children = view.children(object.id(), Some(CHILDREN_READ))?;
-        let item = Item::from(object);
-        let is_told = with_untrusted || item.object().origin().is_trusted();
-        let told = |text: String| is_told.then(|| agent.scanner().redact(&text).into_owned());
-        Ok(Self {
-            parent: item.object().parent().map(str::to_owned),
-            tags: item.tags().into_iter().filter_map(told).collect(),
-            subject: item.subject().and_then(told),
-            source: item.source().and_then(told),
-            session: item.session().and_then(told),
-            children,
-            created,
-            updated,
-            expires: item.object().expires(),
-            line: ItemLine::of(agent, &item, with_untrusted),
-        })
-    }
-
-    /// Returns an object of a state as a row of a list: with at most `chars_max` characters of its text, and without
-    /// what only a reader of the whole item needs.
-    pub(crate) fn row(
-        agent: &Agent,
-        view: &View,
-        object: Object,
-        with_untrusted: bool,
-        chars_max: usize,
-    ) -> Result<Self> {
-        let (created, updated) = view.stamps(object.id())?.unzip();
-        let mut read = Self {
-            parent: None,
-            tags: Vec::new(),
-            subject: None,
-            source: None,
-            session: None,
-            children: Vec::new(),
-            created,
-            updated,
-            expires: object.expires(),
-            line: ItemLine::of(agent, &Item::from(object), with_untrusted),
-        };
-        if let Some(text) = read
-            .line
-            .shown
-            .text
-            .as_mut()
-            .filter(|text| text.chars().nth(chars_max).is_some())
-        {
-            *text = text.chars().take(chars_max).chain(['\u{2026}']).collect();
-        }
-        Ok(read)
     }
 }
 
@@ -260,21 +181,6 @@ pub(crate) struct DecayPass {
     pub(crate) pass: Decayed,
     pub(crate) dry_run: bool,
     pub(crate) root: Root,
-}
-
-/// The answer of `promote`.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct ItemPromoted {
-    pub(crate) id: Id,
-    pub(crate) digest: ObjectDigest,
-    /// The version that the person reviewed.
-    pub(crate) promoted: ObjectDigest,
-    pub(crate) from: Origin,
-    pub(crate) to: Origin,
-    /// The acting fields that --keep does not name, and the promoted version does not have.
-    pub(crate) dropped: Vec<String>,
-    #[serde(flatten)]
-    pub(crate) commit: CommitInfo,
 }
 
 /// The answer of `quarantine --release --dry-run`.

@@ -8,18 +8,16 @@
 //!   left out, `truncated` is true; if a next page has them, there is a `cursor`.
 //! - ANS-2: an answer shows no invisible character raw. In the text, a stored text takes one line, so it cannot look like
 //!   another row. Only the text of a whole item, or an envelope, keeps its lines.
-//! - ANS-3: a row begins with what the program says of it, the class first. A stored name follows, in quotes unless it is
-//!   one plain word. So no id, kind or text looks like a class.
 //! - ANS-4: an answer counts the items that it may not name, in `left_out` and in the first line of its text (NID-1).
 
 use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
+use super::line::{Line, Row};
 use super::operation::Operation;
 use super::page::Page;
-use crate::answers::words::quoted;
 use crate::serve::Service;
-use crate::serve::naming::{LeftOut, Naming};
+use crate::serve::naming::LeftOut;
 use treering::{Error, Result, View};
 use treering_text::recall::{CHARS_A_TOKEN, tokens};
 use treering_text::visible::{one_line, printable};
@@ -42,6 +40,8 @@ pub(crate) struct Answer<A> {
     answer: A,
     /// The first line of the text.
     line: String,
+    /// The line of each row of the paged list.
+    rows: Vec<Line>,
     /// The lines of the text after the first, before the rows.
     notes: Vec<String>,
     /// A text that the text of the answer contains as it is.
@@ -52,8 +52,6 @@ pub(crate) struct Answer<A> {
     has_more: bool,
     /// Whether the pages divide the text of the only row.
     is_one: bool,
-    /// Whether the answer names untrusted items.
-    names_untrusted: bool,
     /// The items that the operation left out.
     left_out: LeftOut,
 }
@@ -72,20 +70,28 @@ impl<A: Serialize> Answer<A> {
             view,
             answer,
             line: line.into(),
+            rows: Vec::new(),
             notes: Vec::new(),
             whole: None,
             skipped: 0,
             has_more: false,
             is_one: false,
-            names_untrusted: false,
             left_out: LeftOut::default(),
         }
     }
 
-    /// Says whether the answer names untrusted items beside those that the operation selected.
-    pub(crate) fn naming_untrusted(mut self, names_untrusted: bool) -> Self {
-        self.names_untrusted = names_untrusted;
-        self
+    /// Returns an answer whose paged list has these rows. `answer` makes it from them.
+    pub(crate) fn of_rows<R: Row>(
+        view: View,
+        rows: Vec<R>,
+        answer: impl FnOnce(Vec<R>) -> A,
+        line: impl Into<String>,
+    ) -> Self {
+        let lines = rows.iter().map(R::line).collect();
+        Self {
+            rows: lines,
+            ..Self::new(view, answer(rows), line)
+        }
     }
 
     /// Says which items the operation left out (ANS-4).
@@ -136,18 +142,15 @@ impl<A: Serialize> Answer<A> {
     ) -> Result<Sent> {
         let limit = service.caller().tokens_max;
         let internal = |error| Error::internal(format!("an answer is not JSON: {error}"));
-        let mut answer = serde_json::to_value(&self.answer).map_err(internal)?;
-        let mut naming = Naming::new(service, &self.view, self.names_untrusted)?;
-        naming.left_out = self.left_out;
-        naming.remove_others(&mut answer)?;
-        let left_out = naming.left_out;
+        let answer = serde_json::to_value(&self.answer).map_err(internal)?;
+        let left_out = self.left_out;
         // A list of rows is there even if it is empty.
         let rows = O::PAGED.filter(|name| answer.get(name).is_some_and(Json::is_array));
-        let mut all = match shortened(answer, O::HIDDEN) {
+        let mut all = match shortened(answer) {
             Some(Json::Object(all)) => all,
             _ => Map::new(),
         };
-        if left_out != LeftOut::default() {
+        if !left_out.is_nothing() {
             all.insert("left_out".to_owned(), left_out.json());
         }
         let root = self.view.root().to_string();
@@ -166,14 +169,16 @@ impl<A: Serialize> Answer<A> {
                 next = end;
                 lines.extend(text);
             } else {
-                let rest = rows.into_iter().skip(page.start.saturating_sub(self.skipped));
+                let rest = rows.into_iter().zip(self.rows);
+                let rest = rest.skip(page.start.saturating_sub(self.skipped));
                 let (taken, more, cut) = fitting(rest, &mut room);
                 is_cut |= cut;
                 if more || self.has_more {
                     next = Some(page.start + taken.len());
                 }
-                lines.extend(taken.iter().map(row_line));
-                rows = taken;
+                let row_lines: Vec<Line>;
+                (rows, row_lines) = taken.into_iter().unzip();
+                lines.extend(row_lines.iter().map(Line::to_string));
             }
             all.insert(name.to_owned(), Json::Array(rows));
         }
@@ -208,26 +213,22 @@ fn size(document: &impl Serialize) -> usize {
     serde_json::to_string(document).map_or(usize::MAX, |text| tokens(&text))
 }
 
-/// Returns a value without hidden fields, nulls, false, and empty texts, lists and maps, and with visible texts (ANS-2).
-/// Returns `None` if nothing is left.
-fn shortened(value: Json, hidden: &[&str]) -> Option<Json> {
+/// Returns a value without nulls, false, and empty texts, lists and maps, and with visible texts (ANS-2). Returns `None`
+/// if nothing is left.
+fn shortened(value: Json) -> Option<Json> {
     match value {
         Json::Null | Json::Bool(false) => None,
         Json::String(text) if text.is_empty() => None,
         Json::String(text) => Some(Json::String(printable(&text))),
         Json::Array(list) => {
-            let list: Vec<_> = list
-                .into_iter()
-                .filter_map(|one| shortened(one, hidden))
-                .collect();
+            let list: Vec<_> = list.into_iter().filter_map(shortened).collect();
             (!list.is_empty()).then_some(Json::Array(list))
         }
         Json::Object(map) => {
-            let map = map
-                .into_iter()
-                .filter(|(name, _)| !hidden.contains(&name.as_str()));
-            let map = map.filter_map(|(name, value)| Some((name, shortened(value, hidden)?)));
-            let map: Map<_, _> = map.collect();
+            let map = map.into_iter();
+            let map: Map<_, _> = map
+                .filter_map(|(name, value)| Some((name, shortened(value)?)))
+                .collect();
             (!map.is_empty()).then_some(Json::Object(map))
         }
         value => Some(value),
@@ -235,19 +236,24 @@ fn shortened(value: Json, hidden: &[&str]) -> Option<Json> {
 }
 
 /// Takes the rows that fit into `room`, at least one. Returns them, whether rows are left, and whether a row was cut.
-fn fitting(rows: impl Iterator<Item = Json>, room: &mut usize) -> (Vec<Json>, bool, bool) {
+fn fitting(rows: impl Iterator<Item = (Json, Line)>, room: &mut usize) -> (Vec<(Json, Line)>, bool, bool) {
     let (mut taken, mut is_cut) = (Vec::new(), false);
-    for mut row in rows {
+    for (mut row, mut line) in rows {
         let mut needed = size(&row) + 1;
         if needed > *room {
             if !taken.is_empty() {
                 return (taken, true, is_cut);
             }
-            is_cut |= cut(&mut row, *room);
+            if cut(&mut row, *room) {
+                is_cut = true;
+                // No text of the row is longer than the longest one that the cut left.
+                let longest = longest(&mut row).map_or(0, |text| text.chars().count());
+                line.cut(longest);
+            }
             needed = size(&row) + 1;
         }
         *room = room.saturating_sub(needed);
-        taken.push(row);
+        taken.push((row, line));
     }
     (taken, false, is_cut)
 }
@@ -389,52 +395,4 @@ fn part_of(text: &str, start: usize, room: usize) -> (String, bool) {
         part.push(char);
     }
     (part, false)
-}
-
-/// Returns the line of a row in the text.
-fn row_line(row: &Json) -> String {
-    let text = |name: &str| {
-        row.get(name)
-            .and_then(Json::as_str)
-            .filter(|text| !text.is_empty())
-    };
-    let name = ["id", "name", "part", "revision", "seq"]
-        .into_iter()
-        .find_map(|name| row.get(name));
-    let name = name.map_or_else(String::new, |name| {
-        name.as_str().map_or_else(|| format!("seq:{name}"), str::to_owned)
-    });
-    let about = ["trust", "change", "time"].into_iter().filter_map(text);
-    let mut about: Vec<String> = about.map(|word| quoted(word).into()).collect();
-    let flags = row.get("flags").and_then(Json::as_array).into_iter().flatten();
-    let flags = flags.filter_map(|flag| Some(("flag", flag.as_str()?)));
-    let labelled = ["op", "by"]
-        .into_iter()
-        .filter_map(|name| Some((name, text(name)?)));
-    about.extend(
-        labelled
-            .chain(flags)
-            .map(|(what, word)| format!("{what} {}", quoted(word))),
-    );
-    let shown = ["text", "snippet", "preview", "reason"];
-    let shown = match row.get("withheld") {
-        Some(Json::Bool(true)) => Some("withheld, because it is not trusted"),
-        _ => shown.into_iter().find_map(text),
-    };
-    line_of(&about, &name, shown.unwrap_or_default())
-}
-
-/// Returns a line about something stored: what the program says of it, its name, and its text (ANS-3).
-pub(super) fn line_of(about: &[String], name: &str, text: &str) -> String {
-    let mut line = String::from("-");
-    if !about.is_empty() {
-        line.extend([" (", &about.join(", "), ")"]);
-    }
-    if !name.is_empty() {
-        line.extend([" ", &quoted(name)]);
-    }
-    if !text.is_empty() {
-        line.extend([": ", &one_line(text)]);
-    }
-    line
 }

@@ -4,11 +4,10 @@
 //! Layer 9, part of serve.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use super::answer::line_of;
+use super::line::{ItemShown, Line};
 use super::operation::{Answer, Effect, Operation, Page, Profile};
-use crate::answers::agent::items::ItemsForgotten;
 use crate::answers::words::counted;
 use crate::serve::Service;
 use treering::Id;
@@ -27,15 +26,23 @@ pub(super) struct Forget {
     dry_run: Option<bool>,
 }
 
+/// The answer of `memory_forget`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Forgotten {
+    forgotten: Vec<ItemShown>,
+    pinned: Vec<Id>,
+    others: Vec<Id>,
+    dry_run: bool,
+}
+
 impl Operation for Forget {
     const NAME: &'static str = "memory_forget";
     const TITLE: &'static str = "Forget";
     const EFFECT: Effect = Effect::Removes;
     const PROFILE: Profile = Profile::Default;
-    const HIDDEN: &'static [&'static str] = &["digest", "commit", "seq", "kind"];
-    type Answer = ItemsForgotten;
+    type Answer = Forgotten;
 
-    fn run(self, service: &Service, _: &Page) -> Result<Answer<ItemsForgotten>> {
+    fn run(self, service: &Service, _: &Page) -> Result<Answer<Forgotten>> {
         let ids = self.ids.unwrap_or_default();
         let ids = ids.iter().map(|id| Id::new(id)).collect::<Result<Vec<_>>>()?;
         let tags = self.tags.unwrap_or_default();
@@ -62,13 +69,18 @@ impl Operation for Forget {
             let count = forgot.others.len().to_string();
             line.extend(["; not in these scopes: ", &count]);
         }
-        let ids = forgot.items.iter().map(|item| item.object().id().to_string());
-        let others = forgot
-            .others
-            .iter()
-            .map(|id| line_of(&["not in these scopes".to_owned()], id.as_str(), ""));
-        let notes: Vec<_> = ids.map(|id| line_of(&[], &id, "")).chain(others).collect();
-        let answer = ItemsForgotten::of(service.agent(), forgot, dry_run, false);
+        let items = forgot.items.iter();
+        let forgotten: Vec<_> = items.map(|item| ItemShown::of(service.agent(), item)).collect();
+        let ids = forgotten.iter().map(|item| Line::of(&item.id));
+        let others = forgot.others.iter();
+        let others = others.map(|id| Line::of(id).says(["not in these scopes"]));
+        let notes: Vec<_> = ids.chain(others).map(|line| line.to_string()).collect();
+        let answer = Forgotten {
+            forgotten,
+            pinned: forgot.pinned,
+            others: forgot.others,
+            dry_run,
+        };
         Ok(Answer::new(service.memory().view(), answer, line).with_notes(notes))
     }
 }

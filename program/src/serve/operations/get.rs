@@ -6,15 +6,15 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::line::{Line, Row, Text};
 use super::operation::{Answer, Effect, Operation, Page, Profile};
-use crate::answers::agent::items::ItemRead;
 use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
-use crate::serve::naming::LeftOut;
+use crate::serve::naming::{LeftOut, Named, Naming};
 use crate::serve::service::ScopeWord;
 use treering::Result;
-use treering::agent::Reach;
-use treering::{Kind, Object, Query, View};
+use treering::agent::{Item, Reach, StoredText};
+use treering::{Id, Kind, Object, Query, Time, View};
 
 /// The usual number of items of a page.
 const LIMIT: usize = 20;
@@ -22,6 +22,8 @@ const LIMIT: usize = 20;
 const LIMIT_MAX: usize = 200;
 /// The number of characters of a text in a list.
 const LIST_CHARS: usize = 200;
+/// The number of children that an item lists.
+const CHILDREN: usize = 100;
 
 /// Read one item by id, or list items.
 #[derive(Deserialize, JsonSchema)]
@@ -44,7 +46,87 @@ pub(super) struct Get {
 /// The answer of `memory_get`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Items {
-    items: Vec<ItemRead>,
+    items: Vec<ItemRow>,
+}
+
+/// An item, as a model gets it. In a list, it has no fields between its text and its times.
+#[derive(Serialize, JsonSchema)]
+struct ItemRow {
+    id: Id,
+    kind: String,
+    scope: String,
+    #[serde(flatten)]
+    shown: Text,
+    parent: Option<Named>,
+    tags: Vec<String>,
+    subject: Option<String>,
+    source: Option<String>,
+    /// The session in which the text was remembered. `revert` takes back what that session wrote.
+    session: Option<String>,
+    /// The first 100 children, in sibling order.
+    children: Vec<Named>,
+    created: Option<Time>,
+    expires: Option<Time>,
+}
+
+impl ItemRow {
+    /// Returns an object of a state as a row of a list, with its whole text.
+    fn of(service: &Service, view: &View, object: &Object, with_untrusted: bool) -> Result<Self> {
+        Ok(Self {
+            id: object.id().clone(),
+            kind: object.kind().to_owned(),
+            scope: object.scope().to_owned(),
+            shown: StoredText::of(service.agent(), object, with_untrusted).into(),
+            parent: None,
+            tags: Vec::new(),
+            subject: None,
+            source: None,
+            session: None,
+            children: Vec::new(),
+            created: view.stamps(object.id())?.map(|(created, _)| created),
+            expires: object.expires(),
+        })
+    }
+
+    /// Returns an object of a state with all fields. Withholds the texts of an untrusted object unless `with_untrusted`.
+    fn whole(
+        service: &Service,
+        view: &View,
+        object: Object,
+        with_untrusted: bool,
+        naming: &mut Naming<'_>,
+    ) -> Result<Self> {
+        let row = Self::of(service, view, &object, with_untrusted)?;
+        let scanner = service.agent().scanner();
+        let shown = |text: String| (!row.shown.withheld).then(|| scanner.redact(&text).into_owned());
+        let parent = object.parent().map(Id::new).transpose()?;
+        let children = view.children(object.id(), Some(CHILDREN))?;
+        let item = Item::from(object);
+        Ok(Self {
+            parent: naming.name_any(parent)?,
+            tags: item.tags().into_iter().filter_map(shown).collect(),
+            subject: item.subject().and_then(shown),
+            source: item.source().and_then(shown),
+            session: item.session().and_then(shown),
+            children: naming.names(children)?,
+            ..row
+        })
+    }
+
+    /// Returns the row with at most `most` characters of its text.
+    fn cut(mut self, most: usize) -> Self {
+        let text = self.shown.text.as_mut();
+        if let Some(text) = text.filter(|text| text.chars().nth(most).is_some()) {
+            *text = text.chars().take(most).chain(['\u{2026}']).collect();
+        }
+        self
+    }
+}
+
+impl Row for ItemRow {
+    fn line(&self) -> Line {
+        self.shown.line(&self.id)
+    }
 }
 
 impl Operation for Get {
@@ -53,7 +135,6 @@ impl Operation for Get {
     const EFFECT: Effect = Effect::Reads;
     const PROFILE: Profile = Profile::Default;
     const PAGED: Option<&'static str> = Some("items");
-    const HIDDEN: &'static [&'static str] = &["digest", "updated", "shown_by"];
     const LEAVES_OUT: bool = true;
     type Answer = Items;
 
@@ -65,11 +146,13 @@ impl Operation for Get {
         }
         if let Some(id) = &self.id {
             let object = service.object(&view, id)?;
-            let item = ItemRead::of(service.agent(), &view, object, with_untrusted)?;
+            let mut naming = Naming::new(service, &view, with_untrusted)?;
+            let item = ItemRow::whole(service, &view, object, with_untrusted, &mut naming)?;
+            let left_out = naming.left_out;
             let line = about(&item);
             let items = Items { items: vec![item] };
             let answer = Answer::new(view, items, line).of_one_text();
-            return Ok(answer.naming_untrusted(with_untrusted));
+            return Ok(answer.leaving_out(left_out));
         }
         let limit = self.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX);
         let wanted = page.start + limit;
@@ -79,10 +162,11 @@ impl Operation for Get {
         found.truncate(wanted);
         let shown = found.into_iter().skip(page.start);
         let items = shown
-            .map(|object| ItemRead::row(service.agent(), &view, object, with_untrusted, LIST_CHARS))
+            .map(|object| Ok(ItemRow::of(service, &view, &object, with_untrusted)?.cut(LIST_CHARS)))
             .collect::<Result<Vec<_>>>()?;
         let line = counted(items.len() as u64, "item");
-        let answer = Answer::new(view, Items { items }, line).leaving_out(LeftOut::of_untrusted(left_out));
+        let answer = Answer::of_rows(view, items, |items| Items { items }, line)
+            .leaving_out(LeftOut::of_untrusted(left_out));
         Ok(answer.beginning_at(page.start).with_more(has_more))
     }
 }
@@ -115,18 +199,18 @@ impl Get {
 }
 
 /// Returns the first line about one item: its class and flags, and then what is stored (ANS-3).
-fn about(item: &ItemRead) -> String {
-    let shown = &item.line.shown;
+fn about(item: &ItemRow) -> String {
+    let shown = &item.shown;
     let flags = shown.flags.iter().map(|flag| format!(", flag {}", quoted(flag)));
     let mut line = format!(
         "({}{}) {} is a {} in {}",
         shown.trust,
         flags.collect::<String>(),
-        quoted(item.line.id.as_str()),
-        quoted(&item.line.kind),
-        quoted(&item.line.scope)
+        quoted(item.id.as_str()),
+        quoted(&item.kind),
+        quoted(&item.scope)
     );
-    if shown.is_withheld {
+    if shown.withheld {
         line.push_str("; withheld, because it is not trusted");
     }
     if !item.tags.is_empty() {

@@ -1,8 +1,9 @@
 //! The operations of a server: one table of what a client may call.
 //!
-//! An operation is a request type with its name, its hints, its answer type and its work. MCP offers each as a tool. The
-//! answer types are those of `crate::answers`, so the program and the servers answer alike. To add an operation, write
-//! its request type beside the operations of its group, and add one line to [`OPERATIONS`].
+//! An operation is a request type with its name, its hints, its answer type and its work. MCP offers each as a tool. An
+//! answer type has exactly the fields that a model gets: what a type of the library gets later stays out until the
+//! answer type names it. To add an operation, write its request type beside the operations of its group, and add one
+//! line to [`OPERATIONS`].
 //!
 //! ```text
 //! /// Find stored items.                                  <- the description that a model reads
@@ -16,8 +17,8 @@
 //! impl Operation for Recall {
 //!     const NAME: &'static str = "memory_recall";
 //!     ...
-//!     type Answer = Found;
-//!     fn run(self, service: &Service, page: &Page) -> Result<Answer<Found>> { ... }
+//!     type Answer = Hits;
+//!     fn run(self, service: &Service, page: &Page) -> Result<Answer<Hits>> { ... }
 //! }
 //! ```
 //!
@@ -28,10 +29,36 @@
 //! - OPS-1: the table, the schemas and the rows of an answer have a fixed order.
 //! - OPS-2: an unknown operation or argument is an error that names the valid ones.
 
+/// Declares a struct with fields of a type of the library: what a model gets of it. A field that the type gets later stays
+/// out of answers.
+macro_rules! shown {
+    ($(#[$meta:meta])* $vis:vis struct $name:ident of $from:ty {
+        $($(#[$about:meta])* $field_vis:vis $field:ident: $type:ty $(= $source:ident)?,)+
+    }) => {
+        $(#[$meta])*
+        #[derive(serde::Serialize, schemars::JsonSchema)]
+        $vis struct $name {
+            $($(#[$about])* $field_vis $field: $type,)+
+        }
+
+        impl From<$from> for $name {
+            fn from(whole: $from) -> Self {
+                Self {
+                    $($field: shown!(@whole $field $($source)?).into(),)+
+                }
+            }
+        }
+    };
+    (@$whole:ident $field:ident) => { $whole.$field };
+    (@$whole:ident $field:ident $source:ident) => { $whole.$source };
+}
+
 mod answer;
 mod forget;
 mod full;
 mod get;
+mod history;
+mod line;
 mod note;
 mod operation;
 mod page;
@@ -58,8 +85,8 @@ const OPERATIONS: &[Entry] = &[
     entry::<undo::Undo>(),
     entry::<snapshot::Snapshot>(),
     entry::<status::Status>(),
-    entry::<full::History>(),
-    entry::<full::Blame>(),
+    entry::<history::History>(),
+    entry::<history::Blame>(),
     entry::<full::Envelope>(),
     entry::<full::Append>(),
     entry::<full::Unforget>(),

@@ -6,14 +6,13 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::line::{Line, Row, Text};
 use super::operation::{Answer, Choice, Effect, Operation, Page, Profile};
-use crate::answers::agent::sessions::{NoteDeleted, NoteLine};
 use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
-use treering::Id;
-use treering::agent::{NewNote, NoteWritten, Replace};
+use treering::agent::{NewNote, NoteAction, NoteRead, Replace, StoredText};
 use treering::inspect::agent::trust::held_back;
-use treering::{Error, ErrorCode, Result};
+use treering::{Error, ErrorCode, Id, Result, Root};
 
 /// The largest number of notes of a page.
 const LIMIT: usize = 50;
@@ -51,9 +50,47 @@ pub(super) struct Note {
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(super) enum Noted {
-    Written(NoteWritten),
-    Deleted(NoteDeleted),
-    Found { notes: Vec<NoteLine> },
+    Written {
+        /// Null if the write only removed notes.
+        id: Option<Id>,
+        action: NoteAction,
+        owner: String,
+        root: Root,
+    },
+    Deleted {
+        deleted: bool,
+        id: Id,
+        root: Root,
+    },
+    Found {
+        notes: Vec<NoteRow>,
+    },
+}
+
+/// A note, as a model gets it.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct NoteRow {
+    id: Id,
+    owner: Option<String>,
+    #[serde(flatten)]
+    shown: Text,
+}
+
+impl NoteRow {
+    fn of(service: &Service, note: NoteRead) -> Self {
+        let object = note.item.object();
+        Self {
+            id: object.id().clone(),
+            shown: StoredText::of(service.agent(), object, false).into(),
+            owner: note.owner,
+        }
+    }
+}
+
+impl Row for NoteRow {
+    fn line(&self) -> Line {
+        self.shown.line(&self.id)
+    }
 }
 
 impl Operation for Note {
@@ -67,10 +104,6 @@ impl Operation for Note {
         users: &[("text", &["write", "search"]), ("id", &["write", "delete"])],
     });
     const PAGED: Option<&'static str> = Some("notes");
-    const HIDDEN: &'static [&'static str] = &[
-        "digest", "commit", "seq", "origin", "read", "verdict", "held", "cleared", "rules", "created",
-        "scope", "updated",
-    ];
     type Answer = Noted;
 
     fn run(self, service: &Service, page: &Page) -> Result<Answer<Noted>> {
@@ -110,20 +143,22 @@ impl Operation for Note {
                 if !class.is_trusted() {
                     line.extend([&service.class_told(class), ": memory_get with untrusted shows it"]);
                 }
-                Ok(Answer::new(view, Noted::Written(written), line))
+                let written = Noted::Written {
+                    id: written.id,
+                    action: written.action,
+                    owner: written.owner,
+                    root: view.root(),
+                };
+                Ok(Answer::new(view, written, line))
             }
             Action::Delete => {
                 let id = id.ok_or_else(|| missing("id"))?;
-                let (deleted, commit) = agent.delete_note(&id, &scope, &writer)?;
+                let (deleted, _) = agent.delete_note(&id, &scope, &writer)?;
                 let line = if deleted { "deleted" } else { "there is no note" };
                 let line = format!("{line} {}", quoted(id.as_str()));
-                let deleted = NoteDeleted {
-                    deleted,
-                    id,
-                    scope,
-                    commit,
-                };
-                Ok(Answer::new(agent.memory().view(), Noted::Deleted(deleted), line))
+                let view = agent.memory().view();
+                let root = view.root();
+                Ok(Answer::new(view, Noted::Deleted { deleted, id, root }, line))
             }
             Action::List | Action::Search => {
                 let wanted = page.start + LIMIT;
@@ -139,11 +174,9 @@ impl Operation for Note {
                 notes.truncate(wanted);
                 let count = notes.len().saturating_sub(page.start) as u64;
                 let line = format!("{} in {}", counted(count, "note"), quoted(scope.as_str()));
-                let notes = notes
-                    .into_iter()
-                    .map(|note| NoteLine::of(agent, note, false))
-                    .collect();
-                Ok(Answer::new(view, Noted::Found { notes }, line).with_more(has_more))
+                let notes = notes.into_iter().map(|note| NoteRow::of(service, note));
+                let notes = notes.collect();
+                Ok(Answer::of_rows(view, notes, |notes| Noted::Found { notes }, line).with_more(has_more))
             }
         }
     }

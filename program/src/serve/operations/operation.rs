@@ -87,10 +87,9 @@ pub(crate) trait Operation: DeserializeOwned + JsonSchema {
     const CHOICE: Option<Choice> = None;
     /// The field of the answer that pages divide: a list of rows.
     const PAGED: Option<&'static str> = None;
-    /// The fields of the answer that a model does not need.
-    const HIDDEN: &'static [&'static str] = &[];
     /// Whether an answer may leave out items, which it counts (ANS-4).
     const LEAVES_OUT: bool = false;
+    /// The answer, with exactly the fields that a model gets.
     type Answer: Serialize + JsonSchema;
 
     /// Does the work.

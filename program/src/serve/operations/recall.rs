@@ -4,16 +4,17 @@
 //! Layer 9, part of serve.
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
+use super::line::{Line, Row};
 use super::operation::{Answer, Effect, Operation, Page, Profile};
 use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
 use crate::serve::naming::LeftOut;
 use crate::serve::service::ScopeWord;
-use treering::agent::{RecallQuery, Recalled};
+use treering::agent::{RecallHit, RecallQuery};
 use treering::inspect::ingest::moment::given;
-use treering::{Kind, Result};
+use treering::{Id, Kind, Origin, Result, Root, Time};
 
 /// The usual number of hits of a page.
 const LIMIT: usize = 10;
@@ -43,34 +44,48 @@ pub(super) struct Recall {
     untrusted: Option<bool>,
 }
 
+/// The answer of `memory_recall`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Hits {
+    hits: Vec<Hit>,
+    tokens: usize,
+    root: Root,
+}
+
+shown! {
+    /// A hit.
+    struct Hit of RecallHit {
+        id: Id,
+        scope: String,
+        titles: Vec<String>,
+        snippet: String,
+        time: Time,
+        trust: Origin,
+        flags: Vec<String>,
+        tokens: usize,
+        superseded_by: Vec<Id>,
+        text: Option<String>,
+    }
+}
+
+impl Row for Hit {
+    fn line(&self) -> Line {
+        let line = Line::of(&self.id).says([self.trust]).says([self.time]);
+        let text = self.text.as_deref().filter(|text| !text.is_empty());
+        line.flagged(&self.flags).text(text.or(Some(&self.snippet)))
+    }
+}
+
 impl Operation for Recall {
     const NAME: &'static str = "memory_recall";
     const TITLE: &'static str = "Recall";
     const EFFECT: Effect = Effect::Reads;
     const PROFILE: Profile = Profile::Minimal;
     const PAGED: Option<&'static str> = Some("hits");
-    const HIDDEN: &'static [&'static str] = &[
-        "score",
-        "why",
-        "reasons",
-        "digest",
-        "index",
-        "skipped",
-        "scopes",
-        "session",
-        "kind",
-        "speaker",
-        "shown_by",
-        "confidence",
-        // The names of other scopes (SRV-3).
-        "elsewhere",
-        // Every answer counts what it leaves out (ANS-4).
-        "left_out",
-    ];
     const LEAVES_OUT: bool = true;
-    type Answer = Recalled;
+    type Answer = Hits;
 
-    fn run(self, service: &Service, page: &Page) -> Result<Answer<Recalled>> {
+    fn run(self, service: &Service, page: &Page) -> Result<Answer<Hits>> {
         let limit = self.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX);
         let view = page.view(service, self.at.as_deref())?;
         let kinds = self.kinds.unwrap_or_default();
@@ -97,7 +112,10 @@ impl Operation for Recall {
         let named: Vec<_> = scopes.iter().map(|scope| quoted(scope)).collect();
         let line = format!("{} in {}", counted(shown as u64, "hit"), named.join(", "));
         let left_out = LeftOut::of_untrusted(recalled.left_out);
-        let answer = Answer::new(view, recalled, line).leaving_out(left_out);
+        let rows = recalled.hits.into_iter().map(Hit::from).collect();
+        let (tokens, root) = (recalled.tokens, recalled.root);
+        let answer =
+            Answer::of_rows(view, rows, |hits| Hits { hits, tokens, root }, line).leaving_out(left_out);
         Ok(answer.with_more(has_more))
     }
 }

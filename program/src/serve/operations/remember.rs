@@ -6,19 +6,20 @@
 use std::fmt::Write as _;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use super::answer::line_of;
+use super::line::{Line, Text};
 use super::operation::{Answer, Effect, Operation, Page, Profile};
 use crate::answers::words::quoted;
 use crate::serve::Service;
 use crate::serve::naming::LeftOut;
 use crate::serve::service::ScopeWord;
 use treering::Result;
-use treering::agent::{NewItem, RememberOptions, Remembered, Status};
+use treering::agent::{Alike, NewItem, RememberOptions, Status};
 use treering::inspect::agent::trust::held_back;
 use treering::inspect::ingest::moment::span;
-use treering::{Id, Kind, Origin};
+use treering::{Id, Kind, Origin, Root, Scope};
+use treering_text::recall::five_digits;
 
 /// Store one statement for later sessions. Never store secrets. The answer names items that say the same or the
 /// opposite.
@@ -44,19 +45,37 @@ pub(super) struct Remember {
     ttl: Option<String>,
 }
 
+/// The answer of `memory_remember`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct Stored {
+    id: Id,
+    root: Root,
+    status: Status,
+    scope: Scope,
+    duplicates: Vec<Similar>,
+    conflicts: Vec<Similar>,
+}
+
+shown! {
+    /// An item that says the same as the new one, or the opposite.
+    struct Similar of Alike {
+        id: Id,
+        #[serde(serialize_with = "five_digits")]
+        similarity: f32,
+        #[serde(flatten)]
+        shown: Text,
+    }
+}
+
 impl Operation for Remember {
     const NAME: &'static str = "memory_remember";
     const TITLE: &'static str = "Remember";
     const EFFECT: Effect = Effect::Adds;
     const PROFILE: Profile = Profile::Minimal;
-    const HIDDEN: &'static [&'static str] = &[
-        "digest", "commit", "seq", "disabled", "new_text", "verdict", "withheld", "redacted", "held_as",
-        "rules",
-    ];
     const LEAVES_OUT: bool = true;
-    type Answer = Remembered;
+    type Answer = Stored;
 
-    fn run(self, service: &Service, _: &Page) -> Result<Answer<Remembered>> {
+    fn run(self, service: &Service, _: &Page) -> Result<Answer<Stored>> {
         let agent = service.agent();
         let is_own = self.read_from.is_none();
         let mut writer = service.writer()?;
@@ -99,15 +118,20 @@ impl Operation for Remember {
             alike.retain(|one| one.shown.trust.is_trusted());
             untrusted += found - alike.len();
             notes.extend(alike.iter().map(|one| {
-                let text = one.shown.text.as_deref().unwrap_or_default();
-                line_of(
-                    &[one.shown.trust.to_string(), what.to_owned()],
-                    one.id.as_str(),
-                    text,
-                )
+                let line = Line::of(&one.id).says([one.shown.trust]).says([what]);
+                line.text(one.shown.text.as_deref()).to_string()
             }));
         }
-        let answer = Answer::new(view, remembered, line);
+        let similar = |alike: Vec<Alike>| alike.into_iter().map(Similar::from).collect();
+        let stored = Stored {
+            root: view.root(),
+            id: remembered.id,
+            status: remembered.status,
+            scope: remembered.scope,
+            duplicates: similar(remembered.duplicates),
+            conflicts: similar(remembered.conflicts),
+        };
+        let answer = Answer::new(view, stored, line);
         Ok(answer
             .with_notes(notes)
             .leaving_out(LeftOut::of_untrusted(untrusted)))

@@ -27,7 +27,6 @@ const OF_EVERY_ANSWER: [(&str, &str); 3] = [
 pub(super) fn arguments<T: JsonSchema>(is_paged: bool) -> Map<String, Json> {
     let mut schema = plain_of::<T>(&Shape {
         is_answer: false,
-        hidden: &[],
         paged: None,
     });
     if is_paged && let Some(properties) = schema.get_mut("properties").and_then(Json::as_object_mut) {
@@ -105,13 +104,12 @@ pub(super) fn valid_arguments<T: JsonSchema>(is_paged: bool) -> String {
     }
 }
 
-/// Returns the schema of an answer of `O` without its hidden fields, with the fields of every answer. Only the rows of the
-/// paged field have their fields listed, because every definition takes room in a prompt.
+/// Returns the schema of an answer of `O`, with the fields of every answer. Only the rows of the paged field have their
+/// fields listed, because every definition takes room in a prompt.
 pub(super) fn answer<O: Operation>() -> Map<String, Json> {
-    let (hidden, paged) = (O::HIDDEN, O::PAGED);
+    let paged = O::PAGED;
     let mut schema = plain_of::<O::Answer>(&Shape {
         is_answer: true,
-        hidden,
         paged,
     });
     let properties = schema.entry("properties").or_insert_with(|| json!({}));
@@ -133,8 +131,6 @@ pub(super) fn answer<O: Operation>() -> Map<String, Json> {
 struct Shape<'a> {
     /// Whether it is the schema of an answer, of which a model needs no descriptions, limits and values.
     is_answer: bool,
-    /// The fields that go, at any depth.
-    hidden: &'a [&'a str],
     /// The list of an answer whose rows have their fields listed.
     paged: Option<&'a str>,
 }
@@ -180,9 +176,7 @@ impl Shape<'_> {
             plain.insert("enum".to_owned(), values.collect());
         }
         if let Some(Json::Object(properties)) = schema.get("properties") {
-            let own = properties
-                .iter()
-                .filter(|(name, _)| !self.hidden.contains(&name.as_str()));
+            let own = properties.iter();
             let own = own.map(|(name, property)| (name.clone(), self.property(name, property)));
             let all = plain.entry("properties").or_insert_with(|| json!({}));
             if let Some(all) = all.as_object_mut() {

@@ -6,15 +6,17 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::line::{Line, Row};
 use super::operation::{Answer, Choice, Effect, Operation, Page, Profile};
-use crate::answers::history::{SnapshotLine, SnapshotTaken};
+use crate::answers::history::SnapshotLine;
 use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
 use crate::serve::naming::LeftOut;
 use treering::agent::StoredText;
 use treering::inspect::agent::refuse_secret_name;
+use treering::inspect::engine::ChangeKind;
 use treering::inspect::object::check_snapshot_name;
-use treering::{Change, Error, ErrorCode, Object, Origin, Result, View};
+use treering::{Change, Error, ErrorCode, Id, Object, Origin, Result, Root, Time, View};
 
 /// The largest number of rows of a page.
 const LIMIT: usize = 100;
@@ -53,31 +55,83 @@ pub(super) struct Snapshot {
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
 pub(super) enum Snapshots {
-    Taken(Box<SnapshotTaken>),
+    Taken {
+        root: Root,
+        time: Time,
+        seq: u64,
+    },
     /// The snapshots, or the changes from one state to another.
     Rows {
-        rows: Vec<Row>,
+        rows: Vec<SnapshotRow>,
     },
 }
 
 /// A row of `memory_snapshot`.
 #[derive(Serialize, JsonSchema)]
 #[serde(untagged)]
-pub(super) enum Row {
+pub(super) enum SnapshotRow {
     Snapshot {
         revision: String,
         /// The class of the name; absent if the store does not tell it.
         trust: Option<Origin>,
-        #[serde(flatten)]
-        snapshot: SnapshotLine,
+        root: Root,
+        time: Time,
+        seq: u64,
     },
     Change {
-        #[serde(flatten)]
-        change: Change,
+        id: Id,
+        change: ChangeKind,
+        trust: Origin,
+        flags: Vec<String>,
         /// The text after the change, or before a removal.
-        #[serde(flatten)]
-        shown: Option<StoredText>,
+        text: Option<String>,
     },
+}
+
+impl SnapshotRow {
+    fn of_snapshot((snapshot, trust): (SnapshotLine, Option<Origin>)) -> Self {
+        Self::Snapshot {
+            revision: snapshot.revision(),
+            trust,
+            root: snapshot.info.root,
+            time: snapshot.info.time,
+            seq: snapshot.info.seq,
+        }
+    }
+
+    fn of_change(service: &Service, (change, object): (Change, Object)) -> Self {
+        let shown = StoredText::of(service.agent(), &object, false);
+        Self::Change {
+            id: change.id,
+            change: change.kind,
+            trust: shown.trust,
+            flags: shown.flags,
+            text: shown.text,
+        }
+    }
+}
+
+impl Row for SnapshotRow {
+    fn line(&self) -> Line {
+        match self {
+            Self::Snapshot {
+                revision,
+                trust,
+                time,
+                ..
+            } => Line::of(revision).says(*trust).says([time]),
+            Self::Change {
+                id,
+                change,
+                trust,
+                flags,
+                text,
+            } => {
+                let line = Line::of(id).says([trust]).says([change]);
+                line.flagged(flags).text(text.as_deref())
+            }
+        }
+    }
 }
 
 impl Operation for Snapshot {
@@ -96,10 +150,6 @@ impl Operation for Snapshot {
         ],
     });
     const PAGED: Option<&'static str> = Some("rows");
-    const HIDDEN: &'static [&'static str] = &[
-        "old", "new", "commit", "index", "actor", "session", "erased", "deleted", "name", "reason", "lane",
-        "shown_by", "withheld",
-    ];
     const LEAVES_OUT: bool = true;
     type Answer = Snapshots;
 
@@ -113,16 +163,11 @@ impl Operation for Snapshot {
                 let all = all
                     .into_iter()
                     .filter(|(snapshot, _)| snapshot.info.seq <= newest);
-                let rows = all.map(|(snapshot, trust)| Row::Snapshot {
-                    revision: snapshot.revision(),
-                    trust,
-                    snapshot,
-                });
-                let rows: Vec<_> = rows.collect();
+                let rows: Vec<_> = all.map(SnapshotRow::of_snapshot).collect();
                 let line = first_line(rows.len(), "snapshot", page);
                 let has_more = rows.len() > page.start + LIMIT;
                 let rows = rows.into_iter().skip(page.start).take(LIMIT).collect();
-                let answer = Answer::new(view, Snapshots::Rows { rows }, line);
+                let answer = Answer::of_rows(view, rows, |rows| Snapshots::Rows { rows }, line);
                 let answer = answer.leaving_out(LeftOut::of_untrusted(left_out));
                 Ok(answer.beginning_at(page.start).with_more(has_more))
             }
@@ -138,12 +183,9 @@ impl Operation for Snapshot {
                 let line = first_line(changes.len(), "change", page);
                 let has_more = changes.len() > page.start + LIMIT;
                 let shown = changes.into_iter().skip(page.start).take(LIMIT);
-                let rows = shown.map(|(change, object)| Row::Change {
-                    change,
-                    shown: Some(StoredText::of(service.agent(), &object, false)),
-                });
+                let rows = shown.map(|changed| SnapshotRow::of_change(service, changed));
                 let rows = rows.collect();
-                let answer = Answer::new(newer, Snapshots::Rows { rows }, line);
+                let answer = Answer::of_rows(newer, rows, |rows| Snapshots::Rows { rows }, line);
                 let answer = answer.leaving_out(LeftOut::of_untrusted(left_out));
                 Ok(answer.beginning_at(page.start).with_more(has_more))
             }
@@ -169,15 +211,12 @@ impl Snapshot {
         let snapshot = SnapshotLine::from(info);
         let revision = snapshot.revision();
         let line = format!("snapshot {} of seq {}", quoted(&revision), snapshot.info.seq);
-        let taken = SnapshotTaken {
-            snapshot,
-            deleted: false,
+        let taken = Snapshots::Taken {
+            root: snapshot.info.root,
+            time: snapshot.info.time,
+            seq: snapshot.info.seq,
         };
-        Ok(Answer::new(
-            service.memory().view(),
-            Snapshots::Taken(Box::new(taken)),
-            line,
-        ))
+        Ok(Answer::new(service.memory().view(), taken, line))
     }
 }
 

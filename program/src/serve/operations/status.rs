@@ -7,10 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::operation::{Answer, Effect, Operation, Page, Profile};
-use crate::answers::store;
+use crate::answers::store::absolute;
 use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
-use treering::{Origin, Result, Scope};
+use treering::{Origin, Result, Root, Scope};
 
 /// The size of the memory, its root, and the scopes, session and trust of this connection.
 #[derive(Deserialize, JsonSchema)]
@@ -20,8 +20,10 @@ pub(super) struct Status {}
 /// The answer of `memory_status`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Standing {
-    #[serde(flatten)]
-    head: store::Head,
+    root: Root,
+    seq: u64,
+    objects: u64,
+    store: Option<String>,
     /// The scopes that this connection reads.
     scopes: Vec<String>,
     /// The scope in which it stores.
@@ -39,7 +41,6 @@ impl Operation for Status {
     const TITLE: &'static str = "Status";
     const EFFECT: Effect = Effect::Reads;
     const PROFILE: Profile = Profile::Minimal;
-    const HIDDEN: &'static [&'static str] = &["commit", "hash", "time", "history"];
     type Answer = Standing;
 
     fn run(self, service: &Service, _: &Page) -> Result<Answer<Standing>> {
@@ -53,7 +54,10 @@ impl Operation for Status {
             .map(str::to_owned)
             .collect::<Vec<_>>();
         let standing = Standing {
-            head: store::Head::of(memory, &view),
+            root: view.root(),
+            seq: view.commit().commit.seq,
+            objects: view.len(),
+            store: memory.path().map(absolute),
             scope: service.scope(None)?,
             session: caller.session.clone(),
             actor: caller.actor.clone(),
@@ -64,8 +68,8 @@ impl Operation for Status {
         let reads: Vec<_> = standing.scopes.iter().map(|scope| quoted(scope)).collect();
         let line = format!(
             "{}, seq {}; class {}; reads {}; stores in {} as {}; session {}",
-            counted(standing.head.objects, "object"),
-            standing.head.seq,
+            counted(standing.objects, "object"),
+            standing.seq,
             standing.trust,
             reads.join(", "),
             quoted(standing.scope.as_str()),

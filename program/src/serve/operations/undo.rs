@@ -7,12 +7,14 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::operation::{Answer, Choice, Effect, Operation, Page, Profile};
-use crate::answers::commits::{Moved, ReversalPreview, RollbackPreview};
+use crate::answers::commits::{ReversalPreview, RollbackPreview, counts};
 use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
+use crate::serve::naming::{Named, Naming};
+use treering::inspect::engine::ChangeKind;
 use treering::inspect::object::Op;
 use treering::revert::{Conflicts, Reverted, Selection};
-use treering::{Error, ErrorCode, Memory, Result, Writer};
+use treering::{Change, ChangeCounts, Committed, Error, ErrorCode, Id, Memory, Result, Root, View, Writer};
 
 named! {
     /// A way back.
@@ -53,12 +55,58 @@ pub(super) struct Undo {
 
 /// The answer of `memory_undo`.
 #[derive(Serialize, JsonSchema)]
-#[serde(untagged)]
-pub(super) enum Undone {
-    Moved(Moved),
-    Reversal(ReversalPreview),
-    Rollback(RollbackPreview),
-    Reverted(Box<Reverted>),
+pub(super) struct Undone {
+    root: Root,
+    seq: u64,
+    #[serde(flatten)]
+    counts: Option<Counts>,
+    /// What an undo or redo would change.
+    changes: Vec<ChangedId>,
+    dry_run: bool,
+    #[serde(flatten)]
+    reverted: Option<RevertedIds>,
+}
+
+shown! {
+    /// The numbers of changed objects.
+    struct Counts of ChangeCounts {
+        added: u64,
+        changed: u64,
+        removed: u64,
+    }
+}
+
+shown! {
+    /// An object that an undo or redo would change.
+    struct ChangedId of Change {
+        id: Id,
+        change: ChangeKind = kind,
+    }
+}
+
+/// The objects of a revert.
+#[derive(Default, Serialize, JsonSchema)]
+struct RevertedIds {
+    reverted: Vec<RevertedId>,
+    kept: Vec<KeptId>,
+    derived: Vec<Named>,
+}
+
+/// An object that a revert changes.
+#[derive(Serialize, JsonSchema)]
+struct RevertedId {
+    id: Id,
+    gone_with: Option<Named>,
+    thinned: bool,
+}
+
+/// An object that a revert leaves as it is.
+#[derive(Serialize, JsonSchema)]
+struct KeptId {
+    id: Named,
+    because: &'static str,
+    other: Option<Named>,
+    seq: Option<u64>,
 }
 
 impl Operation for Undo {
@@ -76,23 +124,6 @@ impl Operation for Undo {
             ("source", &["revert"]),
         ],
     });
-    const HIDDEN: &'static [&'static str] = &[
-        "commit",
-        "target",
-        "old",
-        "new",
-        "from",
-        "to",
-        "erased",
-        "digest",
-        "parents",
-        "time",
-        "by",
-        "needs",
-        "other_lanes",
-        "op",
-        "selected",
-    ];
     const LEAVES_OUT: bool = true;
     type Answer = Undone;
 
@@ -102,13 +133,12 @@ impl Operation for Undo {
         let mut writer = service.writer()?;
         writer.reason.clone_from(&self.reason);
         let writer = service.clean(&writer)?;
-        let (undone, line) = match self.how {
-            Way::Undo => self.reverse(memory, Op::UNDO, &writer)?,
-            Way::Redo => self.reverse(memory, Op::REDO, &writer)?,
-            Way::Rollback => self.rollback(memory, &writer)?,
-            Way::Revert => self.revert(service, memory, &writer)?,
-        };
-        Ok(Answer::new(memory.view(), undone, line).naming_untrusted(true))
+        match self.how {
+            Way::Undo => self.reverse(memory, Op::UNDO, &writer),
+            Way::Redo => self.reverse(memory, Op::REDO, &writer),
+            Way::Rollback => self.rollback(memory, &writer),
+            Way::Revert => self.revert(service, memory, &writer),
+        }
     }
 }
 
@@ -117,22 +147,43 @@ impl Undo {
         self.dry_run.unwrap_or_default()
     }
 
-    fn reverse(&self, memory: &Memory, op: &'static str, writer: &Writer) -> Result<(Undone, String)> {
+    fn reverse(&self, memory: &Memory, op: &'static str, writer: &Writer) -> Result<Answer<Undone>> {
         if self.is_dry() {
-            let preview = ReversalPreview::of(op, &memory.view(), &memory.reverse_preview(op, writer)?);
-            let line = format!("would {op}: {}", counts(preview.counts));
-            return Ok((Undone::Reversal(preview), line));
+            let view = memory.view();
+            let preview = ReversalPreview::of(op, &view, &memory.reverse_preview(op, writer)?);
+            let line = format!("would {op}: {}", told(preview.counts));
+            let undone = Undone {
+                changes: preview.changes.into_iter().map(ChangedId::from).collect(),
+                ..self.counted(&view, preview.seq, preview.counts)
+            };
+            return Ok(Answer::new(view, undone, line));
         }
         let committed = match op {
             Op::UNDO => memory.undo(writer)?,
             _ => memory.redo(writer)?,
         };
-        let moved = Moved::of(memory, &committed)?;
-        let line = format!("{op}: {}", counts(moved.counts));
-        Ok((Undone::Moved(moved), line))
+        self.done(memory, &committed, op)
     }
 
-    fn rollback(&self, memory: &Memory, writer: &Writer) -> Result<(Undone, String)> {
+    /// Returns the answer of a way back that only counts its changes.
+    fn done(&self, memory: &Memory, committed: &Committed, what: &str) -> Result<Answer<Undone>> {
+        let (view, counts) = (memory.view(), counts(memory, committed)?);
+        let undone = self.counted(&view, committed.commit.commit.seq, counts);
+        Ok(Answer::new(view, undone, format!("{what}: {}", told(counts))))
+    }
+
+    fn counted(&self, view: &View, seq: u64, counts: ChangeCounts) -> Undone {
+        Undone {
+            root: view.root(),
+            seq,
+            counts: Some(counts.into()),
+            changes: Vec::new(),
+            dry_run: self.is_dry(),
+            reverted: None,
+        }
+    }
+
+    fn rollback(&self, memory: &Memory, writer: &Writer) -> Result<Answer<Undone>> {
         let to = self.to.as_deref().ok_or_else(|| {
             Error::invalid("a rollback needs to")
                 .with_code(ErrorCode::Usage)
@@ -145,10 +196,12 @@ impl Undo {
             let refused = refused.map(|refused| format!("; needs others: {refused}"));
             let line = format!(
                 "would roll back: {}{}",
-                counts(preview.counts),
+                told(preview.counts),
                 refused.unwrap_or_default()
             );
-            return Ok((Undone::Rollback(preview), line));
+            let view = memory.view();
+            let undone = self.counted(&view, preview.seq, preview.counts);
+            return Ok(Answer::new(view, undone, line));
         }
         let rollback = memory.rollback(&target);
         let rollback = if all { rollback.across_lanes() } else { rollback };
@@ -158,12 +211,10 @@ impl Undo {
             ),
             _ => error,
         })?;
-        let moved = Moved::of(memory, &committed)?;
-        let line = format!("rolled back to {}: {}", quoted(to), counts(moved.counts));
-        Ok((Undone::Moved(moved), line))
+        self.done(memory, &committed, &format!("rolled back to {}", quoted(to)))
     }
 
-    fn revert(&self, service: &Service, memory: &Memory, writer: &Writer) -> Result<(Undone, String)> {
+    fn revert(&self, service: &Service, memory: &Memory, writer: &Writer) -> Result<Answer<Undone>> {
         let session = match (&self.session, &self.source) {
             (None, None) => Some(service.caller().session.clone()),
             (session, _) => session.clone(),
@@ -188,11 +239,48 @@ impl Undo {
                 reverted.kept.len()
             )
         };
-        Ok((Undone::Reverted(Box::new(reverted)), line))
+        let view = memory.view();
+        let mut naming = Naming::new(service, &view, true)?;
+        let undone = Undone {
+            root: view.root(),
+            seq: reverted.committed.commit.commit.seq,
+            counts: None,
+            changes: Vec::new(),
+            dry_run: reverted.dry_run,
+            reverted: Some(RevertedIds::of(reverted, &mut naming)?),
+        };
+        let left_out = naming.left_out;
+        Ok(Answer::new(view, undone, line).leaving_out(left_out))
     }
 }
 
-fn counts(counts: treering::ChangeCounts) -> String {
+impl RevertedIds {
+    fn of(done: Reverted, naming: &mut Naming<'_>) -> Result<Self> {
+        let mut ids = Self::default();
+        for object in done.reverted {
+            ids.reverted.push(RevertedId {
+                id: object.id,
+                gone_with: naming.name_any(object.gone_with)?,
+                thinned: object.thinned,
+            });
+        }
+        for object in done.kept {
+            let (because, other) = object.because.name_and_other();
+            if let Some(id) = naming.name(object.id)? {
+                ids.kept.push(KeptId {
+                    id,
+                    because,
+                    other: naming.name_any(other.cloned())?,
+                    seq: object.by.map(|by| by.commit.seq),
+                });
+            }
+        }
+        ids.derived = naming.names(done.derived)?;
+        Ok(ids)
+    }
+}
+
+fn told(counts: ChangeCounts) -> String {
     format!(
         "{} added, {} changed, {} removed",
         counts.added, counts.changed, counts.removed

@@ -121,15 +121,11 @@ struct KeptFields {
 #[cfg(feature = "serde")]
 impl From<KeptObject> for KeptFields {
     fn from(object: KeptObject) -> Self {
-        let (because, other) = match object.because {
-            KeptBecause::Changed => ("changed", None),
-            KeptBecause::Below(other) => ("below", Some(other)),
-            KeptBecause::NoParent(other) => ("no_parent", Some(other)),
-        };
+        let (because, other) = object.because.name_and_other();
         Self {
-            id: object.id,
             because,
-            other,
+            other: other.cloned(),
+            id: object.id,
             by: object.by.as_ref().map(|by| by.lane().to_owned()),
             seq: object.by.map(|by| by.commit.seq),
         }
@@ -146,6 +142,17 @@ pub enum KeptBecause {
     Below(Id),
     /// They removed this object, which the version that would come back needs above it.
     NoParent(Id),
+}
+
+impl KeptBecause {
+    /// Returns the name of the cause in JSON, and the other object.
+    pub fn name_and_other(&self) -> (&'static str, Option<&Id>) {
+        match self {
+            Self::Changed => ("changed", None),
+            Self::Below(other) => ("below", Some(other)),
+            Self::NoParent(other) => ("no_parent", Some(other)),
+        }
+    }
 }
 
 /// The result of a revert, or of its preview.

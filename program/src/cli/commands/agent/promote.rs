@@ -6,9 +6,8 @@
 use std::io;
 
 use super::review::review_lines;
-use crate::answers::agent::items::ItemPromoted;
 use crate::cli::commands::prelude::*;
-use treering::agent::{PersonSays, Review};
+use treering::agent::{PersonSays, Promoted, Review};
 
 /// Trust an item, as a person
 ///
@@ -47,7 +46,7 @@ pub(crate) struct Promote {
 }
 
 impl Verb for Promote {
-    const ANSWERS: &'static [Form] = &[form::<ItemPromoted>(""), form::<Review>("with --dry-run")];
+    const ANSWERS: &'static [Form] = &[form::<Promoted>(""), form::<Review>("with --dry-run")];
 
     fn run(self, context: &mut Context) -> Done {
         let id = Id::new(&self.id)?;
@@ -69,18 +68,9 @@ impl Verb for Promote {
             (from, to) if is_new => format!("{name}: raised the origin from {from} to {to}"),
             (from, _) => format!("{name} already has the origin {from}"),
         };
-        let answer = ItemPromoted {
-            id,
-            digest: promoted.digest,
-            promoted: review.digest,
-            from: promoted.from,
-            to: promoted.to,
-            dropped: promoted.dropped,
-            commit: promoted.committed.commit,
-        };
-        context.say_commit(&answer, &what, &answer.commit, is_new)?;
-        if !answer.dropped.is_empty() {
-            let dropped = answer.dropped.join(", ");
+        context.say_commit(&promoted, &what, &promoted.committed.commit, is_new)?;
+        if !promoted.dropped.is_empty() {
+            let dropped = promoted.dropped.join(", ");
             let text = format!("the promoted version lacks the fields {dropped}; --keep FIELD keeps a field");
             context.note("dropped", text);
         }
