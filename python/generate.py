@@ -1,11 +1,13 @@
 #!/usr/bin/env python3
 """Writes treering/answers.py from the JSON schemas of the library's answers, which the native module has.
 
-python/generate.py MODULE            write the file; MODULE is the built native module, `_treering.abi3.so`
-python/generate.py MODULE --check    fail if the file is not current
+cargo build --manifest-path python/Cargo.toml
+python/generate.py python/target/debug/lib_treering.so            write the file
+python/generate.py python/target/debug/lib_treering.so --check    fail if the file is not current
 
 A class has the fields of the schema, in their order, and a base from `treering/_answer.py`. The type of a field comes from
-its schema: a `format` says a time, a reference says another answer, `x-python` says the type of a native object.
+its schema: a `format` says a time, a reference says another answer, `x-python` says the type of a native object. A field `$x` takes the
+place of the field `x`; a whole commit takes the place of all fields that name a commit.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ RENAMED = {
     "to": "new",
     "Change.change": "kind",
     "NotStored.place": "index",
+    "NoteWritten.held": "held_as",
 }
 """Names of the JSON that Python does not allow, or that an earlier release of the package had otherwise."""
 AS_JSON_TEXT = {"ActingField.value"}
@@ -91,11 +94,16 @@ class Classes:
         keys: dict[str, str] = {}
         reads: dict[str, str] = {}
         properties: dict[str, Any] = schema["properties"]
+        replaced = {key[1:] for key in properties if key.startswith("$")}
+        if "commit" in replaced:
+            replaced |= {"root", "seq"}
         for key, field in properties.items():
+            if key in replaced:
+                continue
             kind, read = self.type_of(field, key in schema.get("required", ()))
             if f"{name}.{key}" in AS_JSON_TEXT:
                 kind, read = "str", "_a.json_text"
-            own = RENAMED.get(f"{name}.{key}") or RENAMED.get(key, key)
+            own = RENAMED.get(f"{name}.{key}") or RENAMED.get(key, key.removeprefix("$"))
             lines += annotation(own, kind) + doc(field.get("description", ""))
             if own != key:
                 keys[own] = f'"{key}"'
@@ -211,7 +219,7 @@ def main() -> None:
     if "--check" not in sys.argv:
         FILE.write_text(text)
     elif FILE.read_text() != text:
-        sys.exit("python/treering/answers.py is not current: run python/check.sh --wheel and python/generate.py")
+        sys.exit(f"{FILE} is not current: write it with python/generate.py, whose first lines say how")
 
 
 if __name__ == "__main__":

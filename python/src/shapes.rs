@@ -1,17 +1,16 @@
 //! The answers that Python users see in another shape than that of the library's JSON.
 //!
 //! A commit is whole, where JSON has its name. Objects are native, and some counts are computed. An answer that Python
-//! shows as the library serialises it has no shape here.
+//! shows as the library serialises it has no shape here. A field `$x` takes the place of the field `x` of a flattened
+//! answer.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
-use treering::agent::{
-    Alike, Checked, LineVerdict, Move, NotStored, NoteAction, RecallHit, Shown, Status, Verdict,
-};
-use treering::revert::{KeptBecause, RevertedObject};
+use treering::agent::{Alike, LineVerdict, NotStored, RecallHit};
+use treering::revert::KeptBecause;
 use treering::upkeep::{ErasedRecord, Severity};
 use treering::{
     ChangeCounts, CommitDigest, CommitInfo, Id, ObjectDigest, Origin, Root, Scope, TextDigest, Time,
@@ -183,14 +182,13 @@ shape! {
     /// The result of a revert, or of its preview.
     Reverted(done: treering::revert::Reverted) {
         /// The commit of the revert, or the head if nothing changed.
+        #[serde(rename = "$commit")]
         commit: Commit<'a> = (&done.committed.commit).into(),
         changed: bool = done.committed.changed,
-        /// The number of selected commits.
-        selected: u64 = done.selected,
-        reverted: &'a [RevertedObject] = &done.reverted,
+        #[serde(rename = "$kept")]
         kept: Vec<KeptObject<'a>> = rows(&done.kept),
-        /// The objects whose present version is derived from a version of the selected commits.
-        derived: &'a [Id] = &done.derived,
+        #[serde(flatten)]
+        done: &'a treering::revert::Reverted = done,
     }
 
     /// The result of an erasure, or of its preview.
@@ -206,23 +204,15 @@ shape! {
 
     /// The answer to `remember`. Look at `status`: a quarantined item is not in the memory.
     Remembered(done: treering::agent::Remembered) {
-        id: &'a Id = &done.id,
-        status: Status = done.status,
-        scope: &'a Scope = &done.scope,
+        #[serde(flatten)]
+        done: &'a treering::agent::Remembered = done,
         /// The stored text, without secrets and invisible characters.
         text: &'a str = &done.text,
-        digest: Option<ObjectDigest> = done.digest,
+        #[serde(rename = "$commit")]
         commit: Commit<'a> = (&done.commit).into(),
-        verdict: Verdict = done.verdict,
-        /// The rules of the scan that matched.
-        rules: &'a [&'static str] = &done.rules,
-        /// Whether secrets were redacted.
-        redacted: bool = done.is_redacted,
-        duplicates: &'a [Alike] = &done.duplicates,
         /// The items that contradict the new item.
+        #[serde(rename = "$conflicts")]
         conflicts: &'a [Alike] = &done.conflicts,
-        /// The name of the quarantined change, for `release` and `discard`.
-        held_as: Option<&'a str> = done.held_as.as_deref(),
     }
 
     /// An item that `remember_many` did not store.
@@ -235,10 +225,9 @@ shape! {
 
     /// The answer to `remember_many`.
     RememberedMany(done: treering::agent::LinesRemembered) {
-        stored: u64 = done.stored,
-        unchanged: u64 = done.unchanged,
-        duplicates: u64 = done.duplicates,
-        flagged: u64 = done.flagged,
+        #[serde(flatten)]
+        done: &'a treering::agent::LinesRemembered = done,
+        #[serde(rename = "$refused")]
         refused: Vec<RefusedItem<'a>> = rows(&done.refused),
         held: &'a [String] = &done.held,
         commit: Commit<'a> = (&done.commit).into(),
@@ -294,15 +283,9 @@ shape! {
 
     /// The answer to `write_note`.
     NoteWritten(done: treering::agent::NoteWritten) {
-        id: Option<&'a Id> = done.id.as_ref(),
-        action: NoteAction = done.action,
-        digest: Option<ObjectDigest> = done.digest,
-        owner: &'a str = &done.owner,
-        scope: &'a Scope = &done.scope,
-        cleared: u64 = done.cleared,
-        verdict: Verdict = done.verdict,
-        rules: &'a [&'static str] = &done.rules,
-        held_as: Option<&'a str> = done.held.as_deref(),
+        #[serde(flatten)]
+        done: &'a treering::agent::NoteWritten = done,
+        #[serde(rename = "$commit")]
         commit: Commit<'a> = (&done.commit).into(),
     }
 
@@ -319,58 +302,50 @@ shape! {
 
     /// The text for a prompt. `str(envelope)` is the text.
     Envelope(found: treering::agent::EnvelopeAnswer) {
-        /// Never put it into a message with the role `system`.
-        text: &'a str = &found.text,
-        tokens: usize = found.tokens,
-        root: Root = found.root,
-        shown: &'a [Shown] = &found.shown,
+        #[serde(flatten)]
+        found: &'a treering::agent::EnvelopeAnswer = found,
         /// The number of items that the envelope does not show.
+        #[serde(rename = "$left_out")]
         left_out: usize = found.left_out.total(),
     }
 
     /// The results of the checks of a change. True if the change passed all of them.
     Report(report: treering::agent::Report) {
         passed: bool = report.is_passed(),
-        checks: &'a [Checked] = &report.checks,
         #[serde(flatten)]
-        counts: ChangeCounts = report.counts,
+        report: &'a treering::agent::Report = report,
         /// The report for people.
         text: String = report.to_string(),
     }
 
     /// The result of a promotion.
     Promoted(done: treering::agent::Promoted) {
-        digest: ObjectDigest = done.digest,
-        old: Origin = done.from,
-        new: Origin = done.to,
-        dropped: &'a [String] = &done.dropped,
+        #[serde(flatten)]
+        done: &'a treering::agent::Promoted = done,
+        #[serde(rename = "$commit")]
         commit: Commit<'a> = (&done.committed.commit).into(),
     }
 
     /// The result of a decay pass.
     Decayed(done: treering::agent::Decayed) {
-        now: Time = done.now,
-        items: u64 = done.items,
-        moves: &'a [Move] = &done.moves,
+        #[serde(flatten)]
+        done: &'a treering::agent::Decayed = done,
+        #[serde(rename = "$commits")]
         commits: Vec<Commit<'a>> = rows(&done.commits),
         warning: Option<&'a str> = done.warning.as_deref(),
     }
 
     /// The answer to a recall: a sequence of hits, the best first.
     Recalled(found: treering::agent::Recalled) {
-        /// The hits, the best first.
-        hits: &'a [RecallHit] = &found.hits,
+        #[serde(flatten)]
+        found: &'a treering::agent::Recalled = found,
         /// The number of matches that are left out because they are untrusted.
+        #[serde(rename = "$left_out")]
         left_out: usize = found.left_out,
-        /// The number of hits that did not fit into the budget.
-        skipped: usize = found.skipped,
-        /// The size of the texts of all hits, in tokens.
-        tokens: usize = found.tokens,
-        /// The root of the state that answered.
-        root: Root = found.root,
         /// The words that the recall searched for.
         terms: &'a [String] = &found.terms,
         /// If there are no hits: the other scopes that have matches, each with the number of matches.
+        #[serde(rename = "$elsewhere")]
         elsewhere: BTreeMap<&'a str, usize> =
             found.elsewhere.iter().map(|one| (one.scope.as_str(), one.matches)).collect(),
     }
@@ -390,17 +365,13 @@ shape! {
 
     /// The result of `verify`.
     VerifyReport(report: treering::upkeep::VerifyReport) {
-        /// Whether all acknowledged data is present and undamaged.
-        ok: bool = report.ok,
-        commits: u64 = report.commits,
-        versions: u64 = report.versions,
-        bytes: u64 = report.bytes,
-        erased: u64 = report.erased,
-        lost: u64 = report.lost,
-        thinned: u64 = report.thinned,
+        #[serde(flatten)]
+        report: &'a treering::upkeep::VerifyReport = report,
         /// Damage that loses no acknowledged data.
+        #[serde(rename = "$derived")]
         derived: Vec<Finding<'a>> = rows(&report.derived),
         /// Damage to acknowledged data.
+        #[serde(rename = "$damage")]
         damage: Vec<Finding<'a>> = rows(&report.damage),
     }
 }

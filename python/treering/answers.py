@@ -260,14 +260,20 @@ class Reverted(_a.Answer):
     commit: Commit
     """The commit of the revert, or the head if nothing changed."""
     changed: bool
+    kept: Table[KeptObject]
     selected: int
     """The number of selected commits."""
     reverted: Table[RevertedObject]
-    kept: Table[KeptObject]
+    """The changed objects, sorted by id."""
     derived: tuple[str, ...]
-    """The objects whose present version is derived from a version of the selected commits."""
+    """The objects whose present version is derived from a version of the selected commits, sorted."""
+    dry_run: bool
+    """Whether this is a preview, which changed nothing."""
 
-    _reads = {"commit": _a.one(Commit), "reverted": _a.rows(RevertedObject), "kept": _a.rows(KeptObject)}
+    _keys = {"commit": "$commit", "kept": "$kept"}
+
+    _reads = {"commit": _a.one(Commit), "kept": _a.rows(KeptObject), "reverted": _a.rows(RevertedObject),
+        "dry_run": bool}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -285,15 +291,23 @@ class VerifyReport(_a.VerifyReportMethods):
     ok: bool
     """Whether all acknowledged data is present and undamaged."""
     commits: int
+    """The number of commits that passed verification."""
     versions: int
+    """The number of versions of objects that passed verification."""
     bytes: int
+    """The number of bytes of the log that were read."""
     erased: int
+    """The number of erased versions."""
     lost: int
+    """The number of lost versions that salvage could not restore: only their digests are left."""
     thinned: int
+    """The number of thinned commits."""
     derived: Table[Finding]
     """Damage that loses no acknowledged data."""
     damage: Table[Finding]
     """Damage to acknowledged data."""
+
+    _keys = {"derived": "$derived", "damage": "$damage"}
 
     _reads = {"derived": _a.rows(Finding), "damage": _a.rows(Finding)}
 
@@ -404,26 +418,26 @@ class Remembered(_a.Answer):
     """The answer to ``remember``. Look at ``status``: a quarantined item is not in the memory."""
 
     id: str
+    digest: str | None
     status: Literal[
         "created", "updated", "unchanged", "duplicate", "merged", "superseded", "quarantined", "disabled"
     ]
+    disabled: bool
     scope: str
-    text: str
-    """The stored text, without secrets and invisible characters."""
-    digest: str | None
-    commit: Commit
+    duplicates: Table[Alike]
     verdict: Literal["allow", "flag", "quarantine", "block"]
     rules: tuple[str, ...]
-    """The rules of the scan that matched."""
     redacted: bool
-    """Whether secrets were redacted."""
-    duplicates: Table[Alike]
+    held_as: str | None
+    text: str
+    """The stored text, without secrets and invisible characters."""
+    commit: Commit
     conflicts: Table[Alike]
     """The items that contradict the new item."""
-    held_as: str | None
-    """The name of the quarantined change, for ``release`` and ``discard``."""
 
-    _reads = {"commit": _a.one(Commit), "duplicates": _a.rows(Alike), "conflicts": _a.rows(Alike)}
+    _keys = {"commit": "$commit", "conflicts": "$conflicts"}
+
+    _reads = {"duplicates": _a.rows(Alike), "commit": _a.one(Commit), "conflicts": _a.rows(Alike)}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -441,12 +455,20 @@ class RememberedMany(_a.Answer):
     """The answer to ``remember_many``."""
 
     stored: int
+    """The number of lines that stored a new id or a new version."""
     unchanged: int
+    """The number of lines that changed nothing, including ``duplicates``."""
     duplicates: int
+    """The number of lines without an id that repeat the text of another item."""
     flagged: int
+    """The number of lines stored with the attribute ``flags``."""
+    unknown: tuple[str, ...]
+    """The names of unknown fields, which were stored as attributes. At most 100 names."""
     refused: Table[RefusedItem]
     held: tuple[str, ...]
     commit: Commit
+
+    _keys = {"refused": "$refused"}
 
     _reads = {"refused": _a.rows(RefusedItem), "commit": _a.one(Commit)}
 
@@ -524,15 +546,26 @@ class NoteWritten(_a.Answer):
     """The answer to ``write_note``."""
 
     id: str | None
+    """The id of the note; ``None`` if the write only removed notes."""
     action: Literal["created", "replaced", "unchanged", "deleted", "quarantined"]
+    """The result of the write."""
     digest: str | None
+    """The version of the note; ``None`` if no note was stored."""
     owner: str
+    """The root session that owns the note."""
     scope: str
+    """The scope of the note."""
     cleared: int
+    """The number of removed notes."""
     verdict: Literal["allow", "flag", "quarantine", "block"]
+    """The verdict of the scan."""
     rules: tuple[str, ...]
+    """The rules of the scan that matched."""
     held_as: str | None
+    """The name of the draft under ``rejected/`` that contains the quarantined note."""
     commit: Commit
+
+    _keys = {"held_as": "held", "commit": "$commit"}
 
     _reads = {"commit": _a.one(Commit)}
 
@@ -596,12 +629,17 @@ class Envelope(_a.EnvelopeMethods):
     """The text for a prompt. ``str(envelope)`` is the text."""
 
     text: str
-    """Never put it into a message with the role ``system``."""
-    tokens: int
-    root: str
+    """The text for the prompt; empty if there are no records. Never put it into a message with the role ``system``."""
     shown: Table[Shown]
+    """The records in the text, in order."""
+    root: str
+    """The root of the state that the envelope shows."""
+    tokens: int
+    """The size of the text, in tokens."""
     left_out: int
     """The number of items that the envelope does not show."""
+
+    _keys = {"left_out": "$left_out"}
 
     _reads = {"shown": _a.rows(Shown)}
 
@@ -629,13 +667,14 @@ class Report(_a.ReportMethods):
     """The results of the checks of a change. True if the change passed all of them."""
 
     passed: bool
-    checks: Table[Checked]
     added: int
     """The number of ids that only the newer state contains."""
     changed: int
     """The number of ids that have different versions in the two states."""
     removed: int
     """The number of ids that only the older state contains."""
+    checks: Table[Checked]
+    """The results of the checks. The reason and the advice are empty if a check passed."""
     text: str
     """The report for people."""
 
@@ -728,11 +767,21 @@ class Review(_a.Answer):
 class Promoted(_a.Answer):
     """The result of a promotion."""
 
+    id: str
+    """The id of the item."""
     digest: str
+    """The digest of the promoted version."""
+    promoted: str
+    """The version that the person reviewed."""
     old: Origin
+    """The class of the item before the promotion."""
     new: Origin
+    """The class of the item after the promotion."""
     dropped: tuple[str, ...]
+    """The acting fields of the reviewed version that the promoted version does not have."""
     commit: Commit
+
+    _keys = {"old": "from", "new": "to", "commit": "$commit"}
 
     _reads = {"commit": _a.one(Commit)}
 
@@ -762,10 +811,15 @@ class Decayed(_a.Answer):
     """The result of a decay pass."""
 
     now: datetime
+    """The current time that was used for computing ages."""
     items: int
+    """The number of items that were read."""
     moves: Table[Move]
+    """The moves of items, or the planned moves of a dry run."""
     commits: Table[Commit]
     warning: str | None
+
+    _keys = {"commits": "$commits"}
 
     _reads = {"now": _a.time, "moves": _a.rows(Move), "commits": _a.rows(Commit)}
 
@@ -835,19 +889,25 @@ class Recalled(_a.RecalledMethods):
     """The answer to a recall: a sequence of hits, the best first."""
 
     hits: Table[Hit]
-    """The hits, the best first."""
+    """The hits, best first. For an empty question, the summaries in order of time."""
+    tokens: int
+    """The total size of the texts of the hits, in tokens."""
+    skipped: int
+    """The number of ranked hits that did not fit into the budget."""
+    root: str
+    """The root of the state that was searched."""
+    scopes: tuple[str, ...] | None
+    """The searched scopes. ``None`` if all scopes were searched."""
+    index: Literal["at_hand", "followed", "built"] | None
+    """The way in which the index was prepared; ``None`` for summaries, because summaries need no index."""
     left_out: int
     """The number of matches that are left out because they are untrusted."""
-    skipped: int
-    """The number of hits that did not fit into the budget."""
-    tokens: int
-    """The size of the texts of all hits, in tokens."""
-    root: str
-    """The root of the state that answered."""
     terms: tuple[str, ...]
     """The words that the recall searched for."""
     elsewhere: dict[str, int]
     """If there are no hits: the other scopes that have matches, each with the number of matches."""
+
+    _keys = {"left_out": "$left_out", "elsewhere": "$elsewhere"}
 
     _reads = {"hits": _a.rows(Hit)}
 
