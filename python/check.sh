@@ -33,8 +33,10 @@ if ! cmp -s requirements.txt "$venv/requirements.txt"; then
 fi
 
 build_wheel
+# The classes of the answers are those of the library that was built.
+"$bin/python" generate.py --check "$venv"/lib/python3*/site-packages/treering/_treering*.so
 cargo fmt --check
 cargo clippy --release --locked --all-targets -- -D warnings
 "$bin/pytest" tests
-"$bin/python" -m mypy --strict treering ../examples/python bench.py
-"$bin/python" -m pyright --pythonpath "$bin/python" treering ../examples/python bench.py
+"$bin/python" -m mypy --strict treering ../examples/python bench.py generate.py
+"$bin/python" -m pyright --pythonpath "$bin/python" treering ../examples/python bench.py generate.py

@@ -4,8 +4,7 @@ use pyo3::prelude::*;
 use treering::agent::{Checks, PersonSays};
 
 use crate::agent::Agent;
-use crate::agent_answers as answers;
-use crate::answers::{Answer, table};
+use crate::answers::{Answer, answer, table};
 use crate::arguments::policy_of;
 use crate::attempt::Mode;
 use crate::committed::Committed;
@@ -13,6 +12,7 @@ use crate::convert::{digest, id, texts};
 use crate::draft::Draft;
 use crate::handle::run;
 use crate::memory::check_callables;
+use crate::shapes as shape;
 use crate::writer::Writer;
 
 #[pymethods]
@@ -42,7 +42,7 @@ impl Agent {
         let found = draft
             .get()
             .with(py, |staged| agent.check(&staged.draft, &Checks::new(policy)))?;
-        answers::report(py, &found)
+        answer(py, &shape::Report::from(&found))
     }
 
     /// Returns the changes that wait for a person, newest first.
@@ -51,7 +51,7 @@ impl Agent {
         let (py, store) = (slf.py(), slf.as_super().get());
         let (agent, reach) = (store.handle.agent(py)?, slf.get().reach_of(py, scopes)?);
         let held = run(py, || agent.quarantined(&reach))?;
-        table(py, &held, answers::quarantined)
+        table(py, &held, answer)
     }
 
     /// Commits a quarantined change because a person decided so. The writer must be a person.
@@ -76,7 +76,7 @@ impl Agent {
         let (py, store) = (slf.py(), slf.as_super().get());
         let expected = expected.map(|text| digest(py, text)).transpose()?;
         let (agent, id) = (store.handle.agent(py)?, self::id(py, id)?);
-        answers::review(py, &run(py, || agent.review(&id, expected))?)
+        answer(py, &run(py, || agent.review(&id, expected))?)
     }
 
     /// Raises an item to the class of the writer, who must be a person. ``expected`` is the digest that was reviewed.
@@ -95,6 +95,6 @@ impl Agent {
             let keep: Vec<_> = keep.iter().map(String::as_str).collect();
             agent.promote(&id, expected, &keep, PersonSays::InHost, &writer)
         })?;
-        answers::promoted(py, &done)
+        answer(py, &shape::Promoted::from(&done))
     }
 }

@@ -5,15 +5,15 @@ use pyo3::types::PyDict;
 use treering::agent::{Forgetting, ItemFields, LinesOptions, Pass, RecallQuery, RememberOptions, Summarizer};
 
 use crate::agent::Agent;
-use crate::agent_answers as answers;
-use crate::answers::{Answer, maybe_commit, table};
+use crate::answers::{Answer, answer, answer_with, commit, table};
 use crate::arguments::citations;
 use crate::callbacks::HostSummarizer;
 use crate::convert::{attributes, conditions, digest, id, ids, kind, maybe_time, on_duplicate, texts, value};
 use crate::errors::OrRaise as _;
 use crate::exit::Inside;
 use crate::handle::run;
-use crate::recalled::Recalled;
+use crate::object::{Object, objects};
+use crate::shapes as shape;
 use crate::view::view_at;
 use crate::writer::Writer;
 
@@ -89,7 +89,8 @@ impl Agent {
             may_be_empty: false,
         };
         let (agent, writer) = (store.handle.agent(py)?, store.writer(writer));
-        answers::remembered(py, &run(py, || agent.remember(item, &options, &writer))?)
+        let done = run(py, || agent.remember(item, &options, &writer))?;
+        answer(py, &shape::Remembered::from(&done))
     }
 
     /// Stores many items in few commits. An item is a text, or a dict with ``text`` and other fields of ``remember``.
@@ -124,15 +125,15 @@ impl Agent {
                 .map(|(number, line)| Ok((number, line.into_bytes())));
             agent.remember_lines(lines, &options, &writer)
         })?;
-        answers::remembered_many(py, &done)
+        answer(py, &shape::RememberedMany::from(&done))
     }
 
     /// Finds the items that answer a question, the best first.
     #[pyo3(signature = (question="", *, limit=10, budget=None, scopes=None, kinds=None, tags=None, any_tags=None, since=None, until=None, with_untrusted=false, speaker=None, attributes=None, include_expired=false, include_superseded=true, recency=None, freshness=true, when=None, full=false, explain=false, touch=true, at=None))]
     #[expect(clippy::too_many_arguments, reason = "each condition is a keyword")]
     #[expect(clippy::fn_params_excessive_bools, reason = "each condition is a keyword")]
-    fn recall(
-        slf: &Bound<'_, Self>,
+    fn recall<'py>(
+        slf: &Bound<'py, Self>,
         #[pyo3(from_py_with = value)] question: &str,
         #[pyo3(from_py_with = value)] limit: usize,
         #[pyo3(from_py_with = value)] budget: Option<usize>,
@@ -154,7 +155,7 @@ impl Agent {
         explain: bool,
         touch: bool,
         at: Option<&Bound<'_, PyAny>>,
-    ) -> PyResult<Recalled> {
+    ) -> Answer<'py> {
         let (py, store) = (slf.py(), slf.as_super().get());
         let mut query = RecallQuery::new(question, slf.get().reach_of(py, scopes)?).limit(limit);
         query.budget = budget;
@@ -177,7 +178,8 @@ impl Agent {
         query.touch = touch;
         let agent = store.handle.agent(py)?;
         let view = view_at(py, &store.handle, at)?;
-        Recalled::new(py, run(py, || agent.recall(&view, &query))?)
+        let found = run(py, || agent.recall(&view, &query))?;
+        answer(py, &shape::Recalled::from(&found))
     }
 
     /// Removes items that meet every given condition. History keeps them, and ``unforget`` restores them.
@@ -209,7 +211,9 @@ impl Agent {
             reach: is_limited.then(|| slf.get().reach_of(py, scopes)).transpose()?,
         };
         let (agent, writer) = (store.handle.agent(py)?, store.writer(writer));
-        answers::forgot(py, run(py, || agent.forget(&what, &writer, dry_run))?)
+        let mut done = run(py, || agent.forget(&what, &writer, dry_run))?;
+        let items = objects(py, std::mem::take(&mut done.items))?;
+        answer_with(py, &shape::Forgot::from(&done), &[("items", items)])
     }
 
     /// Restores forgotten or shortened items. Without ids, the items of the last ``forget`` or decay.
@@ -224,11 +228,12 @@ impl Agent {
         let (py, store) = (slf.py(), slf.as_super().get());
         let (reach, ids) = (slf.get().reach_of(py, scopes)?, self::ids(py, &ids)?);
         let (agent, writer) = (store.handle.agent(py)?, store.writer(writer));
-        let done = run(py, || match ids.is_empty() {
+        let mut done = run(py, || match ids.is_empty() {
             true => agent.unforget_last(&reach, &writer, dry_run),
             false => agent.unforget(&ids, &writer, dry_run),
         })?;
-        answers::restored(py, done)
+        let items = objects(py, std::mem::take(&mut done.items))?;
+        answer_with(py, &shape::Restored::from(&done), &[("items", items)])
     }
 
     /// Returns the forgotten items, the last forgotten first.
@@ -241,7 +246,10 @@ impl Agent {
         let (py, store) = (slf.py(), slf.as_super().get());
         let (agent, reach) = (store.handle.agent(py)?, slf.get().reach_of(py, scopes)?);
         let found = run(py, || agent.forgotten(&agent.memory().view(), &reach, limit))?;
-        table(py, found, answers::forgotten)
+        table(py, found, |py, one| {
+            let item = Object::python(py, one.item.object().clone())?;
+            answer_with(py, &shape::Forgotten::from(&one), &[("item", item)])
+        })
     }
 
     /// Sets the time at which an item expires; ``None`` means never. Returns the commit, or ``None`` without a change.
@@ -256,7 +264,7 @@ impl Agent {
         let (id, at) = (self::id(py, id)?, maybe_time(at)?);
         let (agent, writer) = (store.handle.agent(py)?, store.writer(writer));
         let done = run(py, || agent.expire(&id, at, &writer))?;
-        maybe_commit(py, done.as_ref())
+        done.map(|done| commit(py, &done)).transpose()
     }
 
     /// Shortens the items that nobody used for a while. ``summarizer(item, level)`` may return a shorter text.
@@ -281,7 +289,7 @@ impl Agent {
             };
             agent.decay(&pass, &writer)
         })?;
-        answers::decayed(py, &done)
+        answer(py, &shape::Decayed::from(&done))
     }
 
     /// Finds the commit that changed the first answer to a question. With ``expect``, an answer without it is bad.
@@ -301,6 +309,7 @@ impl Agent {
         let mut query = RecallQuery::new(question, slf.get().reach_of(py, scopes)?);
         query.with_untrusted = with_untrusted;
         let agent = store.handle.agent(py)?;
-        answers::bisected_answer(py, run(py, || agent.bisect(&good, &bad, &query, expect))?)
+        let found = run(py, || agent.bisect(&good, &bad, &query, expect))?;
+        answer(py, &shape::BisectedAnswer::from(&found))
     }
 }

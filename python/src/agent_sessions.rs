@@ -1,18 +1,23 @@
 //! The calls of an agent about its sessions: notes, transcripts and prompts.
 
 use pyo3::prelude::*;
-use treering::agent::{Append, EnvelopeRequest, NewNote, Reach, Replace};
+use treering::agent::{Append, EnvelopeRequest, NewNote, NoteRead, Reach, Replace};
 
 use crate::agent::Agent;
-use crate::agent_answers as answers;
-use crate::answers::{Answer, table};
+use crate::answers::{Answer, answer, answer_with, table};
 use crate::arguments::{entries, session_of};
 use crate::convert::{id, sensitivity, value};
 use crate::errors::invalid;
 use crate::handle::run;
-use crate::object::Object;
+use crate::object::{Object, objects};
+use crate::shapes as shape;
 use crate::view::view_at;
 use crate::writer::Writer;
+
+fn note<'py>(py: Python<'py>, note: &NoteRead) -> Answer<'py> {
+    let object = Object::python(py, note.item.object().clone())?;
+    answer_with(py, &shape::Note::from(note), &[("object", object)])
+}
 
 #[pymethods]
 impl Agent {
@@ -41,7 +46,8 @@ impl Agent {
             session,
             replace,
         };
-        answers::note_written(py, &run(py, || agent.write_note(&note, &writer))?)
+        let done = run(py, || agent.write_note(&note, &writer))?;
+        answer(py, &shape::NoteWritten::from(&done))
     }
 
     /// Returns a note, or ``None``.
@@ -55,7 +61,7 @@ impl Agent {
         let (id, scope) = (self::id(py, id)?, slf.get().scope_of(py, scope)?);
         let agent = store.handle.agent(py)?;
         let note = run(py, || agent.read_note(&agent.memory().view(), &id, &scope))?;
-        note.map(|note| answers::note(py, note)).transpose()
+        note.map(|note| self::note(py, &note)).transpose()
     }
 
     /// Returns the notes of a scope, newest first; with ``session``, only those of that session.
@@ -64,7 +70,7 @@ impl Agent {
         let (py, store) = (slf.py(), slf.as_super().get());
         let (agent, scope) = (store.handle.agent(py)?, slf.get().scope_of(py, scope)?);
         let found = run(py, || agent.notes(&agent.memory().view(), &scope, session))?;
-        table(py, found, answers::note)
+        table(py, &found, note)
     }
 
     /// Returns the notes that match a query, the best first.
@@ -82,7 +88,10 @@ impl Agent {
         let found = run(py, || {
             agent.search_notes(&agent.memory().view(), query, &scope, &session, limit)
         })?;
-        table(py, found, answers::note_found)
+        table(py, &found, |py, found| {
+            let note = note(py, &found.note)?;
+            answer_with(py, &shape::NoteFound::from(found), &[("note", note)])
+        })
     }
 
     /// Deletes a note. Returns whether there was one.
@@ -122,7 +131,8 @@ impl Agent {
             entries: self::entries(entries)?,
         };
         let agent = store.handle.agent(py)?;
-        answers::appended(py, &run(py, || agent.append(&append, &writer))?)
+        let done = run(py, || agent.append(&append, &writer))?;
+        answer(py, &shape::Appended::from(&done))
     }
 
     /// Returns the entries of a session, in their order.
@@ -139,7 +149,7 @@ impl Agent {
             let items = agent.entries(&view, &Reach::All, &session)?;
             items.collect::<treering::Result<Vec<_>>>()
         })?;
-        table(py, found, |py, item| Object::python(py, item.into_object()))
+        objects(py, found)
     }
 
     /// Renders what a prompt needs to know, escaped and within a budget of tokens.
@@ -175,6 +185,7 @@ impl Agent {
             request.boundary = Some(boundary.ok_or_else(bad)?);
         }
         let (agent, view) = (store.handle.agent(py)?, view_at(py, &store.handle, at)?);
-        answers::envelope(py, &run(py, || agent.envelope(&view, &request))?)
+        let found = run(py, || agent.envelope(&view, &request))?;
+        answer(py, &shape::Envelope::from(&found))
     }
 }

@@ -8,7 +8,7 @@ use pyo3::types::{PyBool, PyString};
 use treering::Committed;
 use treering::agent::{Checks, Guarded, Policy, Report};
 
-use crate::agent_answers::report;
+use crate::answers::answer;
 use crate::draft::{Draft, Staged, replay};
 use crate::errors::{raised, rejected};
 use crate::exit::Inside;
@@ -142,7 +142,7 @@ pub(crate) fn guarded(
 ) -> (PyResult<Committed>, Option<Py<PyAny>>) {
     let py = draft.py();
     match outcome(draft, policy, own) {
-        Ok((done, found)) => match report(py, &found) {
+        Ok((done, found)) => match answer(py, &crate::shapes::Report::from(&found)) {
             Ok(found) => (done.map_err(|error| raised(py, &error)), Some(found.unbind())),
             Err(error) => (Err(error), None),
         },

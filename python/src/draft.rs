@@ -10,7 +10,7 @@ use pyo3::{PyTraverseError, PyVisit};
 use treering::agent::NewItem;
 use treering::{Id, NewObject, ObjectDigest};
 
-use crate::answers::{Answer, change, table};
+use crate::answers::{Answer, changes};
 use crate::attempt::{Checked, Mode, attempted, guarded};
 use crate::callbacks::Callbacks;
 use crate::committed::Committed;
@@ -382,11 +382,11 @@ impl Draft {
     /// Returns the staged changes, sorted by id.
     fn changes<'py>(slf: &Bound<'py, Self>) -> Answer<'py> {
         let (py, draft) = (slf.py(), slf.get());
-        let (base, changes) = draft.with(py, |staged| {
+        let (base, found) = draft.with(py, |staged| {
             Ok((staged.draft.base().clone(), staged.draft.changes()))
         })?;
         let states = (View::new(&draft.handle, base), slf.clone()).into_pyobject(py)?;
-        table(py, &changes, |py, one| change(py, one, &states))
+        changes(py, &found, &states)
     }
 
     /// The number of staged changes.

@@ -1,11 +1,10 @@
 //! The native module of the Python package `treering`.
 //!
 //! The library does the work; these files convert arguments and answers. The classes that are used often are here
-//! (`Object`, `Hit`, `Committed`, `View`, the handles). All other answers are dataclasses in `treering/answers.py`, and the exceptions are
-//! in `treering/errors.py`.
+//! (`Object`, `Committed`, `View`, the handles). All other answers are dataclasses in `treering/answers.py`, which
+//! `generate.py` writes, and the exceptions are in `treering/errors.py`.
 
 mod agent;
-mod agent_answers;
 mod agent_guard;
 mod agent_items;
 mod agent_sessions;
@@ -23,7 +22,7 @@ mod handle;
 mod interrupt;
 mod memory;
 mod object;
-mod recalled;
+mod shapes;
 mod store;
 mod view;
 mod writer;
@@ -33,6 +32,8 @@ mod writer;
 mod _treering {
     #[pymodule_export]
     use super::agent::Agent;
+    #[pymodule_export]
+    use super::answers::schemas;
     #[pymodule_export]
     use super::committed::Committed;
     #[pymodule_export]
@@ -45,8 +46,6 @@ mod _treering {
     use super::memory::Memory;
     #[pymodule_export]
     use super::object::Object;
-    #[pymodule_export]
-    use super::recalled::{Hit, Recalled};
     #[pymodule_export]
     use super::store::{Store, Watch};
     #[pymodule_export]

@@ -8,7 +8,7 @@ use pyo3::types::PyDict;
 use treering::upkeep::Erasing;
 use treering::{Durability, Options, Retention};
 
-use crate::answers::{Answer, collected, erased};
+use crate::answers::{Answer, answer};
 use crate::attempt::Mode;
 use crate::committed::Committed;
 use crate::convert::{id, maybe_time, path, seconds, value};
@@ -17,6 +17,7 @@ use crate::errors::invalid;
 use crate::handle::{Handle, run};
 use crate::interrupt;
 use crate::object::Object;
+use crate::shapes::ErasedReport;
 use crate::store::Store;
 use crate::view::{hash_named, id_in, view_at};
 use crate::writer::Writer;
@@ -342,7 +343,7 @@ impl Memory {
             true => memory.gc_preview(&retention, now),
             false => memory.gc(&retention, now),
         })?;
-        collected(py, &report)
+        answer(py, &report)
     }
 
     /// Erases objects and all their versions from every file of the store, for ever.
@@ -373,7 +374,7 @@ impl Memory {
             true => memory.erase_preview(&erasing),
             false => memory.erase(&erasing, &writer),
         })?;
-        erased(py, &report)
+        answer(py, &ErasedReport::from(&report))
     }
 
     fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {

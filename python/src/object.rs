@@ -3,8 +3,9 @@
 use pyo3::exceptions::{PyKeyError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use treering::agent::Item;
 
-use crate::answers::{Answer, texts};
+use crate::answers::{Answer, table, texts};
 use crate::convert::{json_attributes, maybe_datetime, python_attributes, python_value, time_text};
 use crate::copies::copies_itself;
 use crate::exit::Inside;
@@ -193,6 +194,11 @@ impl Object {
     fn _repr_html_(slf: &Bound<'_, Self>) -> PyResult<String> {
         html_of(slf.as_any())
     }
+}
+
+/// Returns items as a `Table` of objects.
+pub(crate) fn objects(py: Python<'_>, items: Vec<Item>) -> Answer<'_> {
+    table(py, items, |py, item| Object::python(py, item.into_object()))
 }
 
 /// Returns the start of a text for `repr`.

@@ -11,16 +11,14 @@ use treering::revert::Selection;
 use treering::upkeep::VerifyDepth;
 use treering::{Error, ErrorKind};
 
-use crate::answers::{
-    Answer, answer, bisected, blamed, change, commit, head_moved, history_entry, reverted, snapshot, stats,
-    table, verified,
-};
+use crate::answers::{Answer, answer, answer_with, changes, commit, table};
 use crate::callbacks::Callbacks;
 use crate::committed::Committed;
-use crate::convert::{conflicts, id, maybe_time, seconds, texts, value};
+use crate::convert::{conflicts, id, maybe_time, python_value, seconds, texts, value};
 use crate::errors::OrRaise;
 use crate::exit::{attached, detached};
 use crate::handle::{Handle, OfProcess, run};
+use crate::shapes as shape;
 use crate::view::{View, revision, view_at};
 use crate::writer::Writer;
 
@@ -137,14 +135,14 @@ impl Store {
     ) -> Answer<'py> {
         let (memory, writer) = (self.handle.memory(py)?, self.writer(writer));
         let taken = run(py, || memory.snapshot(name, &writer))?;
-        snapshot(py, &taken)
+        answer(py, &shape::Snapshot::from(&taken))
     }
 
     /// Returns the snapshots, newest first.
     fn snapshots<'py>(&self, py: Python<'py>) -> Answer<'py> {
         let memory = self.handle.memory(py)?;
         let found = run(py, || memory.snapshots())?;
-        table(py, &found, snapshot)
+        table(py, &found, |py, one| answer(py, &shape::Snapshot::from(one)))
     }
 
     /// Deletes a snapshot. The state stays in history.
@@ -157,7 +155,7 @@ impl Store {
     ) -> Answer<'py> {
         let (memory, writer) = (self.handle.memory(py)?, self.writer(writer));
         let deleted = run(py, || memory.delete_snapshot(name, &writer))?;
-        snapshot(py, &deleted)
+        answer(py, &shape::Snapshot::from(&deleted))
     }
 
     /// Takes back the newest commit of the writer's lane.
@@ -200,13 +198,8 @@ impl Store {
     ) -> Answer<'py> {
         let (memory, writer) = (self.handle.memory(py)?, self.writer(writer));
         let target = rollback_target(revision)?;
-        let (info, counts) = run(py, || planned(&memory, target, across_lanes).preview(&writer))?;
-        answer!(py, "RollbackPreview" {
-            target: commit(py, &info)?,
-            added: counts.added,
-            changed: counts.changed,
-            removed: counts.removed,
-        })
+        let previewed = run(py, || planned(&memory, target, across_lanes).preview(&writer))?;
+        answer(py, &shape::RollbackPreview::from(&previewed))
     }
 
     /// Takes back what the selected commits wrote, and keeps the work of everybody else.
@@ -250,7 +243,7 @@ impl Store {
                 revert.by(&writer)
             }
         })?;
-        reverted(py, &done)
+        answer(py, &shape::Reverted::from(&done))
     }
 
     /// Returns the ids that differ between two states, with their old and new texts. Without ``newer``, the newest state.
@@ -264,16 +257,18 @@ impl Store {
         let older = view_at(py, &self.handle, Some(older))?;
         let newer = view_at(py, &self.handle, newer)?;
         let memory = self.handle.memory(py)?;
-        let changes = run(py, || memory.diff(&older, &newer))?;
+        let found = run(py, || memory.diff(&older, &newer))?;
         let states = (View::new(&self.handle, older), View::new(&self.handle, newer)).into_pyobject(py)?;
-        table(py, &changes, |py, one| change(py, one, &states))
+        changes(py, &found, &states)
     }
 
     /// Returns the changes of an id, newest first.
     fn history<'py>(&self, py: Python<'py>, id: &str) -> Answer<'py> {
         let (memory, id) = (self.handle.memory(py)?, self::id(py, id)?);
         let entries = run(py, || memory.history(&id))?;
-        table(py, &entries, history_entry)
+        table(py, &entries, |py, one| {
+            answer(py, &shape::HistoryEntry::from(one))
+        })
     }
 
     /// Returns the kept commits, newest first.
@@ -297,7 +292,10 @@ impl Store {
         let view = view_at(py, &self.handle, at)?;
         let (memory, id) = (self.handle.memory(py)?, self::id(py, id)?);
         let parts = run(py, || memory.blame(&view, &id))?;
-        table(py, &parts, blamed)
+        table(py, &parts, |py, part| {
+            let value = python_value(py, &part.value)?;
+            answer_with(py, &shape::BlamedPart::from(part), &[("value", value)])
+        })
     }
 
     /// Finds the first commit between two states for which ``is_bad`` returns true, by halves.
@@ -331,7 +329,7 @@ impl Store {
         // The exception of the caller's test is more useful than the error that it caused.
         match raised.into_inner().ok().flatten() {
             Some(error) => Err(error),
-            None => bisected(py, &found?),
+            None => answer(py, &shape::Bisected::from(&found?)),
         }
     }
 
@@ -353,13 +351,14 @@ impl Store {
         } else {
             VerifyDepth::Full
         };
-        verified(py, &run(py, || memory.verify(depth))?)
+        let report = run(py, || memory.verify(depth))?;
+        answer(py, &shape::VerifyReport::from(&report))
     }
 
     /// Returns the sizes of the store.
     fn stats<'py>(&self, py: Python<'py>) -> Answer<'py> {
         let memory = self.handle.memory(py)?;
-        stats(py, &run(py, || memory.stats())?)
+        answer(py, &run(py, || memory.stats())?)
     }
 
     /// Reports when the head moves, so that a host can refresh a prompt after a rollback.
@@ -437,7 +436,7 @@ impl Watch {
             self.handle.check(py)?;
             let left = end.saturating_duration_since(Instant::now());
             match detached(py, || receiver.recv_timeout(left.min(POLL_MAX))) {
-                Ok(moved) => return head_moved(py, &moved).map(Some),
+                Ok(moved) => return answer(py, &moved).map(Some),
                 Err(RecvTimeoutError::Timeout) if left > POLL_MAX => py.check_signals()?,
                 // The store of a closed handle sends nothing more.
                 Err(_) => return self.handle.check(py).map(|()| None),

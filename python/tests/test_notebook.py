@@ -103,6 +103,15 @@ def test_every_answer_becomes_json(agent: Agent) -> None:
     assert agent.at(commit.to_dict()["time"]).commit == commit, "a call accepts the text again"
 
 
+def test_a_hit_becomes_a_dict_with_all_its_fields(agent: Agent) -> None:
+    agent.remember("Vera bought an automobile", id="car")
+    hit = agent.recall("automobile", explain=True)[0]
+    assert [*hit.to_dict()] == [one.name for one in dataclasses.fields(hit)]
+    assert {"tokens", "why", "reasons"} <= hit.to_dict().keys() and hit.why and hit.reasons
+    name, meaning, value, weight = hit.reasons[0]
+    assert hit.to_dict()["reasons"][0] == {"name": name, "meaning": meaning, "value": value, "weight": weight}
+
+
 def test_the_repr_of_an_answer_is_short(agent: Agent) -> None:
     agent.remember("Vera bought an automobile. " * 50, id="car/" + "x" * 200)
     done = agent.remember("tea", id="tea")

@@ -20,6 +20,14 @@ def from_micros(micros: int) -> datetime:
         return _LAST if micros > 0 else _FIRST
 
 
+def from_text(text: str) -> datetime:
+    """Returns the time of a text as the library writes it. A time outside the years 1 to 9999 becomes the nearest one."""
+    try:
+        return datetime.fromisoformat(text.replace("Z", "+00:00"))
+    except ValueError:
+        return _LAST if text.startswith("+") else _FIRST
+
+
 def to_micros(time: object) -> int:
     """Returns the microseconds since 1970 of a ``datetime`` with a time zone."""
     if not isinstance(time, datetime):

@@ -22,6 +22,7 @@ const WAITING_MAX: usize = 256;
 
 /// A notification that the store has a new head.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct HeadMoved {
     /// The new head.
     pub commit: CommitDigest,

@@ -5,6 +5,7 @@
 
 /// Counts and sizes of a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct Stats {
     /// The number of objects in the state at the head.
     pub objects: u64,
