@@ -8,10 +8,10 @@ use std::ops::Range;
 use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
-use crate::agent::followed::Reached;
 use crate::agent::item::Item;
 use crate::agent::scope::Reach;
 use crate::digest::{ObjectDigest, Root};
+use crate::engine::Reached;
 use crate::object::{Id, Kind, Object, Origin, Time, Value};
 use treering_text::recall::{Reason, five_digits, snippet};
 

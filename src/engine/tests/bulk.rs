@@ -17,7 +17,7 @@ use crate::engine::Retention;
 use crate::engine::upkeep::open_log;
 use crate::error::{Error, ErrorCode, ErrorKind};
 use crate::log::{Batch, Locator, LogOptions, Mode, Record, RecordKind, UNLINKED};
-use crate::store::{Bulk, LogId, Store, open_newest};
+use crate::store::{Bulk, LogId, Sizes, Store, open_newest};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::SimDisk;
 use crate::trie::Entry;
@@ -32,9 +32,9 @@ fn opened(disk: &SimDisk, covered: bool) -> Result<(Store, Vec<Batch>)> {
         Some(checkpoint) => {
             log.start_at(&checkpoint.position())?;
             let reread = Box::new(|_| Err(Error::internal("the checkpoint is not damaged")));
-            Store::with_checkpoint(suite, log.reader(), checkpoint, reread)?
+            Store::with_checkpoint((suite, Sizes::SMALL), log.reader(), checkpoint, reread)?
         }
-        None => Store::new(suite, log.reader()),
+        None => Store::new(suite, log.reader(), Sizes::SMALL),
     };
     store.keep_order();
     let mut batches: Vec<Batch> = Vec::new();

@@ -5,7 +5,7 @@ use super::source::{Source, words};
 use super::{expect_none, expect_one, sources};
 
 /// The layer of each module of the crate. docs/architecture.md contains the same table with reasons.
-const LAYERS: [(&str, u8); 21] = [
+const LAYERS: [(&str, u8); 22] = [
     ("error", 0),
     ("digest", 0),
     ("codec", 0),
@@ -14,6 +14,7 @@ const LAYERS: [(&str, u8); 21] = [
     ("threads", 0),
     ("visible", 0),
     ("tables", 0),
+    ("slots", 1),
     ("disk", 1),
     ("log", 2),
     ("trie", 3),
