@@ -93,9 +93,4 @@ impl<K: PartialEq, V, const KEPT: usize> Slots<K, V, KEPT> {
     pub(crate) fn retain(&self, is_kept: impl Fn(&Arc<V>) -> bool) {
         self.values.lock().retain(|(_, value)| is_kept(value));
     }
-
-    /// Drops all values.
-    pub(crate) fn clear(&self) {
-        self.values.lock().clear();
-    }
 }

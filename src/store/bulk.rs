@@ -22,14 +22,16 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::digest::{CommitDigest, HashSuite, KeyPath, ObjectDigest, Root};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::log::{Batch, Locator, Record, RecordKind};
 use crate::threads::{beside, processors};
 use crate::trie::{PARTS, PartDigest, PartDigests, Trie, roots_of};
 
 use super::checkpoint::FirstWritten;
 use super::edit::{Change, Edit, Removed, note};
-use super::replay::{Decoded, Hashed, decode, hash_objects, missing_version, next_commit, publish};
+use super::replay::{
+    Decoded, Hashed, check_root, decode, hash_objects, missing_version, next_commit, publish, unknown_root,
+};
 use super::{CommitEntry, Store};
 
 /// Asks the host whether to go on. Returns an error if the host wants to stop.
@@ -191,9 +193,7 @@ impl<'a> Bulk<'a> {
         match self.store.by_root(root)? {
             Some(covered) => Ok(State::Known(self.store.state(&covered)?)),
             None if seq == 0 => Ok(State::Known(Trie::new())),
-            None => Err(Error::corrupt(format!(
-                "commit {seq} reuses the root {root}, which no earlier commit has"
-            ))),
+            None => Err(unknown_root(root, seq)),
         }
     }
 
@@ -299,16 +299,9 @@ impl<'a> Bulk<'a> {
     /// Compares the roots of the commits from number `first` on.
     fn compare(&self, first: usize, digests: &[PartDigests]) -> Result<()> {
         (self.go_on)()?;
-        for (entry, root) in self.commits[first..]
-            .iter()
-            .zip(roots_of(digests, self.store.suite))
-        {
-            let (seq, named) = (entry.seq(), entry.commit.root);
-            if root != named {
-                return Err(Error::corrupt(format!(
-                    "commit {seq} names root {named}, but its changes result in root {root}"
-                )));
-            }
+        let roots = roots_of(digests, self.store.suite);
+        for (entry, root) in self.commits[first..].iter().zip(roots) {
+            check_root(&entry.commit, root)?;
         }
         Ok(())
     }

@@ -11,6 +11,7 @@ use std::collections::HashMap;
 
 use crate::digest::{KeyPath, ObjectDigest};
 use crate::error::Result;
+use crate::log::Locator;
 use crate::trie::{Entry, NodeSource, Trie};
 
 /// A change of an id in a batch.
@@ -23,6 +24,23 @@ pub(super) struct Change {
     pub(super) place: Option<u64>,
     /// The time of the first write of the id, if the batch contains it.
     pub(super) created: Option<i64>,
+}
+
+impl Change {
+    pub(super) fn new(
+        key: KeyPath,
+        digest: Option<ObjectDigest>,
+        place: Option<Locator>,
+        created: Option<i64>,
+    ) -> Self {
+        let place = place.map(Locator::to_u64);
+        Self {
+            key,
+            digest,
+            place,
+            created,
+        }
+    }
 }
 
 /// The ids that were removed, with the times of their first writes.

@@ -103,7 +103,7 @@ impl<'a> Follower<'a> {
                         Object::check_and_hash(frame.body, self.store.suite)?,
                         frame.locator,
                     );
-                    self.found.object = Some(self.change(Some(digest), Some(place), None));
+                    self.found.object = Some(Change::new(self.key, Some(digest), Some(place), None));
                 }
                 true
             }
@@ -111,7 +111,7 @@ impl<'a> Follower<'a> {
                 let erased = Erased::decode(frame.body)?;
                 if links && erased.key == Some(self.key) {
                     let digest = ObjectDigest::from_bytes(erased.digest);
-                    self.found.object = Some(self.change(Some(digest), Some(frame.locator), None));
+                    self.found.object = Some(Change::new(self.key, Some(digest), Some(frame.locator), None));
                 }
                 links && erased.key.is_some()
             }
@@ -119,20 +119,20 @@ impl<'a> Follower<'a> {
                 let links = codec::as_arrays::<LINK_BYTES>(frame.body)?;
                 if let Some(link) = links.iter().rfind(|link| link.starts_with(self.key.as_bytes())) {
                     let digest = ObjectDigest::from_bytes(codec::as_array(&link[DIGEST_LEN..])?);
-                    self.found.link = Some(self.change(Some(digest), None, None));
+                    self.found.link = Some(Change::new(self.key, Some(digest), None, None));
                 }
                 !links.is_empty()
             }
             RecordKind::Unlink => {
                 let keys = codec::as_arrays::<UNLINK_BYTES>(frame.body)?;
                 if keys.contains(self.key.as_bytes()) {
-                    self.found.unlink = Some(self.change(None, None, None));
+                    self.found.unlink = Some(Change::new(self.key, None, None, None));
                 }
                 !keys.is_empty()
             }
             RecordKind::Base | RecordKind::Delta => {
                 if let Some(entry) = MapRecord::find(frame.body, &self.key)? {
-                    self.found.map = Some(self.change(entry.digest, None, Some(entry.created)));
+                    self.found.map = Some(Change::new(self.key, entry.digest, None, Some(entry.created)));
                 }
                 self.found.is_whole = frame.kind == RecordKind::Base;
                 true
@@ -175,12 +175,11 @@ impl<'a> Follower<'a> {
         if !found.changes_state {
             return Ok(Some(Followed::Reuses(Box::new(commit))));
         }
-        let last = last.unwrap_or(self.change(None, None, None));
+        let last = last.unwrap_or(Change::new(self.key, None, None, None));
         let entry = last.digest.map(|digest| -> Result<Entry> {
-            let found = || self.store.records.find_trace(digest, record.batch);
             let place = match last.place {
                 Some(place) => Some(place),
-                None => found()?.map(Locator::to_u64),
+                None => (self.store.records.find_trace(digest, record.batch)?).map(Locator::to_u64),
             };
             Ok(Entry {
                 key: self.key,
@@ -194,15 +193,5 @@ impl<'a> Follower<'a> {
             entry: entry.transpose()?,
             is_first: last.created.is_some(),
         }))
-    }
-
-    /// Returns a change of the id.
-    fn change(&self, digest: Option<ObjectDigest>, place: Option<Locator>, created: Option<i64>) -> Change {
-        Change {
-            key: self.key,
-            digest,
-            place: place.map(Locator::to_u64),
-            created,
-        }
     }
 }

@@ -85,8 +85,8 @@ pub(crate) struct Store {
 
 impl Store {
     /// Creates an empty store.
-    pub(crate) fn new(suite: HashSuite, reader: LogReader, sizes: Sizes) -> Self {
-        Self::with_base((suite, sizes), reader, None, Catalog::new(suite))
+    pub(crate) fn new(suite: HashSuite, reader: LogReader) -> Self {
+        Self::with_base(suite, reader, None, Catalog::new(suite))
     }
 
     /// Keeps what the next checkpoint needs, because the handle writes checkpoints. Must be called on a store without newer
@@ -96,12 +96,12 @@ impl Store {
         self.records.keep_order(from);
     }
 
-    fn with_base(
-        (suite, sizes): (HashSuite, Sizes),
-        reader: LogReader,
-        base: Option<Arc<Base>>,
-        catalog: Catalog,
-    ) -> Self {
+    /// Sets the sizes at which the store divides its work.
+    pub(crate) fn with_sizes(self, sizes: Sizes) -> Self {
+        Self { sizes, ..self }
+    }
+
+    fn with_base(suite: HashSuite, reader: LogReader, base: Option<Arc<Base>>, catalog: Catalog) -> Self {
         Self {
             suite,
             records: Records::new(suite, reader, base.clone()),
@@ -109,7 +109,7 @@ impl Store {
             catalog: RwLock::new(catalog),
             head: ArcSwapOption::empty(),
             loaded: Mutex::default(),
-            sizes,
+            sizes: Sizes::default(),
         }
     }
 
@@ -119,7 +119,7 @@ impl Store {
     /// # Errors
     /// `Corrupt` or `Io` if the newest commit or a reference cannot be read.
     pub(crate) fn with_checkpoint(
-        (suite, sizes): (HashSuite, Sizes),
+        suite: HashSuite,
         reader: LogReader,
         checkpoint: Checkpoint,
         reread: Reread,
@@ -133,7 +133,7 @@ impl Store {
         for (batch, reference) in base.references()? {
             catalog.references.push(Arc::new(reference), batch);
         }
-        let store = Self::with_base((suite, sizes), reader, Some(base), catalog);
+        let store = Self::with_base(suite, reader, Some(base), catalog);
         let head = store.commit_below(store.kept())?;
         if let Some(head) = &head {
             store.state(head)?;
@@ -159,7 +159,7 @@ impl Store {
         let base = Arc::new(Base::new(checkpoint, reread));
         let catalog = self.catalog.read_recursive().after(position.batch);
         let reader = self.records.reader().clone();
-        let store = Self::with_base((self.suite, self.sizes), reader, Some(base), catalog);
+        let store = Self::with_base(self.suite, reader, Some(base), catalog).with_sizes(self.sizes);
         store.records.take_over(&self.records, position.batch);
         store.head.store(self.head.load_full());
         Ok(store)

@@ -121,19 +121,13 @@ impl Decoded {
 
     /// Returns the changes of ids, in the order of the batch.
     pub(super) fn changes(&self) -> impl Iterator<Item = Change> {
-        let change = |key, digest, place: Option<Locator>, created| Change {
-            key,
-            digest,
-            place: place.map(Locator::to_u64),
-            created,
-        };
         let objects = self.links_of_objects.iter();
-        let objects = objects.map(move |&(key, digest, place)| change(key, Some(digest), Some(place), None));
+        let objects = objects.map(|&(key, digest, place)| Change::new(key, Some(digest), Some(place), None));
         let links = self.links.iter();
-        let links = links.map(move |&(key, digest)| change(key, Some(digest), None, None));
-        let unlinks = self.unlinks.iter().map(move |&key| change(key, None, None, None));
+        let links = links.map(|&(key, digest)| Change::new(key, Some(digest), None, None));
+        let unlinks = self.unlinks.iter().map(|&key| Change::new(key, None, None, None));
         let map = self.map_record.iter().flat_map(|map| &map.entries);
-        let map = map.map(move |entry| change(entry.key, entry.digest, None, Some(entry.created)));
+        let map = map.map(|entry| Change::new(entry.key, entry.digest, None, Some(entry.created)));
         objects.chain(links).chain(unlinks).chain(map)
     }
 
@@ -524,20 +518,28 @@ fn state_after(
         (trie, removed.into_iter().collect())
     } else {
         let first = (seq == 0).then(Trie::new);
-        let trie = of_root(commit.root)?.or(first).ok_or_else(|| {
-            let root = commit.root;
-            Error::corrupt(format!(
-                "commit {seq} reuses the root {root}, which no earlier commit has"
-            ))
-        })?;
+        let trie = of_root(commit.root)?.or(first);
+        let trie = trie.ok_or_else(|| unknown_root(commit.root, seq))?;
         (trie, Vec::new())
     };
-    let root = trie.root(store.suite, Shape::State, store)?;
-    if root != commit.root {
-        let named = commit.root;
-        return Err(Error::corrupt(format!(
-            "commit {seq} names root {named}, but its changes result in root {root}"
-        )));
-    }
+    check_root(commit, trie.root(store.suite, Shape::State, store)?)?;
     Ok((trie, unlinked))
+}
+
+/// Returns the error for a commit that reuses a root, which must belong to an earlier commit.
+pub(super) fn unknown_root(root: Root, seq: u64) -> Error {
+    Error::corrupt(format!(
+        "commit {seq} reuses the root {root}, which no earlier commit has"
+    ))
+}
+
+/// Checks that a commit names the root of its state (STO-1).
+pub(super) fn check_root(commit: &Commit, root: Root) -> Result<()> {
+    let (seq, named) = (commit.seq, commit.root);
+    if root == named {
+        return Ok(());
+    }
+    Err(Error::corrupt(format!(
+        "commit {seq} names root {named}, but its changes result in root {root}"
+    )))
 }

@@ -54,32 +54,29 @@ impl RecallIndex {
             let indexed = Derived::build(opened, state.clone(), Content::new(None))?;
             return Ok((Arc::new(indexed), Reached::Built));
         }
-        let Some(vectors) = &self.vectors else {
-            let load = || Derived::load(opened);
-            return self.indexes.reach(
-                (opened, state),
-                |_| true,
-                load,
-                |indexed| {
-                    settle(indexed, view)?;
-                    indexed.pack();
-                    Ok(())
-                },
-            );
-        };
-        let newest = self.indexes.newest();
-        vectors.embed_new(memory, newest.as_ref().map(|newest| newest.state()), view)?;
-        drop(newest);
-        // The image of an index does not contain its vectors, so the index is neither loaded nor packed.
+        if let Some(vectors) = &self.vectors {
+            let newest = self.indexes.newest();
+            vectors.embed_new(memory, newest.as_ref().map(|newest| newest.state()), view)?;
+        }
+        // The image of an index does not contain its vectors, so an index with vectors is neither loaded nor packed.
+        let has_image = self.vectors.is_none();
+        let load = || has_image.then(|| Derived::load(opened)).flatten();
         let reached = self.indexes.reach(
             (opened, state),
             |_| true,
-            || None,
-            |indexed| settle(indexed, view),
+            load,
+            |indexed| {
+                settle(indexed, view)?;
+                if has_image {
+                    indexed.pack();
+                }
+                Ok(())
+            },
         )?;
-        let newest = self.indexes.newest();
-        if newest.is_some_and(|newest| Arc::ptr_eq(&newest, &reached.0)) {
-            vectors.forget_others(&reached.0.value().embedded);
+        if let (Some(vectors), Some(newest)) = (&self.vectors, self.indexes.newest())
+            && Arc::ptr_eq(&newest, &reached.0)
+        {
+            vectors.forget_others(&newest.value().embedded);
         }
         Ok(reached)
     }

@@ -11,7 +11,7 @@
 
 use std::sync::Arc;
 #[cfg(feature = "agent")]
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 
 use super::{Derive, Derived, State};
 use crate::engine::opened::Opened;
@@ -34,9 +34,9 @@ pub enum Reached {
 /// The values of at most `KEPT` states. The first slot has the value of the newest state; older states follow.
 #[derive(Default)]
 pub(crate) struct Holder<T, const KEPT: usize = 1> {
-    pub(super) slots: Slots<State, Derived<T>, KEPT>,
+    pub(in crate::engine) slots: Slots<State, Derived<T>, KEPT>,
     /// The value of a state without objects.
-    empty: T,
+    pub(in crate::engine) empty: T,
     /// The number of changes of the value at its last save.
     #[cfg(feature = "agent")]
     pub(crate) written: AtomicU64,
@@ -54,7 +54,7 @@ impl<T, const KEPT: usize> Holder<T, KEPT> {
     }
 
     /// Returns whether a state is older than the newest state of the slots.
-    fn is_past(&self, state: &State) -> bool {
+    pub(in crate::engine) fn is_past(&self, state: &State) -> bool {
         KEPT > 1 && self.newest().is_some_and(|newest| newest.state().seq > state.seq)
     }
 }
@@ -150,23 +150,5 @@ impl<T: Derive + Clone, const KEPT: usize> Holder<T, KEPT> {
             }
             kept
         }))
-    }
-
-    /// Builds the value of a state from all objects, because the value at hand was read from a damaged file.
-    ///
-    /// # Errors
-    /// The errors of [`Self::reach`].
-    #[cfg(feature = "agent")]
-    pub(in crate::engine) fn rebuild(&self, opened: &Opened, state: &State) -> Result<Arc<Derived<T>>> {
-        self.slots.retain(|kept| !kept.value().is_damaged());
-        self.written.store(0, Ordering::Relaxed);
-        self.slots.get_at(
-            state.clone(),
-            |_| false,
-            || {
-                let built = Derived::build(opened, state.clone(), self.empty.clone())?;
-                Ok((usize::from(self.is_past(state)), built))
-            },
-        )
     }
 }

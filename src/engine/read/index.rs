@@ -44,14 +44,8 @@ pub(crate) enum Family {
     Attributes,
 }
 
-/// All families, in the order of their numbers.
-pub(super) const FAMILIES: [Family; 5] = [
-    Family::Children,
-    Family::Ids,
-    Family::Kinds,
-    Family::Scopes,
-    Family::Attributes,
-];
+/// The number of families.
+pub(super) const FAMILIES: usize = 5;
 
 /// An entry of an index: the group, the order within the group, and the id. Entries are sorted by these bytes.
 ///

@@ -19,7 +19,7 @@ use crate::engine::upkeep::Stamps;
 pub(crate) struct Source {
     pub(crate) opened: Opened,
     /// The indexes of recent states, by the number of their family.
-    pub(super) indexes: [Holder<Index, KEPT>; FAMILIES.len()],
+    pub(super) indexes: [Holder<Index, KEPT>; FAMILIES],
     /// The changes from the checkpoint to the state for which children were last read; `None` if there is no checkpoint, or
     /// if there are too many changes.
     pub(crate) newer: Slots<State, Option<Newer>, 1>,
@@ -31,9 +31,11 @@ pub(crate) struct Source {
 
 impl Source {
     pub(crate) fn new(opened: Opened) -> Self {
+        use Family::{Attributes, Children, Ids, Kinds, Scopes};
+
         Self {
             opened,
-            indexes: FAMILIES.map(|family| Holder::new(Index::new(family))),
+            indexes: [Children, Ids, Kinds, Scopes, Attributes].map(|family| Holder::new(Index::new(family))),
             newer: Slots::default(),
             subtrees: Holder::default(),
             stamps: Mutex::default(),
@@ -57,8 +59,10 @@ impl Source {
 
     /// Drops all caches. After a rewrite of the log, the caches would keep the old log and erased versions in memory.
     pub(crate) fn clear(&self) {
-        self.indexes.iter().for_each(|index| index.slots.clear());
-        self.newer.clear();
-        self.subtrees.slots.clear();
+        self.indexes
+            .iter()
+            .for_each(|index| index.slots.retain(|_| false));
+        self.newer.retain(|_| false);
+        self.subtrees.slots.retain(|_| false);
     }
 }

@@ -32,10 +32,11 @@ fn opened(disk: &SimDisk, covered: bool) -> Result<(Store, Vec<Batch>)> {
         Some(checkpoint) => {
             log.start_at(&checkpoint.position())?;
             let reread = Box::new(|_| Err(Error::internal("the checkpoint is not damaged")));
-            Store::with_checkpoint((suite, Sizes::SMALL), log.reader(), checkpoint, reread)?
+            Store::with_checkpoint(suite, log.reader(), checkpoint, reread)?
         }
-        None => Store::new(suite, log.reader(), Sizes::SMALL),
+        None => Store::new(suite, log.reader()),
     };
+    let store = store.with_sizes(Sizes::SMALL);
     store.keep_order();
     let mut batches: Vec<Batch> = Vec::new();
     log.catch_up(&mut |batch| {

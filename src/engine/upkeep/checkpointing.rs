@@ -100,10 +100,10 @@ pub(crate) fn newest_store(opened: &Opened, log: &mut Log) -> Result<Store> {
     let (suite, sizes) = (opened.store().suite, opened.settings.sizes);
     // A checkpoint cannot contain the collisions of a test's hash suite.
     if !opened.settings.checkpoints || opened.settings.suite.is_some() {
-        return Ok(Store::new(suite, log.reader(), sizes));
+        return Ok(Store::new(suite, log.reader()).with_sizes(sizes));
     }
     let empty = |log: &Log| {
-        let store = Store::new(suite, log.reader(), sizes);
+        let store = Store::new(suite, log.reader()).with_sizes(sizes);
         store.keep_order();
         store
     };
@@ -117,7 +117,7 @@ pub(crate) fn newest_store(opened: &Opened, log: &mut Log) -> Result<Store> {
     let (reread, position) = (reread(opened, log), checkpoint.position());
     let started = log
         .start_at(&position)
-        .and_then(|()| Store::with_checkpoint((suite, sizes), log.reader(), checkpoint, reread));
+        .and_then(|()| Store::with_checkpoint(suite, log.reader(), checkpoint, reread));
     match started {
         // The log is undamaged. A recovery, which did not know this checkpoint, moved the end of the log. So the store
         // ignores the checkpoint.
@@ -131,7 +131,11 @@ pub(crate) fn newest_store(opened: &Opened, log: &mut Log) -> Result<Store> {
             log.reopen()?;
             Ok(empty(log))
         }
-        other => other.inspect(Store::keep_order),
+        other => {
+            let store = other?.with_sizes(sizes);
+            store.keep_order();
+            Ok(store)
+        }
     }
 }
 
@@ -151,7 +155,7 @@ fn reread(opened: &Opened, log: &Log) -> Reread {
                 .with_code(ErrorCode::Rewritten)
                 .with_hint("open the store again"));
         }
-        let store = Store::new(suite, log.reader(), sizes);
+        let store = Store::new(suite, log.reader()).with_sizes(sizes);
         log.catch_up(&mut |batch| {
             if batch.number > upto {
                 return Ok(());

@@ -162,7 +162,18 @@ impl<T: Keep + Clone, const KEPT: usize> Holder<T, KEPT> {
             return done;
         }
         drop(found);
-        read(&*self.rebuild(view.opened(), &view.state)?, Reached::Built)
+        self.slots.retain(|kept| !kept.value().is_damaged());
+        self.written.store(0, Ordering::Relaxed);
+        let (opened, state) = (view.opened(), view.state());
+        let built = self.slots.get_at(
+            state.clone(),
+            |_| false,
+            || {
+                let built = Derived::build(opened, state.clone(), self.empty.clone())?;
+                Ok((usize::from(self.is_past(state)), built))
+            },
+        )?;
+        read(&built, Reached::Built)
     }
 
     /// Saves the value of the head to its file if it changed much since the last save. Returns whether the value was

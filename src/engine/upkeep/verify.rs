@@ -15,7 +15,7 @@ use crate::digest::HashSuite;
 use crate::disk::{Disk, FileDisk};
 use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind as Kind, Finding, Result, Severity};
 use crate::log::{self, Batch, CheckItem, Log, LogOptions, LogReader, Mode, RecordKind, segment_name};
-use crate::store::{self, Bulk, CommitEntry, GoOn, LogId, Sizes, Store};
+use crate::store::{self, Bulk, CommitEntry, GoOn, LogId, Store};
 use crate::threads::beside;
 
 use super::{Dangling, not_regular, open_log, places_of};
@@ -320,9 +320,7 @@ impl<'s> Rebuilding<'s> {
     }
 
     fn start(&mut self, reader: LogReader) {
-        let store = self
-            .store
-            .get_or_init(|| Store::new(reader.suite(), reader, Sizes::default()));
+        let store = self.store.get_or_init(|| Store::new(reader.suite(), reader));
         self.bulk = Bulk::new(store, self.go_on).ok();
     }
 
@@ -350,7 +348,7 @@ fn rebuild(
     };
     let mut log = open_log(disk, Mode::ReadOnly, log_options)?;
     let suite = HashSuite::new(log.format().hash);
-    let store = Store::new(suite, log.reader(), Sizes::default());
+    let store = Store::new(suite, log.reader());
     let (mut done, mut dangling) = (0, Dangling::default());
     log.catch_up(&mut |batch| {
         done += body_bytes(&batch);
