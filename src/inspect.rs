@@ -77,8 +77,8 @@ pub mod disk {
 pub mod engine {
     pub use crate::engine::{
         ChangeKind, Containment, KindSpace, KnownId, LaneWork, Ledger, Meaning, Problem, ProblemSeverity,
-        Progress, ReferenceInfo, Remedy, Reversing, Reverted, Rollback, SalvageReport, SortedIds, Space,
-        TextRecord, examine_store, first_change, verify_store,
+        Progress, Reached, ReferenceInfo, Remedy, Reversing, Reverted, Rollback, SalvageReport, SortedIds,
+        Space, TextRecord, examine_store, first_change, verify_store,
     };
 }
 #[cfg(feature = "ingest")]
@@ -96,6 +96,9 @@ pub mod ingest {
     pub mod moment {
         pub use crate::ingest::moment::{after, duration, given, moment, span};
     }
+}
+pub mod slots {
+    pub use crate::slots::Slots;
 }
 pub mod log {
     pub use crate::log::{

@@ -86,6 +86,7 @@ pub mod ingest;
 pub mod inspect;
 pub mod log;
 mod object;
+mod slots;
 mod store;
 #[cfg(any(test, feature = "testing"))]
 #[doc(hidden)]

@@ -6,13 +6,12 @@
 use std::sync::Arc;
 
 use super::envelope::Shelves;
-use super::followed::Recent;
 use super::judge::Judge;
-use super::remember::{DuplicateIndex, Texts};
+use super::remember::Texts;
 use super::search::{RecallIndex, Vectors};
 use super::settings::Settings;
 use crate::digest::keyed;
-use crate::engine::{Memory, View};
+use crate::engine::{Holder, Memory, View};
 use crate::error::Result;
 use treering_text::recall::{Embedder, Index, Scratch};
 use treering_text::scan::{MarkerKey, Scanner, VerdictTable};
@@ -44,8 +43,8 @@ pub struct Agent {
     scanner: Arc<Scanner>,
     names_key: [u8; 32],
     recall_index: Arc<RecallIndex>,
-    duplicate_index: Arc<Recent<Texts>>,
-    shelves: Arc<Recent<Shelves>>,
+    duplicate_index: Arc<Holder<Texts>>,
+    shelves: Arc<Holder<Shelves>>,
     judge: Option<Arc<dyn Judge>>,
 }
 
@@ -118,25 +117,27 @@ impl Agent {
     /// Calls `read` with the duplicate index of the state of `view`.
     ///
     /// # Errors
-    /// The errors of [`Recent::read`].
+    /// The errors of [`Holder::read`].
     pub(super) fn with_duplicate_index<T>(
         &self,
         view: &View,
-        read: impl FnMut(&DuplicateIndex) -> Result<T>,
+        mut read: impl FnMut(&Texts) -> Result<T>,
     ) -> Result<T> {
-        self.duplicate_index.read(view, read)
+        let index = &self.duplicate_index;
+        index.read(view, index.of(view)?, |known, _| read(known.value()))
     }
 
     /// Calls `read` with the items of the state of `view` as the envelope selects them.
     ///
     /// # Errors
-    /// The errors of [`Recent::read`].
+    /// The errors of [`Holder::read`].
     pub(super) fn with_shelves<T>(
         &self,
         view: &View,
         mut read: impl FnMut(&Shelves) -> Result<T>,
     ) -> Result<T> {
-        self.shelves.read(view, |known| read(known.value()))
+        let shelves = &self.shelves;
+        shelves.read(view, shelves.of(view)?, |known, _| read(known.value()))
     }
 
     /// Calls `read` with the recall index of the state of `view`. Concurrent callers are not blocked.

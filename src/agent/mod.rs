@@ -50,10 +50,10 @@ pub(crate) mod command;
 pub(crate) mod decay;
 pub(crate) mod envelope;
 mod fault;
-mod followed;
 pub(crate) mod forget;
 pub(crate) mod guard;
 pub(crate) mod import;
+mod index_keys;
 mod item;
 mod judge;
 pub(crate) mod markdown;
@@ -75,6 +75,7 @@ mod verbs;
 pub(crate) mod vocabulary;
 mod words;
 
+pub use crate::engine::Reached;
 pub use agent::{Agent, scanner_of, storeless_scanner};
 pub use audit::{AuditRequest, Audited, audit};
 pub use bisect::BisectedAnswer;
@@ -83,7 +84,6 @@ pub use change::documents::{DocumentReview, review_documents};
 pub use change::names::{clean_writer, refuse_secret_name};
 pub use decay::{Decayed, Level, Listener, Move, Pass, Summarizer, Ticker};
 pub use envelope::{Boundary, EnvelopeAnswer, EnvelopeRequest, Section, Shown};
-pub use followed::Reached;
 pub use forget::{Forgetting, Forgot, Forgotten, Restored};
 pub use guard::{
     ChangeLimits, Checked, Checks, CommandCheck, Guarded, KindRules, PinnedRules, Policy, QuotaLimits,

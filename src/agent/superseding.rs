@@ -18,7 +18,7 @@
 use std::collections::HashMap;
 
 use super::decay;
-use super::followed::key_at;
+use super::index_keys::key_at;
 use super::item::{Item, unless_erased};
 use crate::engine::View;
 use crate::error::Result;

@@ -361,20 +361,6 @@ impl Memory {
         Ok(())
     }
 
-    /// Returns the number of differences from `older` to `newer`.
-    ///
-    /// # Errors
-    /// The errors of [`Self::diff`].
-    pub(crate) fn counts(older: &View, newer: &View) -> Result<ChangeCounts> {
-        let (older, newer) = (&older.state, &newer.state);
-        let mut counts = ChangeCounts::default();
-        for change in older.diff(newer, &older.nodes_with(newer)) {
-            let change = change?;
-            counts.add(change.old.is_some(), change.new.is_some());
-        }
-        Ok(counts)
-    }
-
     /// Returns the counts of changes from the kept commit before `commit` to `commit`. The kept commit before `commit`
     /// is its parent, unless the parent was thinned. The first call computes the counts; later calls return the stored
     /// counts.

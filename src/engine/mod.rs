@@ -43,17 +43,22 @@ pub use read::change::{Change, ChangeKind};
 #[cfg(feature = "agent")]
 pub(crate) use read::derived::{Derive, Derived, Keep, Version};
 pub use read::history::{Commits, HistoryEntry};
+#[cfg(feature = "agent")]
+pub(crate) use read::holder::Holder;
+pub use read::holder::Reached;
 pub use read::inspect::{Meaning, checkpoints_in, inspection};
 pub use read::ledger::{KnownId, LaneWork, Ledger, SortedIds};
 pub use read::query::{Matches, Query};
 pub use read::revision::Revision;
 pub use read::selection::Selection;
+#[cfg(feature = "agent")]
+pub(crate) use read::state::State;
 pub use read::stats::{Containment, KindSpace, Space, Stats};
 pub use read::text_records::TextRecord;
 pub use read::view::{CommitInfo, View};
 pub use settings::{Clock, Durability, Limits, Progress, ProgressListener, SystemClock};
 #[cfg(feature = "agent")]
-pub(crate) use upkeep::derived_writer::{keep, keep_derived};
+pub(crate) use upkeep::derived_writer::keep_derived;
 pub use upkeep::doctor::{Problem, ProblemSeverity, Remedy, examine_store};
 pub use upkeep::erase::{ErasedKind, ErasedRecord, ErasedReport, Erasing};
 pub use upkeep::gc::GcReport;

@@ -185,7 +185,8 @@ impl Memory {
         let own = HashSuite::new(log.format().hash);
         let suite = settings.suite.unwrap_or(own);
         let ids = (log.format().lineage, log.format().instance);
-        let opened = Opened::new(ids, settings, disk, Store::new(suite, log.reader()));
+        let store = Store::new(suite, log.reader()).with_sizes(settings.sizes);
+        let opened = Opened::new(ids, settings, disk, store);
         let memory = Self {
             inner: Arc::new(Inner {
                 freeing: None,

@@ -186,4 +186,10 @@ impl Options {
         self.settings.checkpoint_heavy_versions = versions;
         self
     }
+    /// Lets a small store divide its work, and free states, as only a large store does otherwise.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn small_sizes(mut self) -> Self {
+        self.settings.sizes = crate::store::Sizes::SMALL;
+        self
+    }
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use crate::digest::{HashAlgorithm, HashSuite};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{NewObject, Origin, Time};
+use crate::store::Sizes;
 
 use super::upkeep::Retention;
 
@@ -156,6 +157,8 @@ pub(crate) struct Settings {
     /// The second of two limits above which a handle with large states writes a checkpoint (COV-2): the number of
     /// versions since the newest checkpoint. The handle must reach both limits.
     pub(crate) checkpoint_heavy_versions: usize,
+    /// The sizes at which the store divides its work.
+    pub(crate) sizes: Sizes,
     pub(crate) automatic_gc: Option<Retention>,
     /// The best class of origin that readers see.
     pub(crate) best_origin: Origin,
@@ -184,6 +187,7 @@ impl Default for Settings {
             has_background: false,
             checkpoint_heavy_bytes: 4 << 20,
             checkpoint_heavy_versions: 1 << 17,
+            sizes: Sizes::default(),
             automatic_gc: Some(Retention::automatic()),
             best_origin: Origin::DirectUser,
             suite: None,

@@ -22,39 +22,26 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use crate::digest::{CommitDigest, HashSuite, KeyPath, ObjectDigest, Root};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::log::{Batch, Locator, Record, RecordKind};
 use crate::threads::{beside, processors};
-use crate::trie::{Entry, PARTS, PartDigest, PartDigests, Trie, roots_of};
+use crate::trie::{PARTS, PartDigest, PartDigests, Trie, roots_of};
 
 use super::checkpoint::FirstWritten;
-use super::replay::{Decoded, Hashed, decode, hash_objects, missing_version, next_commit, publish};
+use super::edit::{Change, Edit, Removed, note};
+use super::replay::{
+    Decoded, Hashed, check_root, decode, hash_objects, missing_version, next_commit, publish, unknown_root,
+};
 use super::{CommitEntry, Store};
-
-/// The number of records that are decoded together. The tests of the engine reach the smaller numbers.
-const RECORDS_TOGETHER: usize = if cfg!(test) { 64 } else { 1 << 15 };
-/// The number of bytes of records from which on they are decoded, so that they do not stay in memory.
-const BYTES_TOGETHER: usize = if cfg!(test) { 16 << 10 } else { 64 << 20 };
-/// The minimal number of records for each thread that decodes batches.
-const RECORDS_A_THREAD: usize = if cfg!(test) { 48 } else { 512 };
-/// The minimal number of changes that justify one more thread.
-const CHANGES_A_THREAD: usize = if cfg!(test) { 32 } else { 1 << 12 };
-/// The number of roots that are computed together.
-const ROOTS_TOGETHER: usize = if cfg!(test) { 4 } else { 256 };
 
 /// Asks the host whether to go on. Returns an error if the host wants to stop.
 pub(crate) type GoOn<'a> = &'a (dyn Fn() -> Result<()> + Sync);
 
 /// The change of an id in a commit.
-struct Change {
+struct Step {
     /// The number of the commit in the bulk.
     step: usize,
-    key: KeyPath,
-    /// The new version; `None` if the commit removes the id.
-    digest: Option<ObjectDigest>,
-    place: u64,
-    /// The time of the first write of the id, if the batch contains it.
-    created: Option<i64>,
+    change: Change,
 }
 
 /// A state from which a commit continues.
@@ -87,7 +74,7 @@ pub(crate) struct Bulk<'a> {
     /// The newest commit with each root.
     by_root: HashMap<Root, usize>,
     /// The changes of the commits by the first digit of their key paths, in the order of the log.
-    changes: [Vec<Change>; PARTS],
+    changes: [Vec<Step>; PARTS],
     jumps: Vec<Jump>,
     /// The commits whose states stay in memory.
     kept: BTreeSet<usize>,
@@ -127,7 +114,8 @@ impl<'a> Bulk<'a> {
         let bodies = batch.records.iter().map(|record| record.body.len());
         self.waiting_bytes += bodies.sum::<usize>();
         self.waiting.push(batch);
-        if self.waiting_records < RECORDS_TOGETHER && self.waiting_bytes < BYTES_TOGETHER {
+        let sizes = &self.store.sizes;
+        if self.waiting_records < sizes.records_together && self.waiting_bytes < sizes.bytes_together {
             return Ok(());
         }
         // INVARIANT BLK-3: takes the records in before their bytes are too many.
@@ -138,7 +126,7 @@ impl<'a> Bulk<'a> {
     fn take_in(&mut self) -> Result<()> {
         (self.go_on)()?;
         let waiting = std::mem::take(&mut self.waiting);
-        let threads = processors().min(self.waiting_records / RECORDS_A_THREAD + 1);
+        let threads = processors().min(self.waiting_records / self.store.sizes.records_a_thread + 1);
         (self.waiting_records, self.waiting_bytes) = (0, 0);
         let decoded = decode_all(&waiting, self.store.suite, threads)?;
         for (batch, (contents, objects)) in waiting.iter().zip(decoded) {
@@ -163,25 +151,17 @@ impl<'a> Bulk<'a> {
         };
         let (step, root) = (self.commits.len(), entry.commit.root);
         if contents.changes_state() {
-            if contents.map_record.as_ref().is_some_and(|map| map.whole) {
+            if contents.is_whole() {
                 self.jumps.push(Jump {
                     step,
                     to: State::Known(Trie::new()),
                 });
             }
-            for (key, digest, place, created) in contents.changes() {
-                let place = match (place, digest) {
-                    (Some(place), _) => place.to_u64(),
-                    (None, Some(digest)) => self.place_of(digest, batch.number)?.to_u64(),
-                    (None, None) => 0,
-                };
-                self.changes[key.nibble(0)].push(Change {
-                    step,
-                    key,
-                    digest,
-                    place,
-                    created,
-                });
+            for mut change in contents.changes() {
+                if let (None, Some(digest)) = (change.place, change.digest) {
+                    change.place = Some(self.place_of(digest, batch.number)?.to_u64());
+                }
+                self.changes[change.key.nibble(0)].push(Step { step, change });
             }
         } else {
             let to = self.state_with(root, entry.seq())?;
@@ -213,9 +193,7 @@ impl<'a> Bulk<'a> {
         match self.store.by_root(root)? {
             Some(covered) => Ok(State::Known(self.store.state(&covered)?)),
             None if seq == 0 => Ok(State::Known(Trie::new())),
-            None => Err(Error::corrupt(format!(
-                "commit {seq} reuses the root {root}, which no earlier commit has"
-            ))),
+            None => Err(unknown_root(root, seq)),
         }
     }
 
@@ -229,7 +207,7 @@ impl<'a> Bulk<'a> {
             return Ok(());
         };
         let changes: usize = self.changes.iter().map(Vec::len).sum();
-        let threads = processors().min(changes / CHANGES_A_THREAD + 1);
+        let threads = processors().min(changes / self.store.sizes.changes_a_thread + 1);
         self.kept = self.named_commits();
         let parts = self.edit_parts(0..PARTS, threads)?;
         self.check_roots(&parts)?;
@@ -310,7 +288,7 @@ impl<'a> Bulk<'a> {
                 known.insert(step, current);
             }
             waiting.push(current);
-            if waiting.len() == ROOTS_TOGETHER || step + 1 == self.commits.len() {
+            if waiting.len() == self.store.sizes.roots_together || step + 1 == self.commits.len() {
                 self.compare(step + 1 - waiting.len(), &waiting)?;
                 waiting.clear();
             }
@@ -321,16 +299,9 @@ impl<'a> Bulk<'a> {
     /// Compares the roots of the commits from number `first` on.
     fn compare(&self, first: usize, digests: &[PartDigests]) -> Result<()> {
         (self.go_on)()?;
-        for (entry, root) in self.commits[first..]
-            .iter()
-            .zip(roots_of(digests, self.store.suite))
-        {
-            let (seq, named) = (entry.seq(), entry.commit.root);
-            if root != named {
-                return Err(Error::corrupt(format!(
-                    "commit {seq} names root {named}, but its changes result in root {root}"
-                )));
-            }
+        let roots = roots_of(digests, self.store.suite);
+        for (entry, root) in self.commits[first..].iter().zip(roots) {
+            check_root(&entry.commit, root)?;
         }
         Ok(())
     }
@@ -386,7 +357,7 @@ struct Part {
     /// The digest of the part after each commit that changes it.
     digests: Vec<(usize, Option<PartDigest>)>,
     /// The ids that commits removed, with the times of their first writes.
-    unlinked: HashMap<KeyPath, i64>,
+    unlinked: Removed,
     /// The states of the commits that are needed later.
     states: HashMap<usize, Trie>,
 }
@@ -407,7 +378,7 @@ impl<'a> Editor<'a> {
             part: Part {
                 trie: bulk.start.part(digit, bulk.store)?,
                 digests: Vec::new(),
-                unlinked: HashMap::new(),
+                unlinked: Removed::new(),
                 states: HashMap::new(),
             },
             targets: bulk.targets().into_iter().peekable(),
@@ -454,47 +425,19 @@ impl<'a> Editor<'a> {
         Ok(())
     }
 
-    fn edit(&mut self, step: usize, changes: &[Change]) -> Result<()> {
+    fn edit(&mut self, step: usize, changes: &[Step]) -> Result<()> {
         let store = self.bulk.store;
-        let mut sorted: Vec<&Change> = changes.iter().collect();
-        // The sort is stable, so the last change of a key, which counts, is the last of its group.
-        sorted.sort_by_key(|change| change.key);
-        let groups = sorted.chunk_by(|one, next| one.key == next.key);
-        let sorted: Vec<&Change> = groups.filter_map(|group| group.last().copied()).collect();
-        let keys: Vec<KeyPath> = sorted.iter().map(|change| change.key).collect();
-        let unlinked = &mut self.part.unlinked;
-        let time = self.bulk.commits[step].commit.time.as_micros();
-        let mut change = |index: usize, old: Option<&Entry>| {
-            let change = sorted[index];
-            let mut created = change.created.or(old.map(|old| old.created));
-            let Some(digest) = change.digest else {
-                if let Some(created) = created {
-                    note(unlinked, change.key, created);
-                }
-                return Ok(None);
-            };
-            if created.is_none() {
-                created = match unlinked.get(&change.key) {
-                    Some(created) => Some(*created),
-                    None => store.first_written(&change.key)?,
-                };
-            }
-            Ok(Some(Entry {
-                key: change.key,
-                digest: *digest.as_bytes(),
-                place: change.place,
-                created: created.unwrap_or(time),
-            }))
+        let edit = Edit {
+            nodes: store,
+            first_written: &|key| store.first_written(key),
+            place: &|digest| Err(missing_version(digest)),
+            time: self.bulk.commits[step].commit.time.as_micros(),
         };
-        self.part.trie = std::mem::take(&mut self.part.trie).updated(&keys, store, &mut change)?;
+        let before = std::mem::take(&mut self.part.trie);
+        let changes = changes.iter().map(|one| &one.change);
+        self.part.trie = edit.apply(before, changes, &mut self.part.unlinked)?;
         let digest = self.part.trie.part_digest(store.suite, store)?;
         self.part.digests.push((step, digest));
         Ok(())
     }
-}
-
-/// Notes the time of the first write of an id that a commit removed.
-fn note(unlinked: &mut HashMap<KeyPath, i64>, key: KeyPath, created: i64) {
-    let known = unlinked.entry(key).or_insert(created);
-    *known = (*known).min(created);
 }

@@ -65,13 +65,13 @@ impl Catalog {
         self.reference_records.push((batch, reference));
     }
 
-    /// Returns the commits whose states need not stay in memory any more (CTL-4).
-    pub(super) fn outdated(&mut self) -> Vec<Arc<CommitEntry>> {
+    /// Returns the commits whose states need not stay in memory any more (CTL-4): `recent` changes follow the next commit.
+    pub(super) fn outdated(&mut self, recent: u64) -> Vec<Arc<CommitEntry>> {
         let mut outdated = Vec::new();
         for digest in self.references.take_released() {
             outdated.extend(self.line.outdated(&digest));
         }
-        outdated.extend(std::iter::from_fn(|| self.line.next_outdated()));
+        outdated.extend(std::iter::from_fn(|| self.line.next_outdated(recent)));
         outdated.retain(|entry| !self.references.names(&entry.digest));
         outdated
     }

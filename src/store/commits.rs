@@ -21,10 +21,6 @@ use crate::object::Commit;
 use crate::threads::RwLock;
 use crate::trie::Trie;
 
-/// A commit keeps its state in memory until this many changes follow the next commit. Tests need fewer, so that their
-/// stores compute states, too.
-const RECENT_CHANGES: u64 = if cfg!(test) { 24 } else { 4_096 };
-
 /// The numbers of ids that were added, changed and removed between two states.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
@@ -239,21 +235,22 @@ impl Line {
         end.checked_sub(1).map_or(0, |last| self.changes[last])
     }
 
-    /// Returns the next commit whose state is no longer recent, if there is one (CTL-4). Each commit is returned at most
+    /// Returns the next commit whose state is no longer recent, because `recent` changes follow the next commit, if there is
+    /// one (CTL-4). Each commit is returned at most
     /// once, and a commit whose state is a mark never.
-    pub(super) fn next_outdated(&mut self) -> Option<Arc<CommitEntry>> {
+    pub(super) fn next_outdated(&mut self, recent: u64) -> Option<Arc<CommitEntry>> {
         loop {
             let index = self.examined;
             let after_next = self.changes_until(self.kept.len()) - self.changes.get(index + 1)?;
-            if after_next < RECENT_CHANGES {
+            if after_next < recent {
                 return None;
             }
             self.examined += 1;
             let entry = &self.kept[index];
             let Some(state) = entry.trie.get() else { continue };
             let marked = self.marks.last().map_or(0, |mark| self.changes[*mark]);
-            let is_far = self.changes[index] - marked >= RECENT_CHANGES.max(state.len());
-            if !is_far && !self.goes_far_back(index) {
+            let is_far = self.changes[index] - marked >= recent.max(state.len());
+            if !is_far && !self.goes_far_back(index, recent) {
                 return Some(Arc::clone(entry));
             }
             self.marks.push(index);
@@ -262,14 +259,14 @@ impl Line {
 
     /// Returns whether a commit reuses a state that was no longer recent. A replay over such a commit would first replay
     /// the log before that state.
-    fn goes_far_back(&self, index: usize) -> bool {
+    fn goes_far_back(&self, index: usize, recent: u64) -> bool {
         let entry = &self.kept[index];
         if !entry.takes_state {
             return false;
         }
         let mut older = self.kept[..index].iter();
         let target = older.rposition(|older| older.commit.root == entry.commit.root);
-        target.is_none_or(|target| self.changes[index] - self.changes[target] >= RECENT_CHANGES)
+        target.is_none_or(|target| self.changes[index] - self.changes[target] >= recent)
     }
 
     /// Returns the commit with this digest, if its state is neither recent nor a mark.

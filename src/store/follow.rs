@@ -14,19 +14,9 @@ use crate::object::{Commit, Object};
 use crate::trie::Entry;
 
 use super::Store;
+use super::edit::Change;
 use super::replay::missing_version;
 use super::rewritten::{Erased, MapRecord, unreadable_at};
-
-/// A change of the id in one batch.
-#[derive(Clone, Copy, Default)]
-struct Change {
-    /// The new version; `None` if the id is removed.
-    digest: Option<ObjectDigest>,
-    /// The locator of the version's record, if the batch contains it.
-    place: Option<Locator>,
-    /// The time of the first write of the id, if the batch contains it.
-    created: Option<i64>,
-}
 
 /// The records of a batch that concern the id.
 #[derive(Default)]
@@ -113,7 +103,7 @@ impl<'a> Follower<'a> {
                         Object::check_and_hash(frame.body, self.store.suite)?,
                         frame.locator,
                     );
-                    self.found.object = Some(change(Some(digest), Some(place), None));
+                    self.found.object = Some(Change::new(self.key, Some(digest), Some(place), None));
                 }
                 true
             }
@@ -121,7 +111,7 @@ impl<'a> Follower<'a> {
                 let erased = Erased::decode(frame.body)?;
                 if links && erased.key == Some(self.key) {
                     let digest = ObjectDigest::from_bytes(erased.digest);
-                    self.found.object = Some(change(Some(digest), Some(frame.locator), None));
+                    self.found.object = Some(Change::new(self.key, Some(digest), Some(frame.locator), None));
                 }
                 links && erased.key.is_some()
             }
@@ -129,20 +119,20 @@ impl<'a> Follower<'a> {
                 let links = codec::as_arrays::<LINK_BYTES>(frame.body)?;
                 if let Some(link) = links.iter().rfind(|link| link.starts_with(self.key.as_bytes())) {
                     let digest = ObjectDigest::from_bytes(codec::as_array(&link[DIGEST_LEN..])?);
-                    self.found.link = Some(change(Some(digest), None, None));
+                    self.found.link = Some(Change::new(self.key, Some(digest), None, None));
                 }
                 !links.is_empty()
             }
             RecordKind::Unlink => {
                 let keys = codec::as_arrays::<UNLINK_BYTES>(frame.body)?;
                 if keys.contains(self.key.as_bytes()) {
-                    self.found.unlink = Some(Change::default());
+                    self.found.unlink = Some(Change::new(self.key, None, None, None));
                 }
                 !keys.is_empty()
             }
             RecordKind::Base | RecordKind::Delta => {
                 if let Some(entry) = MapRecord::find(frame.body, &self.key)? {
-                    self.found.map = Some(change(entry.digest, None, Some(entry.created)));
+                    self.found.map = Some(Change::new(self.key, entry.digest, None, Some(entry.created)));
                 }
                 self.found.is_whole = frame.kind == RecordKind::Base;
                 true
@@ -185,16 +175,16 @@ impl<'a> Follower<'a> {
         if !found.changes_state {
             return Ok(Some(Followed::Reuses(Box::new(commit))));
         }
-        let last = last.unwrap_or_default();
+        let last = last.unwrap_or(Change::new(self.key, None, None, None));
         let entry = last.digest.map(|digest| -> Result<Entry> {
-            let place = last.place.map_or_else(
-                || self.store.records.find_trace(digest, record.batch),
-                |place| Ok(Some(place)),
-            )?;
+            let place = match last.place {
+                Some(place) => Some(place),
+                None => (self.store.records.find_trace(digest, record.batch)?).map(Locator::to_u64),
+            };
             Ok(Entry {
                 key: self.key,
                 digest: *digest.as_bytes(),
-                place: place.ok_or_else(|| missing_version(digest))?.to_u64(),
+                place: place.ok_or_else(|| missing_version(digest))?,
                 created: last.created.unwrap_or(commit.time.as_micros()),
             })
         });
@@ -203,13 +193,5 @@ impl<'a> Follower<'a> {
             entry: entry.transpose()?,
             is_first: last.created.is_some(),
         }))
-    }
-}
-
-fn change(digest: Option<ObjectDigest>, place: Option<Locator>, created: Option<i64>) -> Change {
-    Change {
-        digest,
-        place,
-        created,
     }
 }

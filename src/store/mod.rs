@@ -17,6 +17,7 @@ mod catalog;
 mod checkpoint;
 mod checkpointing;
 mod commits;
+mod edit;
 mod follow;
 mod id_changes;
 mod known;
@@ -27,6 +28,7 @@ mod replay;
 mod rewrite;
 mod rewritten;
 mod salvage;
+mod sizes;
 mod states;
 mod versions;
 
@@ -64,6 +66,7 @@ pub(crate) use rewritten::Erased;
 pub use rewritten::MAP_ENTRY_BYTES;
 pub use salvage::SalvageReport;
 pub(crate) use salvage::salvage;
+pub(crate) use sizes::Sizes;
 use states::Loaded;
 pub(crate) use states::{BothStores, settle};
 
@@ -77,6 +80,7 @@ pub(crate) struct Store {
     catalog: RwLock<Catalog>,
     head: ArcSwapOption<CommitEntry>,
     loaded: Mutex<Loaded>,
+    sizes: Sizes,
 }
 
 impl Store {
@@ -92,6 +96,11 @@ impl Store {
         self.records.keep_order(from);
     }
 
+    /// Sets the sizes at which the store divides its work.
+    pub(crate) fn with_sizes(self, sizes: Sizes) -> Self {
+        Self { sizes, ..self }
+    }
+
     fn with_base(suite: HashSuite, reader: LogReader, base: Option<Arc<Base>>, catalog: Catalog) -> Self {
         Self {
             suite,
@@ -100,6 +109,7 @@ impl Store {
             catalog: RwLock::new(catalog),
             head: ArcSwapOption::empty(),
             loaded: Mutex::default(),
+            sizes: Sizes::default(),
         }
     }
 
@@ -149,7 +159,7 @@ impl Store {
         let base = Arc::new(Base::new(checkpoint, reread));
         let catalog = self.catalog.read_recursive().after(position.batch);
         let reader = self.records.reader().clone();
-        let store = Self::with_base(self.suite, reader, Some(base), catalog);
+        let store = Self::with_base(self.suite, reader, Some(base), catalog).with_sizes(self.sizes);
         store.records.take_over(&self.records, position.batch);
         store.head.store(self.head.load_full());
         Ok(store)
@@ -417,40 +427,14 @@ impl Store {
         RwLockReadGuard::map(self.catalog.read_recursive(), |catalog| &catalog.references)
     }
 
-    /// Applies one durable batch. If the batch contains a commit, publishes the commit.
-    ///
-    /// `staged` is the state that this process computed before it wrote the batch.
+    /// Applies one durable batch. If the batch contains a commit, publishes the commit. `known` is what the writer of the
+    /// batch still has in memory; `None` if another process wrote it.
     ///
     /// # Errors
     /// `Corrupt` if a record cannot be decoded or the commit violates STO-1. After an error, no commit is published.
-    pub(crate) fn apply(
-        &self,
-        batch: &Batch,
-        staged: Option<StagedState>,
-    ) -> Result<Option<Arc<CommitEntry>>> {
-        let replayed = replay::apply(self, batch, staged);
-        self.applied(batch, replayed)
-    }
-
-    /// Applies a durable batch that this process wrote and knows, as [`Self::apply`] does.
-    ///
-    /// # Errors
-    /// The errors of [`Self::apply`].
-    pub(crate) fn apply_known(&self, batch: &Batch, known: Known) -> Result<Option<Arc<CommitEntry>>> {
-        let applied = replay::apply_known(self, batch, known).and_then(|applied| match applied {
-            Ok(entry) => Ok(entry),
-            Err(known) => replay::apply(self, batch, known.state),
-        });
-        self.applied(batch, applied)
-    }
-
-    /// Makes the commit of an applied batch the head.
-    fn applied(
-        &self,
-        batch: &Batch,
-        applied: Result<Option<Arc<CommitEntry>>>,
-    ) -> Result<Option<Arc<CommitEntry>>> {
-        let entry = applied.map_err(|error| error.context(format!("batch {}", batch.number)))?;
+    pub(crate) fn apply(&self, batch: &Batch, known: Option<Known>) -> Result<Option<Arc<CommitEntry>>> {
+        let entry = replay::apply(self, batch, known);
+        let entry = entry.map_err(|error| error.context(format!("batch {}", batch.number)))?;
         // STO-2: the log already contains the batch. Sets the head last, after all other data of the commit.
         if let Some(entry) = &entry {
             self.head.store(Some(Arc::clone(entry)));

@@ -15,10 +15,11 @@ use crate::error::{Error, Result};
 use crate::log::{Batch, LINK_BYTES, Locator, Position, Record, RecordKind, UNLINK_BYTES, UNLINKED};
 use crate::object::{Commit, HistoryTree, Object, Reference};
 use crate::threads::{beside, processors};
-use crate::trie::{Entry, NodeSource, Shape, Trie};
+use crate::trie::{Shape, Trie};
 
 use super::checkpoint::FirstWritten;
 use super::commits::{Gap, StateSlot};
+use super::edit::{Change, Edit, Removed};
 use super::known::{self, Counts, Known, StagedState, Unlinked};
 use super::rewritten::{Erased, MapRecord, decode_gap, unreadable};
 use super::{CommitEntry, Store};
@@ -118,20 +119,29 @@ impl Decoded {
         !(self.links_of_objects.is_empty() && self.links.is_empty() && self.unlinks.is_empty())
     }
 
-    /// Iterates the changes of ids. Each item contains the key path, the new version (`None` if the id is removed), the
-    /// locator of the version's record and the time of the id's first write. The locator and the time are `None` if the
-    /// batch does not contain them.
-    pub(super) fn changes(
-        &self,
-    ) -> impl Iterator<Item = (KeyPath, Option<ObjectDigest>, Option<Locator>, Option<i64>)> {
+    /// Returns the changes of ids, in the order of the batch.
+    pub(super) fn changes(&self) -> impl Iterator<Item = Change> {
         let objects = self.links_of_objects.iter();
-        let objects = objects.map(|&(key, digest, place)| (key, Some(digest), Some(place), None));
+        let objects = objects.map(|&(key, digest, place)| Change::new(key, Some(digest), Some(place), None));
         let links = self.links.iter();
-        let links = links.map(|&(key, digest)| (key, Some(digest), None, None));
-        let unlinks = self.unlinks.iter().map(|&key| (key, None, None, None));
+        let links = links.map(|&(key, digest)| Change::new(key, Some(digest), None, None));
+        let unlinks = self.unlinks.iter().map(|&key| Change::new(key, None, None, None));
         let map = self.map_record.iter().flat_map(|map| &map.entries);
-        let map = map.map(|entry| (entry.key, entry.digest, None, Some(entry.created)));
+        let map = map.map(|entry| Change::new(entry.key, entry.digest, None, Some(entry.created)));
         objects.chain(links).chain(unlinks).chain(map)
+    }
+
+    /// Returns whether the batch contains the whole map of its commit, so that the state before it does not matter.
+    pub(super) fn is_whole(&self) -> bool {
+        self.map_record.as_ref().is_some_and(|map| map.whole)
+    }
+
+    /// Applies the changes of the batch, or its map, to the state `before`. Adds the ids that the batch removes to
+    /// `removed`.
+    pub(super) fn edit(&self, before: Trie, edit: &Edit<'_>, removed: &mut Removed) -> Result<Trie> {
+        let changes: Vec<Change> = self.changes().collect();
+        let before = if self.is_whole() { Trie::new() } else { before };
+        edit.apply(before, changes.iter(), removed)
     }
 
     /// Checks the rules for a batch that do not depend on the previous state.
@@ -149,25 +159,43 @@ impl Decoded {
     }
 }
 
-pub(super) fn apply(
-    store: &Store,
-    batch: &Batch,
-    staged: Option<StagedState>,
-) -> Result<Option<Arc<CommitEntry>>> {
-    let touches_tree = staged.as_ref().is_none_or(|staged| staged.touches_tree);
-    let (state, known) = match staged {
-        Some(staged) => {
-            // The log may have rotated to a new segment before it wrote the batch. Then replays the batch.
-            let starts_there = batch.records.first().map(|record| record.locator) == Some(staged.start);
-            let state = starts_there.then_some((staged.trie, staged.unlinked));
-            (state, Some(staged.objects))
-        }
-        None => (None, None),
+/// Applies a batch. `known` is what the writer of the batch still has in memory; `None` if another process wrote it.
+///
+/// # Errors
+/// `Corrupt` or `Io` if a record cannot be read, or if the batch violates STO-1.
+pub(super) fn apply(store: &Store, batch: &Batch, known: Option<Known>) -> Result<Option<Arc<CommitEntry>>> {
+    let Some(mut known) = known else {
+        return replay(store, batch, None);
     };
-    let is_new = known.is_some();
-    let objects = match known {
-        Some(known) => known,
-        None => hashed(batch, store.suite)?,
+    let counts = Counts::of(&batch.records);
+    if known::is_whole(batch, &known, &counts) {
+        let has_commit = known.commit.is_some();
+        let applied = known_commit(store, batch, &mut known, &counts)?;
+        if applied.is_some() || !has_commit {
+            let objects = known.state.map(|state| state.objects).unwrap_or_default();
+            store.records.add_all(batch, &objects, true)?;
+            let contents = Decoded {
+                references: known.references,
+                ..Decoded::default()
+            };
+            return Ok(publish(store, batch.number, contents, applied));
+        }
+    }
+    replay(store, batch, known.state)
+}
+
+/// Decodes a batch and applies it. `staged` is the state after the batch, if the writer has computed it.
+fn replay(store: &Store, batch: &Batch, staged: Option<StagedState>) -> Result<Option<Arc<CommitEntry>>> {
+    let touches_tree = staged.as_ref().is_none_or(|staged| staged.touches_tree);
+    let is_new = staged.is_some();
+    // The log may have rotated to a new segment before it wrote the batch. Then the locators in the state are wrong.
+    let start = batch.records.first().map(|record| record.locator);
+    let (state, objects) = match staged {
+        Some(staged) => {
+            let state = (start == Some(staged.start)).then_some((staged.trie, staged.unlinked));
+            (state, staged.objects)
+        }
+        None => (None, hashed(batch, store.suite)?),
     };
     let mut contents = decode(batch, &objects, store.suite)?;
     store.records.add_all(batch, &objects, is_new)?;
@@ -179,15 +207,9 @@ pub(super) fn apply(
         if contents.changes_state() {
             store.flush()?;
         }
+        let of_commit = (&entry.commit, batch.number);
         let before = before.unwrap_or_default();
-        let (trie, unlinked) = state_after(
-            store,
-            before,
-            &of_root,
-            &contents,
-            (&entry.commit, batch.number),
-            state,
-        )?;
+        let (trie, unlinked) = state_after(store, before, &of_root, &contents, of_commit, state)?;
         let entry = CommitEntry {
             touches_tree,
             trie: trie.into(),
@@ -200,33 +222,6 @@ pub(super) fn apply(
 
 /// The commit of a batch, with the history tree and the ids that it removed.
 type Applied = (Arc<CommitEntry>, HistoryTree, Unlinked);
-
-/// Applies a batch. Returns `known` if the writer does not know the whole batch; nothing is changed then.
-///
-/// # Errors
-/// `Corrupt` or `Io` if a record cannot be read.
-pub(super) fn apply_known(
-    store: &Store,
-    batch: &Batch,
-    mut known: Known,
-) -> Result<std::result::Result<Option<Arc<CommitEntry>>, Known>> {
-    let counts = Counts::of(&batch.records);
-    if !known::is_whole(batch, &known, &counts) {
-        return Ok(Err(known));
-    }
-    let has_commit = known.commit.is_some();
-    let applied = known_commit(store, batch, &mut known, &counts)?;
-    if has_commit && applied.is_none() {
-        return Ok(Err(known));
-    }
-    let objects = known.state.map(|state| state.objects).unwrap_or_default();
-    store.records.add_all(batch, &objects, true)?;
-    let contents = Decoded {
-        references: known.references,
-        ..Decoded::default()
-    };
-    Ok(Ok(publish(store, batch.number, contents, applied)))
-}
 
 /// Takes the commit out of `known`. Returns `None` and takes nothing if there is no commit, if it does not continue the
 /// chain of commits (STO-1), or if its state is not known.
@@ -325,7 +320,7 @@ pub(super) fn publish(
     store: &Store,
     batch: u64,
     contents: Decoded,
-    applied: Option<(Arc<CommitEntry>, HistoryTree, Unlinked)>,
+    applied: Option<Applied>,
 ) -> Option<Arc<CommitEntry>> {
     let head = store.head.load_full();
     let mut catalog = store.catalog.write();
@@ -422,22 +417,20 @@ fn key_and_digest(record: &Record, suite: HashSuite) -> Result<(KeyPath, ObjectD
     Ok((suite.key_path(id), Object::hash(&record.body, suite)))
 }
 
-/// Replays the batches after `from` up to number `upto`. `trie` is the state at `from`. Returns the state of each
-/// commit by its seq. `older` returns the state of an earlier commit with a given root.
+/// Replays the batches up to number `upto` from a state of any commit and its position. Returns the state of each commit by
+/// its seq. `older` returns the state of an earlier commit with a given root.
 ///
 /// # Errors
 /// `Corrupt` or `Io` if the log cannot be read, or if the root of a state differs from the root in its commit.
 pub(super) fn states_behind(
     store: &Store,
-    trie: Trie,
-    from: &Position,
+    (mut trie, from): (Trie, Position),
     upto: u64,
     older: &dyn Fn(Root, u64) -> Result<Option<Trie>>,
 ) -> Result<HashMap<u64, Trie>> {
     let mut states = HashMap::new();
     let mut by_root: HashMap<Root, Trie> = HashMap::new();
-    let mut trie = trie;
-    store.records.reader().batches(from, upto, &mut |batch| {
+    store.records.reader().batches(&from, upto, &mut |batch| {
         let mut contents = decode(&batch, &hashed(&batch, store.suite)?, store.suite)?;
         let Some(record) = contents.commit.take() else {
             return Ok(());
@@ -447,14 +440,8 @@ pub(super) fn states_behind(
             None => older(root, record.commit.seq),
         };
         let before = std::mem::take(&mut trie);
-        (trie, _) = state_after(
-            store,
-            before,
-            &of_root,
-            &contents,
-            (&record.commit, batch.number),
-            None,
-        )?;
+        let of_commit = (&record.commit, batch.number);
+        (trie, _) = state_after(store, before, &of_root, &contents, of_commit, None)?;
         by_root.insert(record.commit.root, trie.clone());
         states.insert(record.commit.seq, trie.clone());
         Ok(())
@@ -516,77 +503,43 @@ fn state_after(
     let (trie, unlinked) = if let Some(staged) = staged.filter(|_| contents.changes_state()) {
         staged
     } else if contents.changes_state() {
-        let created = |key: &KeyPath| {
-            let written = store.first_written(key)?;
-            Ok(written.unwrap_or_else(|| commit.time.as_micros()))
-        };
         let place = |digest| {
             let place = store.records.find_trace(digest, batch)?;
             Ok(place.ok_or_else(|| missing_version(digest))?.to_u64())
         };
-        with_changes(before, contents, store, &created, &place)?
+        let edit = Edit {
+            nodes: store,
+            first_written: &|key| store.first_written(key),
+            place: &place,
+            time: commit.time.as_micros(),
+        };
+        let mut removed = Removed::new();
+        let trie = contents.edit(before, &edit, &mut removed)?;
+        (trie, removed.into_iter().collect())
     } else {
         let first = (seq == 0).then(Trie::new);
-        let trie = of_root(commit.root)?.or(first).ok_or_else(|| {
-            let root = commit.root;
-            Error::corrupt(format!(
-                "commit {seq} reuses the root {root}, which no earlier commit has"
-            ))
-        })?;
+        let trie = of_root(commit.root)?.or(first);
+        let trie = trie.ok_or_else(|| unknown_root(commit.root, seq))?;
         (trie, Vec::new())
     };
-    let root = trie.root(store.suite, Shape::State, store)?;
-    if root != commit.root {
-        let named = commit.root;
-        return Err(Error::corrupt(format!(
-            "commit {seq} names root {named}, but its changes result in root {root}"
-        )));
-    }
+    check_root(commit, trie.root(store.suite, Shape::State, store)?)?;
     Ok((trie, unlinked))
 }
 
-/// Applies the changes of a batch, or its map, to the state `before`. Returns the new state, and the removed ids with
-/// the times of their first writes. `created` returns the time of the first write of an id that `before` lacks. `place`
-/// returns the locator of a version.
-pub(super) fn with_changes(
-    before: Trie,
-    contents: &Decoded,
-    source: &dyn NodeSource,
-    created: &dyn Fn(&KeyPath) -> Result<i64>,
-    place: &dyn Fn(ObjectDigest) -> Result<u64>,
-) -> Result<(Trie, Unlinked)> {
-    let mut changes: Vec<_> = contents.changes().collect();
-    // The sort is stable, so the last change of a key, which counts, is the last of its group.
-    changes.sort_by_key(|(key, ..)| *key);
-    let last_of_each = changes.chunk_by(|(one, ..), (next, ..)| one == next);
-    let changes: Vec<_> = last_of_each.filter_map(|group| group.last().copied()).collect();
-    let is_whole = contents.map_record.as_ref().is_some_and(|map| map.whole);
-    let keys: Vec<KeyPath> = changes.iter().map(|(key, ..)| *key).collect();
-    let (mut unlinked, mut all) = (Vec::new(), Vec::new());
-    let mut change = |index: usize, old: Option<&Entry>| {
-        let (key, digest, known_place, known_time): (KeyPath, Option<ObjectDigest>, _, _) = changes[index];
-        let first_write = known_time.or(old.map(|old| old.created));
-        let Some(digest) = digest else {
-            unlinked.extend(first_write.map(|created| (key, created)));
-            return Ok(None);
-        };
-        let place = known_place.map_or_else(|| place(digest), |place: Locator| Ok(place.to_u64()))?;
-        let created = first_write.map_or_else(|| created(&key), Ok)?;
-        let digest = *digest.as_bytes();
-        Ok(Some(Entry {
-            key,
-            digest,
-            place,
-            created,
-        }))
-    };
-    let trie = if is_whole {
-        for index in 0..keys.len() {
-            all.extend(change(index, None)?);
-        }
-        Trie::from_entries(all)
-    } else {
-        before.updated(&keys, source, &mut change)?
-    };
-    Ok((trie, unlinked))
+/// Returns the error for a commit that reuses a root, which must belong to an earlier commit.
+pub(super) fn unknown_root(root: Root, seq: u64) -> Error {
+    Error::corrupt(format!(
+        "commit {seq} reuses the root {root}, which no earlier commit has"
+    ))
+}
+
+/// Checks that a commit names the root of its state (STO-1).
+pub(super) fn check_root(commit: &Commit, root: Root) -> Result<()> {
+    let (seq, named) = (commit.seq, commit.root);
+    if root == named {
+        return Ok(());
+    }
+    Err(Error::corrupt(format!(
+        "commit {seq} names root {named}, but its changes result in root {root}"
+    )))
 }

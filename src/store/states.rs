@@ -120,7 +120,7 @@ impl Store {
                 (None, None) => Ok(None),
             }
         };
-        let run = replay::states_behind(self, trie, &from, upto, &older)?;
+        let run = replay::states_behind(self, (trie, from), upto, &older)?;
         self.keep_run(seq, run)
     }
 
@@ -161,7 +161,7 @@ impl Store {
             None => (Trie::new(), Position::START),
         };
         let older = |root: Root, before: u64| self.older_state(base, root, before);
-        let run = replay::states_behind(self, trie, &from, upto, &older)?;
+        let run = replay::states_behind(self, (trie, from), upto, &older)?;
         self.keep_run(seq, run)
     }
 
@@ -215,7 +215,7 @@ impl Store {
     /// rollbacks do not pay it, because only changes of the state call this function.
     pub(crate) fn flush(&self) -> Result<()> {
         // Readers wait for the lock of the catalog, so the states are freed without it.
-        let outdated = self.catalog.write().outdated();
+        let outdated = self.catalog.write().outdated(self.sizes.recent_changes);
         for entry in &outdated {
             drop(entry.trie.take());
         }

@@ -237,7 +237,8 @@ struct Engine {
 fn open(disk: &Arc<dyn Disk>, create: bool) -> Memory {
     let options = Options::new()
         .segment_bytes_max(64 << 10)
-        .checkpoint_heavy(16 << 10, 1 << 10);
+        .checkpoint_heavy(16 << 10, 1 << 10)
+        .small_sizes();
     Memory::on_disk(Arc::clone(disk), options, create, None).unwrap()
 }
 

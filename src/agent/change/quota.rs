@@ -21,6 +21,7 @@
 use std::collections::{HashMap, HashSet};
 
 use crate::agent::agent::Agent;
+use crate::agent::index_keys::key_at;
 use crate::agent::item::counts_in_quota;
 use crate::agent::superseding::Superseding;
 use crate::engine::{Draft, Query, View};
@@ -136,7 +137,8 @@ impl Quota {
 }
 
 fn is_superseded(agent: &Agent, view: &View, id: &Id, superseding: &mut Superseding<'_>) -> Result<bool> {
-    agent.with_duplicate_index(view, |known| known.is_superseded(&known.key_of(id), superseding))
+    let key = key_at(&view.key(id));
+    agent.with_duplicate_index(view, |known| known.is_superseded(&key, superseding))
 }
 
 /// Checks whether an object belongs to this half of a scope and counts towards its quota at the time `now`.

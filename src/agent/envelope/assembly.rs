@@ -22,7 +22,7 @@ use super::render::{Boundary, Omitted, Record, Request};
 use super::sections::Section;
 use super::selection::Selection;
 use super::shelves::{Shelf, Shelves, times};
-use crate::agent::followed::key_at;
+use crate::agent::index_keys::key_at;
 use crate::agent::item::{Item, Sensitivity};
 use crate::agent::search::search;
 use crate::agent::session::root_session;

@@ -14,7 +14,7 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use super::sections::Section;
-use crate::agent::followed::{key_at, key_in, scope_hash};
+use crate::agent::index_keys::{key_at, key_in, scope_hash};
 use crate::agent::item::{Item, Sensitivity};
 use crate::engine::{Derive, Keep, Version};
 use crate::error::Result;

@@ -12,21 +12,18 @@
 
 use std::sync::Arc;
 
-use crate::agent::followed::{Followed, key_at, key_in};
+use crate::agent::index_keys::{key_at, key_in};
 use crate::agent::item::{Item, counts_in_quota};
 use crate::agent::superseding::{Superseding, object_at};
 use crate::agent::words::collapsed;
 use crate::digest::keyed;
-use crate::engine::{Derive, Keep, Version};
+use crate::engine::{Derive, Keep, Version, View};
 use crate::error::Result;
-use crate::object::{Id, Object, Scope};
+use crate::object::{Object, Scope};
 use treering_text::recall::Key;
 use treering_text::tables::{Builder, Image, SortedRows, begin_with, rising_u64, row};
 
-/// The duplicate index of one state.
-pub(in crate::agent) type DuplicateIndex = Followed<Texts>;
-
-/// The entries of the index. Each entry depends on one object only.
+/// The duplicate index of one state. Each entry depends on one object only.
 #[derive(Clone, Default, Debug)]
 pub(in crate::agent) struct Texts {
     /// The hash of each text, with the key of its object.
@@ -125,31 +122,32 @@ impl Derive for Texts {
     }
 }
 
-impl DuplicateIndex {
+impl Texts {
     /// Returns the number of trusted or untrusted items of a scope, including expired and superseded items.
     pub(in crate::agent) fn items(&self, scope: &Scope, is_trusted: bool) -> i64 {
         let hash = scope_hash(scope.as_str(), is_trusted);
         let (first, last) = begin_with(&rising_u64(hash));
-        i64::try_from(self.value().items.count(first, last)).unwrap_or(i64::MAX)
+        i64::try_from(self.items.count(first, last)).unwrap_or(i64::MAX)
     }
 
     /// Returns a live item with the scope, kind and text of `wanted` for which `accept` returns true. `hash` is the
-    /// hash of `wanted`.
+    /// hash of `wanted`. `view` is of the state of the index.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the object cannot be read.
     pub(super) fn find(
         &self,
+        view: &View,
         hash: u64,
         wanted: (&str, &str, &str),
         accept: impl Fn(&Object) -> bool,
     ) -> Result<Option<Object>> {
-        let now = self.view.now();
-        let mut superseding = Superseding::new(&self.view);
+        let now = view.now();
+        let mut superseding = Superseding::new(view);
         let (first, last) = begin_with(&rising_u64(hash));
-        for row in self.value().texts.range(first, last) {
+        for row in self.texts.range(first, last) {
             let key = key_in(row.last_chunk());
-            let Some(object) = object_at(&self.view, &key)? else {
+            let Some(object) = object_at(view, &key)? else {
                 continue;
             };
             // KNT-1: texts with the same hash may differ, so `has_text` compares the text.
@@ -165,11 +163,6 @@ impl DuplicateIndex {
         Ok(None)
     }
 
-    /// Returns the index key of an id.
-    pub(in crate::agent) fn key_of(&self, id: &Id) -> Key {
-        key_at(&self.view.key(id))
-    }
-
     /// Checks whether another item supersedes the item with this key. `superseding` must be of the state of this index;
     /// it remembers what it reads for the next call.
     ///
@@ -181,7 +174,7 @@ impl DuplicateIndex {
         superseding: &mut Superseding<'_>,
     ) -> Result<bool> {
         let (first, last) = begin_with(&key.0);
-        for row in self.value().superseded.range(first, last) {
+        for row in self.superseded.range(first, last) {
             if superseding.supersedes(&key_in(row.last_chunk()), key)? {
                 return Ok(true);
             }
@@ -224,6 +217,7 @@ mod tests {
     use crate::agent::Agent;
     use crate::agent::{LinesOptions, NewItem, RememberOptions, Settings};
     use crate::engine::{self, Derived, Layout, Memory, Writer};
+    use crate::object::Id;
 
     fn agent(memory: &Memory) -> Agent {
         Agent::new(memory.clone(), Settings::default())
@@ -268,9 +262,9 @@ mod tests {
             (601, 1)
         );
         let followed = loaded
-            .follow(view.opened(), view.state(), Texts::default)
+            .follow(view.opened(), view.state().clone(), Texts::default)
             .unwrap();
-        let anew = Derived::build(view.opened(), view.state(), Texts::default()).unwrap();
+        let anew = Derived::build(view.opened(), view.state().clone(), Texts::default()).unwrap();
         let (sets, anew) = (followed.value(), anew.value());
         assert!(sets.texts.iter().eq(anew.texts.iter()));
         assert!(sets.superseded.iter().eq(anew.superseded.iter()));
@@ -287,7 +281,9 @@ mod tests {
         assert!(first.keep_indexes().unwrap());
         let whole = memory.derived(Texts::NAME).unwrap().unwrap().to_vec();
         let write = |bytes: &[u8]| {
-            assert!(engine::keep_as(&memory, Texts::NAME, bytes, Layout::Image, &memory.view()).unwrap());
+            assert!(
+                engine::keep_as(&memory, Texts::NAME, bytes, Layout::Image, memory.view().state()).unwrap()
+            );
         };
         let repeats = |text: &str| {
             let asked = RememberOptions::default();

@@ -157,8 +157,9 @@ impl<'c, 'a> Intake<'c, 'a> {
             return Ok(Some(object));
         }
         let agent = self.change.agent();
-        agent.with_duplicate_index(self.change.base(), |known| {
-            known.find(hash, wanted, |object| {
+        let base = self.change.base();
+        agent.with_duplicate_index(base, |known| {
+            known.find(base, hash, wanted, |object| {
                 // The staged changes may have replaced the object.
                 let current = self.change.digest(object.id());
                 let is_current = current.is_ok_and(|digest| digest == Some(object.digest()));

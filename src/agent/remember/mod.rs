@@ -23,7 +23,7 @@ mod near;
 mod tests;
 
 pub(in crate::agent) use super::item::unless_erased;
-pub(in crate::agent) use duplicate_index::{DuplicateIndex, Texts};
+pub(in crate::agent) use duplicate_index::Texts;
 pub use lines::{LineVerdict, LinesOptions, LinesRemembered, RefusedLine, follow_lines};
 
 use schemars::JsonSchema;

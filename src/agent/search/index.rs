@@ -1,10 +1,8 @@
 //! Provides the recall index for any state of the memory.
 //!
-//! Two indexes are in memory: one for the newest state, and one for the older state that was requested last. An index
-//! is updated to another state by diff, so the cost of a commit or rollback depends only on its changes. If both
-//! indexes differ much from a requested older state, a new index is built from all objects. While a reader uses an
-//! index, an update changes a copy. Texts are embedded before any lock is taken, because an embedder may itself call
-//! recall.
+//! Two indexes are in memory: one for the newest state, and one for the older state that was requested last. The
+//! [`Holder`] updates an index to another state by diff. Texts are embedded before any lock is taken, because an embedder
+//! may itself call recall.
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Derived: it can be rebuilt at any time.
@@ -13,64 +11,74 @@
 //! - RIX-1: the index of a view contains exactly the texts of its state.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::indexed::{Content, Indexed};
+use super::indexed::{Content, Indexed, settle};
 use super::vectors::{Vectors, is_embedding};
-use crate::agent::followed::Reached;
-use crate::digest::HashSuite;
-use crate::engine::{Derive as _, Memory, View};
+use crate::engine::{Derived, Holder, Memory, Reached, View};
 use crate::error::Result;
 use crate::threads::Mutex;
 use treering_text::recall::{Embedder, Scratch};
 
-/// The maximum number of changes that are applied to an index in place. More changes are applied to a copy, so that
-/// readers do not wait.
-const IN_PLACE_MAX: u64 = 500;
+/// The number of states whose indexes are in memory.
+const KEPT: usize = 2;
 /// The maximum number of scratch buffers that are kept for later readers.
 const SCRATCHES_KEPT: usize = 8;
 
 /// The recall indexes of an agent.
 #[derive(Default)]
 pub(crate) struct RecallIndex {
-    slots: Mutex<Slots>,
-    /// The lock that a thread holds while it builds or updates an index. No embedder runs under this lock.
-    making: Mutex<()>,
+    indexes: Holder<Content, KEPT>,
     scratches: Mutex<Vec<Scratch>>,
     vectors: Option<Arc<Vectors>>,
-    /// The number of changes of the newest index at its last save.
-    written: AtomicU64,
 }
 
 impl RecallIndex {
     /// Creates indexes that contain vectors in addition to words.
     pub(crate) fn with_vectors(vectors: Vectors) -> Self {
+        let vectors = Some(Arc::new(vectors));
         Self {
-            vectors: Some(Arc::new(vectors)),
+            indexes: Holder::new(Content::new(vectors.clone())),
+            vectors,
             ..Self::default()
         }
     }
 
     /// Returns the index of the state of `view`, and how it was prepared.
     pub(crate) fn of(&self, memory: &Memory, view: &View) -> Result<(Arc<Indexed>, Reached)> {
-        let at_hand = || self.slots.lock().at_hand(view);
-        if let Some(found) = at_hand() {
+        let (opened, state) = (view.opened(), view.state());
+        if let Some(found) = self.indexes.at_hand(state) {
             return Ok((found, Reached::AtHand));
         }
         if is_embedding() {
             // An embedder called recall. Build an index of words only, so that the embedder is not called again.
-            let indexed = Indexed::build(view, Content::new(None))?;
+            let indexed = Derived::build(opened, state.clone(), Content::new(None))?;
             return Ok((Arc::new(indexed), Reached::Built));
         }
         if let Some(vectors) = &self.vectors {
-            let newest = self.slots.lock().newest.clone();
-            vectors.embed_new(memory, newest.as_deref().map(|newest| &newest.view), view)?;
+            let newest = self.indexes.newest();
+            vectors.embed_new(memory, newest.as_ref().map(|newest| newest.state()), view)?;
         }
-        let _alone = self.making.lock();
-        if let Some(found) = at_hand() {
-            return Ok((found, Reached::AtHand));
+        // The image of an index does not contain its vectors, so an index with vectors is neither loaded nor packed.
+        let has_image = self.vectors.is_none();
+        let load = || has_image.then(|| Derived::load(opened)).flatten();
+        let reached = self.indexes.reach(
+            (opened, state),
+            |_| true,
+            load,
+            |indexed| {
+                settle(indexed, view)?;
+                if has_image {
+                    indexed.pack();
+                }
+                Ok(())
+            },
+        )?;
+        if let (Some(vectors), Some(newest)) = (&self.vectors, self.indexes.newest())
+            && Arc::ptr_eq(&newest, &reached.0)
+        {
+            vectors.forget_others(&newest.value().embedded);
         }
-        self.make(memory.suite(), view)
+        Ok(reached)
     }
 
     /// Calls `read` with the index of the state of `view`, and how it was prepared. If the index was read from a damaged
@@ -82,18 +90,9 @@ impl RecallIndex {
         &self,
         memory: &Memory,
         view: &View,
-        mut read: impl FnMut(&Indexed, Reached) -> Result<T>,
+        read: impl FnMut(&Indexed, Reached) -> Result<T>,
     ) -> Result<T> {
-        let (indexed, reached) = self.of(memory, view)?;
-        let done = read(&indexed, reached);
-        if !indexed.value().is_damaged() {
-            return done;
-        }
-        self.slots.lock().forget_damaged();
-        self.written.store(0, Ordering::Relaxed);
-        let built = Arc::new(Indexed::build(view, Content::new(None))?);
-        self.slots.lock().newest.get_or_insert(Arc::clone(&built));
-        read(&built, Reached::Built)
+        self.indexes.read(view, self.of(memory, view)?, read)
     }
 
     /// Returns the embedder for questions. Returns `None` if the host set no embedder, or if the embedder is the
@@ -120,87 +119,15 @@ impl RecallIndex {
     /// # Errors
     /// `Io` if the file cannot be written, with the code `read_only` for a read-only handle.
     pub(crate) fn keep(&self, memory: &Memory) -> Result<bool> {
-        if self.slots.lock().newest.is_none() {
+        if self.indexes.newest().is_none() {
             return Ok(false);
         }
         // Update the index to the head first, because the file must not contain an erased text.
         let (indexed, _) = self.of(memory, &memory.view())?;
-        if let Some(vectors) = &self.vectors {
-            return vectors.keep(memory, &indexed.view, &indexed.value().embedded);
+        match &self.vectors {
+            Some(vectors) => vectors.keep(memory, indexed.state(), &indexed.value().embedded),
+            None => indexed.keep(memory, &self.indexes.written),
         }
-        // Hold no lock during the write, so that readers do not wait for the disk.
-        indexed.keep(memory, &self.written)
-    }
-}
-
-#[derive(Default)]
-struct Slots {
-    newest: Option<Arc<Indexed>>,
-    past: Option<Arc<Indexed>>,
-}
-
-impl Slots {
-    /// Drops the indexes that were read from a damaged file.
-    fn forget_damaged(&mut self) {
-        for slot in [&mut self.newest, &mut self.past] {
-            let is_damaged = |kept: &mut Arc<Indexed>| kept.value().is_damaged();
-            drop(slot.take_if(is_damaged));
-        }
-    }
-
-    fn at_hand(&self, view: &View) -> Option<Arc<Indexed>> {
-        let mut kept = [&self.newest, &self.past].into_iter().flatten();
-        kept.find(|kept| kept.view.root() == view.root()).cloned()
-    }
-}
-
-impl RecallIndex {
-    /// Updates the index that differs least from the state of `view` to that state. Builds a new index if there is
-    /// none, or if the state is older and every index differs much from it. Runs in one thread at a time.
-    fn make(&self, suite: HashSuite, view: &View) -> Result<(Arc<Indexed>, Reached)> {
-        let empty = || Content::new(self.vectors.clone());
-        let seq = |view: &View| view.commit().commit.seq;
-        let newest = self.slots.lock().newest.clone();
-        let is_past = newest
-            .as_ref()
-            .is_some_and(|newest| seq(&newest.view) > seq(view));
-        let past = is_past.then(|| self.slots.lock().past.take()).flatten();
-        let kept = [past, newest].into_iter().flatten();
-        let kept = kept.map(|kept| Ok((Memory::counts(&kept.view, view)?.total(), kept)));
-        let near = kept.collect::<Result<Vec<_>>>()?;
-        let near = near.into_iter().min_by_key(|(distance, _)| *distance);
-        let near = near.filter(|(distance, _)| !is_past || *distance <= view.len() / 2);
-        if !is_past
-            && near
-                .as_ref()
-                .is_some_and(|(distance, _)| *distance <= IN_PLACE_MAX)
-        {
-            // Empty the slot, so that an index without readers changes in place, and so that no partly updated index
-            // stays in the slot after a failed update.
-            self.slots.lock().newest = None;
-        }
-        let (mut indexed, reached) = match near {
-            // Do not load the file of an earlier process: it differs much from an older state, or lacks the vectors.
-            None if is_past || self.vectors.is_some() => (Indexed::build(view, empty())?, Reached::Built),
-            near => Indexed::reach(near.map(|(_, kept)| Arc::unwrap_or_clone(kept)), view, empty)?,
-        };
-        indexed.settle(suite)?;
-        // The image of an index does not contain its vectors.
-        if self.vectors.is_none() {
-            indexed.pack();
-        }
-        if let Some(vectors) = self.vectors.as_ref().filter(|_| !is_past) {
-            vectors.forget_others(&indexed.value().embedded);
-        }
-        let indexed = Arc::new(indexed);
-        let mut slots = self.slots.lock();
-        let slot = if is_past {
-            &mut slots.past
-        } else {
-            &mut slots.newest
-        };
-        *slot = Some(Arc::clone(&indexed));
-        Ok((indexed, reached))
     }
 }
 

@@ -6,7 +6,7 @@
 //! else the time of the first commit with the id. Objects of the same time are ordered by the attribute `order`, else
 //! by the time in a `UUIDv7` id, else by the number at the end of the id.
 //!
-//! An entry depends on its object and on the titles above it. [`Indexed::settle`] therefore updates the entries of the
+//! An entry depends on its object and on the titles above it. [`settle`] therefore updates the entries of the
 //! objects below those that changed.
 //!
 //! # Layer
@@ -16,19 +16,19 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::vectors::{TextKey, Vectors};
-use crate::agent::followed::{Followed, key_at, scope_hash};
+use crate::agent::index_keys::{key_at, scope_hash};
 use crate::agent::item::{Item, unless_erased};
 use crate::agent::titles::{Titles, hand_down_the_same};
 use crate::agent::vocabulary::kind;
 use crate::digest::HashSuite;
-use crate::engine::{Derive, Keep, Memory, Version};
+use crate::engine::{Derive, Derived, Keep, Memory, Version, View};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object, Time};
 use treering_text::recall::{self, Full, Index, Key};
 use treering_text::tables::{Builder, Image, SortedRows, begin_with, i64_of_rising, rising_i64, row};
 
-/// The index of one state, with the view of the state.
-pub(crate) type Indexed = Followed<Content>;
+/// The index of one state.
+pub(crate) type Indexed = Derived<Content>;
 
 /// The entries of the index.
 #[derive(Clone, Default)]
@@ -151,36 +151,34 @@ impl Content {
     }
 }
 
-impl Indexed {
-    /// Updates the entries of the objects below the objects that changed, because a title above them may have changed.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if an object cannot be read.
-    pub(super) fn settle(&mut self, suite: HashSuite) -> Result<()> {
-        let view = self.view.clone();
-        let content = self.derived.value_mut();
-        let mut waiting = std::mem::take(&mut content.retitled);
-        let mut seen: HashSet<Id> = HashSet::new();
-        let mut settled = 0;
-        while let Some(above) = waiting.pop() {
-            if !seen.insert(above.clone()) {
-                continue;
-            }
-            for id in view.children(&above, None)? {
-                if let Some(object) = unless_erased(view.get(&id))?
-                    && has_titles(&object)
-                    && let Some((created, _)) = view.stamps(&id)?
-                {
-                    let titles = titles_of(&object, |id| view.get(id))?;
-                    content.put(suite, created, &object, &titles)?;
-                    settled += 1;
-                }
-                waiting.push(id);
-            }
+/// Updates the entries of the objects below the objects that changed, because a title above them may have changed. `view`
+/// is of the state of the index.
+///
+/// # Errors
+/// `Corrupt` or `Io` if an object cannot be read.
+pub(super) fn settle(indexed: &mut Indexed, view: &View) -> Result<()> {
+    let content = indexed.value_mut();
+    let mut waiting = std::mem::take(&mut content.retitled);
+    let mut seen: HashSet<Id> = HashSet::new();
+    let mut settled = 0;
+    while let Some(above) = waiting.pop() {
+        if !seen.insert(above.clone()) {
+            continue;
         }
-        self.derived.changes += settled;
-        Ok(())
+        for id in view.children(&above, None)? {
+            if let Some(object) = unless_erased(view.get(&id))?
+                && has_titles(&object)
+                && let Some((created, _)) = view.stamps(&id)?
+            {
+                let titles = titles_of(&object, |id| view.get(id))?;
+                content.put(view.state().store.suite, created, &object, &titles)?;
+                settled += 1;
+            }
+            waiting.push(id);
+        }
     }
+    indexed.changes += settled;
+    Ok(())
 }
 
 /// Returns the titles of an object.
@@ -225,6 +223,8 @@ impl Keep for Content {
 }
 
 impl Derive for Content {
+    const IN_PLACE_MAX: u64 = 500;
+
     fn remove(&mut self, old: &Version<'_>) -> Result<bool> {
         let key = key_at(&old.key());
         // An object without an entry may still have had titles above it.

@@ -13,9 +13,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use super::indexed::text_of;
-use crate::agent::item::unless_erased;
 use crate::digest::{Domain, HashSuite};
-use crate::engine::{self, Memory, View};
+use crate::engine::{self, Memory, State, View};
 use crate::error::{Error, Result};
 use crate::object::Object;
 use crate::threads::Mutex;
@@ -123,23 +122,28 @@ impl Vectors {
         vector
     }
 
-    /// Embeds the texts of `view` that are not in `before` and have no vector. Holds no lock while it embeds.
-    pub(super) fn embed_new(&self, memory: &Memory, before: Option<&View>, view: &View) -> Result<()> {
+    /// Embeds the texts of `view` that are not in the state `before` and have no vector. Holds no lock while it embeds.
+    pub(super) fn embed_new(&self, memory: &Memory, before: Option<&State>, view: &View) -> Result<()> {
         self.load(memory);
         let embed = |object: &Object| {
             if let Some(text) = text_of(object) {
                 drop(self.vector(Self::key(memory.suite(), text), text));
             }
         };
-        let Some(before) = before else {
-            return view
+        match before {
+            Some(before) => {
+                let nodes = before.nodes_with(view.state());
+                for change in before.diff(view.state(), &nodes) {
+                    if let Some(new) = change?.new {
+                        embed(&view.state().load(&new)?);
+                    }
+                }
+                Ok(())
+            }
+            None => view
                 .objects()
-                .try_for_each(|object| object.map(|object| embed(&object)));
-        };
-        for change in memory.diff(before, view)? {
-            unless_erased(view.get(&change.id))?.iter().for_each(embed);
+                .try_for_each(|object| object.map(|object| embed(&object))),
         }
-        Ok(())
     }
 
     /// Drops the vectors of texts that are not `in_use`, if there are too many of them ([`OTHERS_MAX`]).
@@ -153,14 +157,19 @@ impl Vectors {
 
     /// Saves the vectors of the texts `in_use` to disk if many vectors are new since the last save. Returns whether the
     /// vectors were saved.
-    pub(super) fn keep(&self, memory: &Memory, view: &View, in_use: &HashMap<Key, TextKey>) -> Result<bool> {
+    pub(super) fn keep(
+        &self,
+        memory: &Memory,
+        state: &State,
+        in_use: &HashMap<Key, TextKey>,
+    ) -> Result<bool> {
         let made = self.made.load(Ordering::Relaxed);
         if made < CHANGES_MIN || made.saturating_mul(SHARE) < in_use.len() {
             return Ok(false);
         }
         let bytes = postcard::to_allocvec(&self.rows(in_use.values()))
             .map_err(|error| Error::internal(format!("the vectors cannot be encoded: {error}")))?;
-        let kept = engine::keep_derived(memory, FILE, &bytes, view)?;
+        let kept = engine::keep_derived(memory, FILE, &bytes, state)?;
         if kept {
             self.made.store(0, Ordering::Relaxed);
         }

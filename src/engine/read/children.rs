@@ -8,12 +8,10 @@
 //! Layer 5.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 
-use crate::digest::{KeyPath, Root};
+use crate::digest::KeyPath;
 use crate::error::Result;
 use crate::object::Id;
-use crate::store::Store;
 
 use super::{Family, Index, Source, State, index};
 
@@ -23,9 +21,6 @@ const CHANGES_MAX: usize = 1 << 16;
 
 /// The difference between the state of the checkpoint and another state.
 pub(crate) struct Newer {
-    root: Root,
-    /// The store of the checkpoint.
-    store: Arc<Store>,
     /// The key paths of the objects that differ between the two states.
     changed: HashSet<KeyPath>,
     /// The index of children over the changed objects, as they are in the other state.
@@ -40,17 +35,21 @@ impl Source {
     /// `Corrupt` or `Io` if an object cannot be read.
     pub(crate) fn children(&self, state: &State, id: &Id) -> Result<Box<dyn Iterator<Item = Id> + Send>> {
         let group = id.as_str().as_bytes();
-        let is_indexed = self.indexes.at_hand(Family::Children, state.root).is_some();
+        let is_indexed = self.index_at_hand(Family::Children, state).is_some();
         let key = state.store.suite.key_path(id.as_str());
         let covered = if is_indexed {
             None
         } else {
             state.store.covered_children(&key)?
         };
-        let newer = covered.as_ref().map_or(Ok(None), |_| self.newer(state))?;
+        let newer = match covered {
+            Some(_) => Some(self.newer.get(state.clone(), || self.read_newer(state))?),
+            None => None,
+        };
+        let newer = newer.as_deref().and_then(Option::as_ref);
         let (Some(newer), Some(covered)) = (newer, covered) else {
-            let index = self.indexes.get(Family::Children, &self.opened, state.clone())?;
-            return Ok(Box::new(index.from(group, &[])));
+            let index = self.index(Family::Children, state)?;
+            return Ok(Box::new(index.value().from(group, &[])));
         };
         let mut found: Vec<_> = newer.children.keys_from(group, &[]).collect();
         for key in covered.into_iter().filter(|key| !newer.changed.contains(key)) {
@@ -66,20 +65,13 @@ impl Source {
         Ok(Box::new(found.into_iter().filter_map(|key| index::id_of(&key))))
     }
 
-    /// Returns the changes since the checkpoint. Returns `None` if there is no checkpoint, or more than [`CHANGES_MAX`]
+    /// Reads the changes since the checkpoint. Returns `None` if there is no checkpoint, or more than [`CHANGES_MAX`]
     /// changes.
-    fn newer(&self, state: &State) -> Result<Option<Arc<Newer>>> {
-        let mut kept = self.newer.lock();
-        let is_of = |known: &&Arc<Newer>| known.root == state.root && Arc::ptr_eq(&known.store, &state.store);
-        if let Some(known) = kept.as_ref().filter(is_of) {
-            return Ok(Some(Arc::clone(known)));
-        }
+    fn read_newer(&self, state: &State) -> Result<Option<Newer>> {
         let Some(covered) = state.store.covered_head()? else {
             return Ok(None);
         };
         let mut newer = Newer {
-            root: state.root,
-            store: Arc::clone(&state.store),
             changed: HashSet::new(),
             children: Index::new(Family::Children),
         };
@@ -95,8 +87,6 @@ impl Source {
                 newer.children.add_object(&object)?;
             }
         }
-        let newer = Arc::new(newer);
-        *kept = Some(Arc::clone(&newer));
         Ok(Some(newer))
     }
 }

@@ -9,13 +9,13 @@
 //! 1. Implement [`Derive`] for the value: `add` adds a new version's contribution, `remove` removes an old version's
 //!    contribution. `remove` may return `false` if the old contribution is unknown, for example because the old version
 //!    was erased. In that case, the value is built again from all objects.
-//! 2. [`Derived::build`] makes the value of a view. [`Derived::follow`] updates the value to another view: an older or
-//!    newer view, also across a rollback. The cost of an update grows with the difference. Both calls consume the
-//!    value, so a call that fails halfway leaves no wrong value. Clone a shared value first (`Arc::unwrap_or_clone`).
+//! 2. A [`Holder`](super::Holder) shares the value between threads, and brings it to the state that a reader asks for:
+//!    [`Derived::build`] makes the value of a state, and [`Derived::follow`] updates the value to another state: an older
+//!    or newer one, also across a rollback. The cost of an update grows with the difference. Both calls consume the
+//!    value, so a call that fails halfway leaves no wrong value.
 //! 3. Also implement [`Keep`] for a value that is stored in a file. [`Derived::load`] reads the value that an earlier
-//!    process stored, whatever state the value was built from; [`Derived::follow`] then updates it.
-//!    [`keep`](crate::engine::keep) writes the file after enough changes. Change [`Keep::VERSION`] whenever the
-//!    serialised form changes; an old file is then ignored.
+//!    process stored, whatever state the value was built from. The holder writes the file after enough changes. Change
+//!    [`Keep::VERSION`] whenever the serialised form changes; an old file is then ignored.
 //!
 //! A [`Derived`] contains a state but no handle. So a `Derived` does not keep the memory open, and a handle may contain
 //! a `Derived`. Callers pass the opened store to each call.
@@ -33,7 +33,7 @@
 #[cfg(feature = "agent")]
 use std::sync::Arc;
 
-use crate::digest::{HashSuite, KeyPath, Root};
+use crate::digest::{HashSuite, KeyPath};
 use crate::error::Result;
 #[cfg(feature = "agent")]
 use crate::object::Id;
@@ -49,6 +49,9 @@ use crate::engine::opened::Opened;
 pub(crate) trait Derive: Sized {
     /// The name of the work, for reports of its progress.
     const DOING: &'static str = "index";
+    /// The maximum number of changes that a holder applies to a value in place. It applies more changes to a copy, so that
+    /// readers do not wait. A type whose clones are cheap chooses 0, to keep the values of older states.
+    const IN_PLACE_MAX: u64 = u64::MAX;
 
     /// Adds the contribution of a version.
     ///
@@ -88,6 +91,13 @@ pub(crate) trait Keep: Derive {
     /// image later.
     fn read(image: &Arc<Image>, first: usize) -> Option<Self>;
 }
+
+/// The minimum number of changes after which a value is packed again.
+#[cfg(feature = "agent")]
+const PACK_MIN: u64 = 1_000;
+/// A value is packed again only after as many changes as its number of contributions divided by this number.
+#[cfg(feature = "agent")]
+const PACK_SHARE: u64 = 8;
 
 /// A version of an object in a state, read on demand.
 pub(crate) struct Version<'a> {
@@ -149,9 +159,12 @@ impl Version<'_> {
 #[derive(Clone)]
 pub(crate) struct Derived<T> {
     state: State,
-    pub(super) value: T,
+    value: T,
     /// The number of objects that were added or removed, since the value was loaded if it was.
     pub(crate) changes: u64,
+    /// The number of changes when the value was packed last.
+    #[cfg(feature = "agent")]
+    packed: u64,
 }
 
 impl<T> Derived<T> {
@@ -161,12 +174,14 @@ impl<T> Derived<T> {
             state,
             value,
             changes: 0,
+            #[cfg(feature = "agent")]
+            packed: 0,
         }
     }
 
-    /// Returns the root of the value's state.
-    pub(crate) fn root(&self) -> Root {
-        self.state.root
+    /// Returns the value's state.
+    pub(crate) fn state(&self) -> &State {
+        &self.state
     }
 
     /// Returns the value.
@@ -175,7 +190,6 @@ impl<T> Derived<T> {
     }
 
     /// Returns the value, for a contribution that depends on other objects too.
-    #[cfg(feature = "agent")]
     pub(crate) fn value_mut(&mut self) -> &mut T {
         &mut self.value
     }
@@ -199,9 +213,8 @@ impl<T: Derive> Derived<T> {
             })?;
         }
         Ok(Self {
-            state,
-            value,
             changes: total,
+            ..Self::new(state, value)
         })
     }
 
@@ -244,5 +257,25 @@ impl<T: Derive> Derived<T> {
             self.changes += 1;
         }
         Ok(true)
+    }
+}
+
+#[cfg(feature = "agent")]
+impl<T: Keep> Derived<T> {
+    /// Writes the value to an image in memory, and continues on that image, if the value changed much since the last
+    /// time. A value on an image is read in place, and its rows are counted without reading them.
+    pub(crate) fn pack(&mut self) {
+        let news = self.changes.saturating_sub(self.packed);
+        if news < PACK_MIN.max(self.value.len() / PACK_SHARE) || self.value.is_damaged() {
+            return;
+        }
+        self.packed = self.changes;
+        let mut image = Builder::default();
+        self.value.write(&mut image);
+        let image = Image::open(image.finish().into());
+        let packed = image.and_then(|image| T::read(&Arc::new(image), 0));
+        if let Some(packed) = packed.filter(|_| !self.value.is_damaged()) {
+            self.value = packed;
+        }
     }
 }

@@ -14,24 +14,20 @@
 //! # Invariants
 //! - IND-1: the index of a state contains exactly the keys of that state's objects, except erased objects.
 
-use std::collections::VecDeque;
 use std::ops::Bound;
 use std::sync::Arc;
 
 use imbl::OrdSet;
 
 use crate::codec;
-use crate::digest::Root;
 use crate::error::Result;
 use crate::object::{Id, Object, Value};
 use crate::store::RING;
-use crate::threads::Mutex;
 
-use super::{Derive, Derived, State, Version};
-use crate::engine::opened::Opened;
+use super::{Derive, Version};
 
 /// The number of cached indexes of each family: one for the head, one for each snapshot of a ring, and a few more.
-const KEPT: usize = RING + 4;
+pub(super) const KEPT: usize = RING + 4;
 
 /// The property by which an index groups objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -48,7 +44,8 @@ pub(crate) enum Family {
     Attributes,
 }
 
-const FAMILIES: usize = 5;
+/// The number of families.
+pub(super) const FAMILIES: usize = 5;
 
 /// An entry of an index: the group, the order within the group, and the id. Entries are sorted by these bytes.
 ///
@@ -185,6 +182,8 @@ impl Index {
 }
 
 impl Derive for Index {
+    const IN_PLACE_MAX: u64 = 0;
+
     fn add(&mut self, new: &Version<'_>) -> Result<()> {
         new.object()?.map_or(Ok(()), |object| self.add_object(&object))
     }
@@ -201,56 +200,6 @@ impl Derive for Index {
     }
 }
 
-/// The cached indexes of recent states: a queue for each family, newest first.
-#[derive(Default)]
-pub(crate) struct IndexCache {
-    families: [Mutex<VecDeque<Derived<Index>>>; FAMILIES],
-}
-
-impl IndexCache {
-    /// Returns the index of this state if the index is cached. Never waits: returns `None` while another thread builds
-    /// an index of the family.
-    pub(crate) fn at_hand(&self, family: Family, root: Root) -> Option<Index> {
-        let kept = self.families[family as usize].try_lock()?;
-        let found = kept.iter().find(|kept| kept.root() == root)?;
-        Some(found.value().clone())
-    }
-
-    /// Returns whether the index of this state is cached.
-    pub(crate) fn holds(&self, family: Family, root: Root) -> bool {
-        let kept = self.families[family as usize].lock();
-        kept.iter().any(|kept| kept.root() == root)
-    }
-
-    /// Returns the index of a state. Returns the cached index, updates the most recent cached index, or builds a new
-    /// index.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if an object cannot be read.
-    pub(crate) fn get(&self, family: Family, opened: &Opened, state: State) -> Result<Index> {
-        let mut kept = self.families[family as usize].lock();
-        let index = match kept.iter().position(|kept| kept.root() == state.root) {
-            Some(at) => kept.remove(at).expect("position found it"),
-            None => match kept.front() {
-                Some(nearest) => nearest.clone().follow(opened, state, || Index::new(family))?,
-                None => Derived::build(opened, state, Index::new(family))?,
-            },
-        };
-        let found = index.value().clone();
-        kept.push_front(index);
-        kept.truncate(KEPT);
-        Ok(found)
-    }
-
-    /// Drops all cached indexes. After a rewrite of the log, the cached indexes would keep the old log and erased
-    /// versions in memory.
-    pub(crate) fn clear(&self) {
-        for family in &self.families {
-            family.lock().clear();
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -263,8 +212,11 @@ mod tests {
         assert!(view.indexed_ids("").is_none());
         view.index_ids().unwrap();
         assert_eq!(view.indexed_ids("").map(Iterator::count), Some(0));
-        let making = memory.inner.source.indexes.families[Family::Ids as usize].lock();
-        assert!(view.indexed_ids("").is_none());
+        let making = memory.inner.source.indexes[Family::Ids as usize]
+            .slots
+            .making
+            .lock();
+        assert!(view.indexed_ids("").is_some());
         drop(making);
         assert!(view.indexed_ids("").is_some());
     }

@@ -127,7 +127,7 @@ impl View {
         let now = self.now();
         let (family, group, start) = query.best_index()?;
         let is_head = self.state.store.head()?.commit.root == self.root();
-        let has = |family| is_head || self.source.indexes.holds(family, self.root());
+        let has = |family| is_head || self.source.index_at_hand(family, &self.state).is_some();
         let has_indexes = self.settings().indexes;
         let indexed = family == Family::Children || has_indexes && has(family);
         let (candidates, erased): (Box<dyn Iterator<Item = Id> + Send>, _) = if indexed {

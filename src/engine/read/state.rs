@@ -6,7 +6,7 @@
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use crate::digest::{KeyPath, ObjectDigest, Root};
+use crate::digest::{CommitDigest, KeyPath, ObjectDigest, Root};
 use crate::error::Result;
 use crate::object::Object;
 use crate::store::{BothStores, CommitEntry, Store};
@@ -19,15 +19,27 @@ const AHEAD: usize = 16;
 /// The map of one commit, and the store with its records and nodes.
 #[derive(Clone)]
 pub(crate) struct State {
+    /// The digest and the number of the commit.
+    pub(crate) commit: CommitDigest,
+    pub(crate) seq: u64,
     pub(crate) root: Root,
     pub(crate) trie: Trie,
     pub(crate) store: Arc<Store>,
+}
+
+/// States are equal if they have the same objects and read them from the same store.
+impl PartialEq for State {
+    fn eq(&self, other: &Self) -> bool {
+        self.root == other.root && Arc::ptr_eq(&self.store, &other.store)
+    }
 }
 
 impl State {
     /// Returns the state of a commit of `store`.
     pub(crate) fn of(store: &Arc<Store>, commit: &CommitEntry) -> Result<Self> {
         Ok(Self {
+            commit: commit.digest,
+            seq: commit.seq(),
             root: commit.commit.root,
             trie: store.state(commit)?,
             store: Arc::clone(store),
@@ -84,5 +96,15 @@ impl State {
     /// Returns the changes from this state to `newer`.
     pub(crate) fn diff<'a>(&'a self, newer: &'a Self, nodes: &'a BothStores<'a>) -> Diff<'a> {
         self.trie.diff(&newer.trie, nodes)
+    }
+
+    /// Returns the number of differences from this state to `newer`.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a node cannot be read.
+    pub(crate) fn distance(&self, newer: &Self) -> Result<u64> {
+        let nodes = self.nodes_with(newer);
+        self.diff(newer, &nodes)
+            .try_fold(0, |sum, change| change.map(|_| sum + 1))
     }
 }

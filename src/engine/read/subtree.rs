@@ -51,8 +51,8 @@ impl Subtrees {
         Ok(())
     }
 
-    /// Computes the digest of `id`, whose entry is `top`. Caches this digest, and the digests of everything below `id`.
-    fn compute(&mut self, source: &Source, state: &State, (id, top): (&Id, Entry)) -> Result<[u8; 32]> {
+    /// Computes the digest of `id`, whose entry is `top`, and the digests of everything below `id`.
+    fn compute(&mut self, source: &Source, state: &State, (id, top): (&Id, Entry)) -> Result<()> {
         let suite = state.store.suite;
         let open = |entry: Entry, id: &Id| -> Result<Open> {
             Ok(Open {
@@ -80,7 +80,7 @@ impl Subtrees {
             let key = inner.entry.key;
             self.0.insert(key, digest);
             let Some(parent) = above.pop() else {
-                return Ok(digest);
+                return Ok(());
             };
             inner = parent;
             inner.add(key, digest)?;
@@ -113,16 +113,14 @@ impl Source {
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
     pub(crate) fn subtree_digest(&self, state: &State, id: &Id, top: Entry) -> Result<SubtreeDigest> {
-        let mut kept = self.subtrees.lock();
-        let mut derived = match kept.take() {
-            Some(derived) => derived.follow(&self.opened, state.clone(), Subtrees::default)?,
-            None => Derived::new(state.clone(), Subtrees::default()),
-        };
-        let digest = match derived.value.0.get(&top.key) {
-            Some(digest) => Ok(*digest),
-            None => derived.value.compute(self, state, (id, top)),
-        };
-        *kept = Some(derived);
-        digest.map(SubtreeDigest::from_bytes)
+        let usable = |known: &Subtrees| known.0.contains_key(&top.key);
+        let none = || Some(Derived::new(state.clone(), Subtrees::default()));
+        let compute = |derived: &mut Derived<Subtrees>| derived.value_mut().compute(self, state, (id, top));
+        let (made, _) = self
+            .subtrees
+            .reach((&self.opened, state), usable, none, compute)?;
+        let digest = made.value().0.get(&top.key);
+        let digest = digest.ok_or_else(|| Error::internal("the subtree digest was not computed"))?;
+        Ok(SubtreeDigest::from_bytes(*digest))
     }
 }

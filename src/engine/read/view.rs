@@ -128,8 +128,8 @@ impl View {
     }
 
     /// Returns the state, without the caches of the view.
-    pub(crate) fn state(&self) -> State {
-        self.state.clone()
+    pub(crate) fn state(&self) -> &State {
+        &self.state
     }
 
     /// Returns the commit of this state.
@@ -306,12 +306,13 @@ impl View {
     /// no object and never waits.
     #[doc(hidden)]
     pub fn indexed_ids(&self, prefix: &str) -> Option<impl Iterator<Item = Id> + use<>> {
-        let index = self.source.indexes.at_hand(Family::Ids, self.root())?;
-        Some(index.from(&[], prefix.as_bytes()))
+        let index = self.source.index_at_hand(Family::Ids, &self.state)?;
+        Some(index.value().from(&[], prefix.as_bytes()))
     }
 
     pub(crate) fn index(&self, family: Family) -> Result<super::index::Index> {
-        self.source.indexes.get(family, self.opened(), self.state.clone())
+        let index = self.source.index(family, &self.state)?;
+        Ok(index.value().clone())
     }
 
     /// Iterates every object in the order of the trie. Uses no index and keeps one object in memory at a time. An

@@ -17,7 +17,7 @@ use crate::engine::Retention;
 use crate::engine::upkeep::open_log;
 use crate::error::{Error, ErrorCode, ErrorKind};
 use crate::log::{Batch, Locator, LogOptions, Mode, Record, RecordKind, UNLINKED};
-use crate::store::{Bulk, LogId, Store, open_newest};
+use crate::store::{Bulk, LogId, Sizes, Store, open_newest};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::SimDisk;
 use crate::trie::Entry;
@@ -36,6 +36,7 @@ fn opened(disk: &SimDisk, covered: bool) -> Result<(Store, Vec<Batch>)> {
         }
         None => Store::new(suite, log.reader()),
     };
+    let store = store.with_sizes(Sizes::SMALL);
     store.keep_order();
     let mut batches: Vec<Batch> = Vec::new();
     log.catch_up(&mut |batch| {

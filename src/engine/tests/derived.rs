@@ -65,15 +65,15 @@ fn what_was_kept_is_read_by_the_next_handle() -> Result<()> {
     let memory = Options::new().create(folder.path().join("store"))?;
     put(&memory, "a", "one");
     assert_eq!(kept(&memory, "words"), None);
-    assert!(keep_derived(&memory, "words", b"first", &memory.view())?);
-    assert!(keep_derived(&memory, "words", b"second", &memory.view())?);
-    assert!(keep_derived(&memory, "empty", b"", &memory.view())?);
+    assert!(keep_derived(&memory, "words", b"first", memory.view().state())?);
+    assert!(keep_derived(&memory, "words", b"second", memory.view().state())?);
+    assert!(keep_derived(&memory, "empty", b"", memory.view().state())?);
     assert_eq!(kept(&memory, "words").unwrap(), b"second");
     memory.close()?;
     let reader = Options::new().read_only(true).open(folder.path().join("store"))?;
     assert_eq!(kept(&reader, "words").unwrap(), b"second");
     assert_eq!(kept(&reader, "empty").unwrap(), b"");
-    let refused = keep_derived(&reader, "words", b"third", &reader.view()).unwrap_err();
+    let refused = keep_derived(&reader, "words", b"third", reader.view().state()).unwrap_err();
     assert_eq!(refused.code(), "read_only");
     for name in ["", "..", "a/b", "A", &"a".repeat(33)] {
         assert_eq!(reader.derived(name).unwrap_err().kind(), ErrorKind::InvalidInput);
@@ -88,7 +88,12 @@ fn what_was_kept_is_read_by_the_next_handle() -> Result<()> {
 fn a_damaged_or_foreign_file_reads_as_absent_and_verify_tells() -> Result<()> {
     let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
     let memory = on(&disk, true);
-    assert!(keep_derived(&memory, "words", b"some words", &memory.view())?);
+    assert!(keep_derived(
+        &memory,
+        "words",
+        b"some words",
+        memory.view().state()
+    )?);
     let file = |name: &str| {
         let file = disk.open(name, Access::ReadWrite).unwrap();
         let mut bytes = vec![0; file.length().unwrap() as usize];
@@ -114,7 +119,12 @@ fn a_damaged_or_foreign_file_reads_as_absent_and_verify_tells() -> Result<()> {
     written("derived/other", &whole);
     assert_eq!(kept(&memory, "other"), None, "of another name");
     let other = Memory::in_memory()?;
-    assert!(keep_derived(&other, "words", b"some words", &other.view())?);
+    assert!(keep_derived(
+        &other,
+        "words",
+        b"some words",
+        other.view().state()
+    )?);
     written("derived/words", &whole);
     assert_eq!(kept(&memory, "words").unwrap(), b"some words");
     let foreign = derived(other.inner.opened(), "words")?.unwrap();
@@ -131,7 +141,7 @@ fn erasure_removes_derived_files_and_none_of_before_comes_back() -> Result<()> {
     put(&memory, "secret", "harbour");
     put(&memory, "open", "tea");
     let before = memory.view();
-    assert!(keep_derived(&memory, "words", b"harbour tea", &before)?);
+    assert!(keep_derived(&memory, "words", b"harbour tea", before.state())?);
     memory.touch([&id("secret"), &id("open")], at(5));
     memory.sync()?;
     let other = on(&disk, false);
@@ -143,11 +153,16 @@ fn erasure_removes_derived_files_and_none_of_before_comes_back() -> Result<()> {
     memory.erase(&erasing, &Writer::user())?;
     assert_eq!(disk.list("derived").unwrap(), ["uses"]);
     assert_eq!((used(&memory, "secret"), used(&memory, "open")), (None, Some(5)));
-    assert!(!keep_derived(&memory, "words", b"harbour tea", &before)?);
+    assert!(!keep_derived(&memory, "words", b"harbour tea", before.state())?);
     // The other process has not read the erasure yet, so `keep_derived` refuses to write its file.
-    assert!(!keep_derived(&other, "words", b"harbour tea", &other.view())?);
+    assert!(!keep_derived(
+        &other,
+        "words",
+        b"harbour tea",
+        other.view().state()
+    )?);
     assert_eq!(kept(&memory, "words"), None);
-    assert!(keep_derived(&memory, "words", b"tea", &memory.view())?);
+    assert!(keep_derived(&memory, "words", b"tea", memory.view().state())?);
     memory.gc(&Retention::default(), None)?;
     assert_eq!(kept(&memory, "words").unwrap(), b"tea", "gc leaves them");
     Ok(())
@@ -272,9 +287,9 @@ fn a_crash_leaves_the_old_derived_file_or_the_new_one() -> Result<()> {
         let disk = SimDisk::new(call);
         let shared: Arc<dyn Disk> = Arc::new(disk.clone());
         let memory = on(&shared, true);
-        assert!(keep_derived(&memory, "words", b"old", &memory.view())?);
+        assert!(keep_derived(&memory, "words", b"old", memory.view().state())?);
         disk.crash_at(disk.calls() + call);
-        let done = keep_derived(&memory, "words", b"new", &memory.view());
+        let done = keep_derived(&memory, "words", b"new", memory.view().state());
         drop(memory);
         for image in [CrashImage::Nothing, CrashImage::Everything] {
             let left: Arc<dyn Disk> = Arc::new(disk.crash_image(image));

@@ -34,6 +34,7 @@ pub(super) fn options(step: i64) -> Options {
         .clock(Arc::new(Ticking { now, step }))
         .segment_bytes_max(64 << 10)
         .checkpoint_heavy(16 << 10, 1 << 10)
+        .small_sizes()
 }
 
 pub(super) fn on_disk(disk: &SimDisk, options: Options, create: bool) -> Result<Memory> {

@@ -1,18 +1,27 @@
 //! A state that is no longer in memory is the same when it is computed again (CTL-4).
 
+use std::sync::Arc;
+
 use super::covering::cover;
 use super::gc::{HOUR, on_disk, options};
 use super::staged::entries_of;
 use super::{id, note};
 use crate::Result;
 use crate::digest::KeyPath;
-use crate::engine::{Erasing, Memory, Revision, View, Writer};
+use crate::disk::MemDisk;
+use crate::engine::{Erasing, Memory, Options, Revision, View, Writer};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::SimDisk;
 use crate::trie::Entry;
 
 /// The key path, the digest and the time of the first write of each object of a state.
 type Told = Vec<(KeyPath, [u8; 32], i64)>;
+
+/// Creates a memory whose states leave the memory of the process early.
+fn small() -> Result<Memory> {
+    let options = Options::new().checkpoints(false).small_sizes();
+    Memory::on_disk(Arc::new(MemDisk::new()), options, true, None)
+}
 
 fn told(view: &View) -> Told {
     let told = |entry: Entry| (entry.key, entry.digest, entry.created);
@@ -98,7 +107,7 @@ fn check(memory: &Memory, random: &mut SplitMix64, states: &[Told]) -> Result<us
 fn ctl_4_a_state_that_left_the_memory_is_computed_from_the_log() -> Result<()> {
     for seed in 0..20 {
         let mut random = SplitMix64::new(seed);
-        let memory = Memory::in_memory()?;
+        let memory = small()?;
         let states = history(&memory, &mut random, 120)?;
         assert!(
             check(&memory, &mut random, &states)? > 0,
@@ -131,7 +140,7 @@ fn ctl_4_also_beside_a_checkpoint() -> Result<()> {
 
 #[test]
 fn ctl_4_the_states_of_snapshots_and_of_the_newest_commits_stay_in_memory() -> Result<()> {
-    let (memory, writer) = (Memory::in_memory()?, Writer::user());
+    let (memory, writer) = (small()?, Writer::user());
     let commit = |round: usize, count: usize| {
         let mut draft = memory.draft(&writer);
         draft.put_all((0..count).map(|number| note(&format!("o/{number}"), &format!("round {round}"))))?;
@@ -201,7 +210,7 @@ fn ctl_4_named_states_are_in_memory_after_the_log_is_read() -> Result<()> {
 
 #[test]
 fn ctl_4_a_commit_that_goes_far_back_keeps_its_state() -> Result<()> {
-    let memory = Memory::in_memory()?;
+    let memory = small()?;
     commit(&memory, 200, "first")?;
     // Only the second rollback goes back over enough changes to keep its state.
     for (rollback, rounds) in [(3, 1), (7, 3)] {

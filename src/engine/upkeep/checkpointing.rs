@@ -97,13 +97,13 @@ pub(crate) fn open_log(disk: &Arc<dyn Disk>, mode: Mode, options: LogOptions) ->
 /// Opens a store from the newest checkpoint, and positions `log` after the checkpoint. Returns an empty store if there
 /// is no checkpoint.
 pub(crate) fn newest_store(opened: &Opened, log: &mut Log) -> Result<Store> {
-    let suite = opened.store().suite;
+    let (suite, sizes) = (opened.store().suite, opened.settings.sizes);
     // A checkpoint cannot contain the collisions of a test's hash suite.
     if !opened.settings.checkpoints || opened.settings.suite.is_some() {
-        return Ok(Store::new(suite, log.reader()));
+        return Ok(Store::new(suite, log.reader()).with_sizes(sizes));
     }
     let empty = |log: &Log| {
-        let store = Store::new(suite, log.reader());
+        let store = Store::new(suite, log.reader()).with_sizes(sizes);
         store.keep_order();
         store
     };
@@ -131,14 +131,18 @@ pub(crate) fn newest_store(opened: &Opened, log: &mut Log) -> Result<Store> {
             log.reopen()?;
             Ok(empty(log))
         }
-        other => other.inspect(Store::keep_order),
+        other => {
+            let store = other?.with_sizes(sizes);
+            store.keep_order();
+            Ok(store)
+        }
     }
 }
 
 /// Returns a function that builds a store from the log if the checkpoint is damaged.
 fn reread(opened: &Opened, log: &Log) -> Reread {
     let disk = Arc::clone(&opened.disk);
-    let (suite, epoch) = (opened.store().suite, log.epoch());
+    let (suite, sizes, epoch) = (opened.store().suite, opened.settings.sizes, log.epoch());
     let options = LogOptions {
         map: opened.settings.map,
         ..LogOptions::default()
@@ -151,7 +155,7 @@ fn reread(opened: &Opened, log: &Log) -> Reread {
                 .with_code(ErrorCode::Rewritten)
                 .with_hint("open the store again"));
         }
-        let store = Store::new(suite, log.reader());
+        let store = Store::new(suite, log.reader()).with_sizes(sizes);
         log.catch_up(&mut |batch| {
             if batch.number > upto {
                 return Ok(());

@@ -4,6 +4,8 @@
 //! Layer 5.
 
 #[cfg(feature = "agent")]
+use std::sync::Arc;
+#[cfg(feature = "agent")]
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -20,9 +22,13 @@ use super::derived_files::{FOLDER, Layout, check_name, write_derived};
 use super::last_access::{USES, USES_NEW};
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
-use crate::engine::read::View;
+use crate::engine::read::State;
 #[cfg(feature = "agent")]
-use crate::engine::read::derived::{Derived, Keep};
+use crate::engine::read::{
+    Holder, View,
+    derived::{Derived, Keep},
+    holder::Reached,
+};
 
 /// The minimal number of objects that must change before a value is written again. For fewer changes, updating the old
 /// value is faster than writing a new value.
@@ -93,12 +99,12 @@ impl Inner {
 ///
 /// # Durability
 /// When the call returns, the bytes are durable. A crash before that leaves the old file, or no file.
-pub(crate) fn keep_derived(memory: &Memory, name: &str, bytes: &[u8], of: &View) -> Result<bool> {
+pub(crate) fn keep_derived(memory: &Memory, name: &str, bytes: &[u8], of: &State) -> Result<bool> {
     keep_as(memory, name, bytes, Layout::Whole, of)
 }
 
 /// Does what [`keep_derived`] does, in a file of another layout.
-pub(crate) fn keep_as(memory: &Memory, name: &str, bytes: &[u8], layout: Layout, of: &View) -> Result<bool> {
+pub(crate) fn keep_as(memory: &Memory, name: &str, bytes: &[u8], layout: Layout, of: &State) -> Result<bool> {
     check_name(name)?;
     memory.inner.opened().check_writable()?;
     // INVARIANT DER-2: an erasure holds this lock until other processes can read its commit.
@@ -109,7 +115,7 @@ pub(crate) fn keep_as(memory: &Memory, name: &str, bytes: &[u8], layout: Layout,
     memory.inner.source.stamps.lock().may_be_behind();
     for commit in memory.commits() {
         let commit = commit?.commit;
-        if commit.seq <= of.entry.seq() {
+        if commit.seq <= of.seq {
             break;
         }
         if commit.op.as_str() == Op::ERASE {
@@ -120,40 +126,98 @@ pub(crate) fn keep_as(memory: &Memory, name: &str, bytes: &[u8], layout: Layout,
     Ok(true)
 }
 
-/// Writes a derived value of `view` to its file if enough changed since the last write. `written` is the number of
-/// changes at that write, which a write updates. Returns whether the call wrote the file.
-///
-/// # Errors
-/// The errors of [`keep_derived`]; `InvalidInput` if the value belongs to another state than the view.
 #[cfg(feature = "agent")]
-pub(crate) fn keep<T: Keep>(
-    memory: &Memory,
-    value: &Derived<T>,
-    view: &View,
-    written: &AtomicU64,
-) -> Result<bool> {
-    if value.root() != view.root() {
-        return Err(Error::invalid(
-            "the derived value belongs to another state than the view",
-        ));
+impl<T: Keep + Clone, const KEPT: usize> Holder<T, KEPT> {
+    /// Returns the value of a view, and how it was prepared. Updates the value of an earlier process if there is no other.
+    ///
+    /// # Errors
+    /// The errors of [`Holder::reach`].
+    pub(crate) fn of(&self, view: &View) -> Result<(Arc<Derived<T>>, Reached)> {
+        let (opened, state) = (view.opened(), view.state());
+        let load = || Derived::load(opened);
+        self.reach(
+            (opened, state),
+            |_| true,
+            load,
+            |made| {
+                made.pack();
+                Ok(())
+            },
+        )
     }
-    let enough = (value.value().len() / SHARE).clamp(CHANGES_MIN, CHANGES_MAX);
-    if value.changes.saturating_sub(written.load(Ordering::Relaxed)) < enough {
-        return Ok(false);
+
+    /// Calls `read` with the value of a view that [`Self::of`] or [`Holder::reach`] returned. If the value was read from a
+    /// damaged file, builds it from all objects and calls `read` again.
+    ///
+    /// # Errors
+    /// The errors of `read` and of [`Holder::reach`].
+    pub(crate) fn read<R>(
+        &self,
+        view: &View,
+        (found, reached): (Arc<Derived<T>>, Reached),
+        mut read: impl FnMut(&Derived<T>, Reached) -> Result<R>,
+    ) -> Result<R> {
+        let done = read(&found, reached);
+        if !found.value().is_damaged() {
+            return done;
+        }
+        drop(found);
+        self.slots.retain(|kept| !kept.value().is_damaged());
+        self.written.store(0, Ordering::Relaxed);
+        let (opened, state) = (view.opened(), view.state());
+        let built = self.slots.get_at(
+            state.clone(),
+            |_| false,
+            || {
+                let built = Derived::build(opened, state.clone(), self.empty.clone())?;
+                Ok((usize::from(self.is_past(state)), built))
+            },
+        )?;
+        read(&built, Reached::Built)
     }
-    let mut image = Builder::default();
-    image.section(|head| {
-        head.push(T::VERSION);
-        head.extend_from_slice(view.entry.digest.as_bytes());
-    });
-    value.value().write(&mut image);
-    // What was read from a damaged file must not be written again.
-    if value.value().is_damaged() {
-        return Ok(false);
+
+    /// Saves the value of the head to its file if it changed much since the last save. Returns whether the value was
+    /// saved.
+    ///
+    /// # Errors
+    /// The errors of [`Self::of`] and [`keep_derived`].
+    pub(crate) fn keep(&self, memory: &Memory) -> Result<bool> {
+        if self.newest().is_none() {
+            return Ok(false);
+        }
+        // Updates the value to the head first, because the file must not contain an erased text. Holds no lock during the
+        // write, so that readers do not wait for the disk.
+        let (found, _) = self.of(&memory.view())?;
+        found.keep(memory, &self.written)
     }
-    let kept = keep_as(memory, T::NAME, &image.finish(), Layout::Image, view)?;
-    if kept {
-        written.store(value.changes, Ordering::Relaxed);
+}
+
+#[cfg(feature = "agent")]
+impl<T: Keep> Derived<T> {
+    /// Writes the value to its file if enough changed since the last write. `written` is the number of changes at that
+    /// write, which a write updates. Returns whether the call wrote the file.
+    ///
+    /// # Errors
+    /// The errors of [`keep_derived`].
+    pub(crate) fn keep(&self, memory: &Memory, written: &AtomicU64) -> Result<bool> {
+        let enough = (self.value().len() / SHARE).clamp(CHANGES_MIN, CHANGES_MAX);
+        if self.changes.saturating_sub(written.load(Ordering::Relaxed)) < enough {
+            return Ok(false);
+        }
+        let mut image = Builder::default();
+        image.section(|head| {
+            head.push(T::VERSION);
+            head.extend_from_slice(self.state().commit.as_bytes());
+        });
+        self.value().write(&mut image);
+        // What was read from a damaged file must not be written again.
+        if self.value().is_damaged() {
+            return Ok(false);
+        }
+        let kept = keep_as(memory, T::NAME, &image.finish(), Layout::Image, self.state())?;
+        if kept {
+            written.store(self.changes, Ordering::Relaxed);
+        }
+        Ok(kept)
     }
-    Ok(kept)
 }

@@ -175,7 +175,7 @@ impl Inner {
         let store = self.store();
         for (batch, (known, counts)) in written.iter().zip(known) {
             // CMT-1: `append` has returned, so the batch is as durable as the handle requires.
-            let taken = store.apply_known(batch, known);
+            let taken = store.apply(batch, Some(known));
             // After a failed `apply`, the log contains a batch that the store in memory lacks, so this handle must not
             // write again.
             let entry = taken.inspect_err(|_| writing.log.poison())?;

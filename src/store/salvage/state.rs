@@ -8,11 +8,12 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use crate::digest::{HashSuite, KeyPath, Root};
+use crate::digest::{HashSuite, Root};
 use crate::error::Result;
 use crate::object::Commit;
 use crate::store::checkpoint::{Checkpoint, StateRow};
-use crate::store::replay::{Decoded, with_changes};
+use crate::store::edit::{Edit, Removed};
+use crate::store::replay::Decoded;
 use crate::trie::{Entry, NoSource, Shape, Trie};
 
 /// The known states, and the data that the computation of the next state needs.
@@ -22,7 +23,7 @@ pub(super) struct States<'a> {
     by_root: HashMap<Root, Trie>,
     repeated: HashSet<Root>,
     /// The first write time of each id that was removed from the state.
-    first_written: HashMap<KeyPath, i64>,
+    first_written: Removed,
     /// The states in checkpoints, by the seq of their commit.
     stored: BTreeMap<u64, Vec<(&'a Checkpoint, StateRow)>>,
 }
@@ -38,7 +39,7 @@ impl<'a> States<'a> {
         let repeated = commits.filter_map(|commit| (!seen.insert(commit.root)).then_some(commit.root));
         let repeated = repeated.collect();
         let mut stored: BTreeMap<u64, Vec<_>> = BTreeMap::new();
-        let mut first_written = HashMap::new();
+        let mut first_written = Removed::new();
         for checkpoint in checkpoints {
             for row in checkpoint.states().iter().map_while(Result::ok) {
                 stored.entry(row.seq).or_default().push((checkpoint, row));
@@ -80,11 +81,13 @@ impl<'a> States<'a> {
             let unchanged = || if is_first { Trie::new() } else { before.clone() };
             return Ok(known.cloned().unwrap_or_else(unchanged));
         }
-        let time = commit.map_or(0, |commit| commit.time.as_micros());
-        let created = |key: &KeyPath| Ok(self.first_written.get(key).copied().unwrap_or(time));
-        let (trie, unlinked) = with_changes(before.clone(), changes, &NoSource, &created, &|_| Ok(0))?;
-        self.first_written.extend(unlinked);
-        Ok(trie)
+        let edit = Edit {
+            nodes: &NoSource,
+            first_written: &|_| Ok(None),
+            place: &|_| Ok(0),
+            time: commit.map_or(0, |commit| commit.time.as_micros()),
+        };
+        changes.edit(before.clone(), &edit, &mut self.first_written)
     }
 
     /// Returns a state with the commit's root from an older commit or a checkpoint, without using the commit's changes

@@ -307,7 +307,10 @@ pub(super) fn options(step: usize) -> Options {
     let clock = StepClock(AtomicI64::new(
         i64::try_from(step).unwrap_or(i64::MAX / BETWEEN / 2),
     ));
-    Options::new().segment_bytes_max(64 << 10).clock(Arc::new(clock))
+    Options::new()
+        .segment_bytes_max(64 << 10)
+        .clock(Arc::new(clock))
+        .small_sizes()
 }
 
 /// A running workload: the disk, two handles, and which handle works next.

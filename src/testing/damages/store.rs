@@ -65,6 +65,7 @@ pub(super) fn options(step: usize) -> Options {
         .clock(Arc::new(Ticking(AtomicI64::new(start))))
         .segment_bytes_max(64 << 10)
         .checkpoint_heavy(48 << 10, 200)
+        .small_sizes()
 }
 
 pub(super) fn open(disk: &SimDisk, options: Options, create: bool) -> Result<Memory> {

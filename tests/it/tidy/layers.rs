@@ -6,7 +6,7 @@ use super::{expect_none, expect_one, in_package, packages};
 
 /// The layer of each module of the packages. Cargo keeps the packages apart: the text code is below the library, and the
 /// program above. docs/architecture.md contains the same table with reasons.
-const LAYERS: [(&str, u8); 21] = [
+const LAYERS: [(&str, u8); 22] = [
     ("error", 0),
     ("digest", 0),
     ("codec", 0),
@@ -15,6 +15,7 @@ const LAYERS: [(&str, u8); 21] = [
     ("threads", 0),
     ("visible", 0),
     ("tables", 0),
+    ("slots", 1),
     ("disk", 1),
     ("log", 2),
     ("trie", 3),

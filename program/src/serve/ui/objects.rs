@@ -6,7 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::Rows;
-use super::reader::{Reader, kept};
+use super::reader::Reader;
 use super::shown::{KEY_SIGN, gist, key_of};
 use treering::agent::Item;
 use treering::inspect::engine::{Ledger, SortedIds};
@@ -15,8 +15,6 @@ use treering::{Root, View};
 
 /// The largest number of folders of an answer.
 const FOLDERS_MAX: usize = 500;
-/// The number of filters whose objects are kept.
-const FILTERS_KEPT: usize = 6;
 /// The sign that ends the name of a folder.
 const SEPARATOR: char = '/';
 
@@ -174,7 +172,7 @@ fn chosen(reader: &Reader, asked: &ObjectsAsked, rows: Rows) -> Result<ObjectsPa
     let name = format!("{:?}\n{:?}\n{}", asked.only, asked.lane, asked.prefix);
     // A garbage collection moves no head. It thins commits, and the ledger then numbers the ids anew.
     let made_of = (name, seq, ledger.commits().len());
-    let chosen = kept(&reader.shared.chosen, FILTERS_KEPT, made_of, || {
+    let chosen = reader.shared.chosen.get(made_of, || {
         let mut chosen: Vec<u32> = (0..)
             .zip(ledger.ids())
             .filter(|(_, id)| filter.has(&ledger, id))

@@ -3,7 +3,6 @@
 //! # Layer
 //! Layer 9, part of serve.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -11,6 +10,7 @@ use parking_lot::{Mutex, MutexGuard};
 use treering::agent::Agent;
 use treering::inspect::engine::{Ledger, SortedIds};
 use treering::inspect::object::lane_of;
+use treering::inspect::slots::Slots;
 use treering::{Change, CommitInfo, Memory, Revision, View, Writer};
 use treering::{Result, Root};
 
@@ -18,30 +18,16 @@ use treering::{Result, Root};
 const STATES_KEPT: usize = 4;
 /// The number of differences that are kept.
 const DIFFS_KEPT: usize = 4;
-
-/// The newest values, each with what it was made of.
-pub(super) struct Kept<K, V> {
-    values: Mutex<VecDeque<(K, Arc<V>)>>,
-    /// Held while a value is made, so that requests that need the same value make it once.
-    making: Mutex<()>,
-}
-
-impl<K, V> Default for Kept<K, V> {
-    fn default() -> Self {
-        Self {
-            values: Mutex::default(),
-            making: Mutex::default(),
-        }
-    }
-}
+/// The number of filters whose objects are kept.
+const FILTERS_KEPT: usize = 6;
 
 /// The values that the requests of the page share. All but the writer are derived.
 #[derive(Default)]
 pub(crate) struct Shared {
-    ids: Kept<Root, SortedIds>,
-    diffs: Kept<(Root, Root), Vec<Change>>,
+    ids: Slots<Root, SortedIds, STATES_KEPT>,
+    diffs: Slots<(Root, Root), Vec<Change>, DIFFS_KEPT>,
     /// The places of the ids that a filter selects, by the filter, the seq of the head and the number of kept commits.
-    pub(super) chosen: Kept<(String, u64, usize), Vec<u32>>,
+    pub(super) chosen: Slots<(String, u64, usize), Vec<u32>, FILTERS_KEPT>,
     ledger: Mutex<Ledger>,
     has_ledger: AtomicBool,
     /// The writer of the ways back; `None` if the page only reads (PAG-3).
@@ -114,7 +100,7 @@ impl Reader {
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
     pub(super) fn ids(&self, view: &View) -> Result<Arc<SortedIds>> {
-        kept(&self.shared.ids, STATES_KEPT, view.root(), || view.sorted_ids())
+        self.shared.ids.get(view.root(), || view.sorted_ids())
     }
 
     /// Returns the differences of two states, sorted by id.
@@ -123,9 +109,8 @@ impl Reader {
     /// The errors of [`Memory::diff`].
     pub(super) fn diff(&self, older: &View, newer: &View) -> Result<Arc<Vec<Change>>> {
         let between = (older.root(), newer.root());
-        kept(&self.shared.diffs, DIFFS_KEPT, between, || {
-            self.memory().diff(older, newer)
-        })
+        let diff = || self.memory().diff(older, newer);
+        self.shared.diffs.get(between, diff)
     }
 
     /// Returns the ledger at the head. The first call reads the history.
@@ -160,31 +145,4 @@ impl Reader {
         self.ledger().map(drop)?;
         self.agent.with_index(&self.head()?, |_, _| Ok(()))
     }
-}
-
-/// Returns the value that was made of `key`, else makes it.
-pub(super) fn kept<K: PartialEq, V>(
-    values: &Kept<K, V>,
-    most: usize,
-    key: K,
-    make: impl FnOnce() -> Result<V>,
-) -> Result<Arc<V>> {
-    let known = || {
-        let values = values.values.lock();
-        let known = values.iter().find(|(known, _)| *known == key);
-        known.map(|(_, value)| Arc::clone(value))
-    };
-    if let Some(known) = known() {
-        return Ok(known);
-    }
-    let _making = values.making.lock();
-    if let Some(known) = known() {
-        return Ok(known);
-    }
-    // Made without the lock of the values, so that others read meanwhile.
-    let made = Arc::new(make()?);
-    let mut values = values.values.lock();
-    values.push_front((key, Arc::clone(&made)));
-    values.truncate(most);
-    Ok(made)
 }

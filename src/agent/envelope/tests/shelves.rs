@@ -3,7 +3,6 @@
 use std::sync::atomic::AtomicU64;
 
 use super::super::{EnvelopeRequest, Shelves};
-use crate::agent::followed::Followed;
 use crate::agent::{Agent, NewItem, Reach, Sensitivity, Settings};
 use crate::engine::{self, Keep, Layout, Memory, View, Writer};
 use crate::object::{Id, Kind, Origin, Scope, Time};
@@ -38,6 +37,10 @@ fn change(memory: &Memory, random: &mut SplitMix64) {
     drop(memory.put(item.into_object(id).unwrap(), &Writer::of(class)));
 }
 
+fn built(view: &View) -> crate::Result<engine::Derived<Shelves>> {
+    engine::Derived::build(view.opened(), view.state().clone(), Shelves::default())
+}
+
 fn bytes(shelves: &Shelves) -> Vec<u8> {
     let mut image = treering_text::tables::Builder::default();
     shelves.write(&mut image);
@@ -62,7 +65,7 @@ fn shelves_that_follow_are_shelves_that_are_built() {
     let memory = Memory::in_memory().unwrap();
     let mut random = SplitMix64::new(20);
     let mut views = vec![memory.view()];
-    let mut shelves = Followed::build(&memory.view(), Shelves::default()).unwrap();
+    let mut shelves = built(&memory.view()).unwrap();
     for round in 0..120 {
         change(&memory, &mut random);
         if round % 10 == 9 {
@@ -71,13 +74,17 @@ fn shelves_that_follow_are_shelves_that_are_built() {
             drop(back.by(&Writer::user()).unwrap());
         }
         views.push(memory.view());
-        shelves = shelves.follow(&memory.view(), Shelves::default).unwrap();
-        let built = Followed::build(&memory.view(), Shelves::default()).unwrap();
+        shelves = {
+            let view = memory.view();
+            shelves.follow(view.opened(), view.state().clone(), Shelves::default)
+        }
+        .unwrap();
+        let built = built(&memory.view()).unwrap();
         assert!(bytes(shelves.value()) == bytes(built.value()), "round {round}");
         if round % 7 == 0 {
             let image = treering_text::tables::Image::open(bytes(shelves.value()).into()).unwrap();
-            shelves.derived = engine::Derived::new(
-                memory.view().state(),
+            shelves = engine::Derived::new(
+                memory.view().state().clone(),
                 Shelves::read(&std::sync::Arc::new(image), 0).unwrap(),
             );
         }
@@ -100,8 +107,8 @@ fn a_damaged_file_changes_no_envelope() {
         change(&memory, &mut random);
     }
     let view = memory.view();
-    let mut shelves = Followed::build(&view, Shelves::default()).unwrap();
-    shelves.derived.changes = 500;
+    let mut shelves = built(&view).unwrap();
+    shelves.changes = 500;
     assert!(shelves.keep(&memory, &AtomicU64::default()).unwrap());
     change(&memory, &mut random);
     let view = memory.view();
@@ -110,11 +117,20 @@ fn a_damaged_file_changes_no_envelope() {
     for at in (0..whole.len()).step_by(131) {
         let mut bytes = whole.clone();
         bytes[at] ^= 0x20;
-        assert!(engine::keep_as(&memory, Shelves::NAME, &bytes, Layout::Image, &view).unwrap());
+        assert!(engine::keep_as(&memory, Shelves::NAME, &bytes, Layout::Image, view.state()).unwrap());
         assert_eq!(texts(&agent(&memory), &view), expected, "byte {at}");
     }
     for length in (0..whole.len()).step_by(997) {
-        assert!(engine::keep_as(&memory, Shelves::NAME, &whole[..length], Layout::Image, &view).unwrap());
+        assert!(
+            engine::keep_as(
+                &memory,
+                Shelves::NAME,
+                &whole[..length],
+                Layout::Image,
+                view.state()
+            )
+            .unwrap()
+        );
         assert_eq!(texts(&agent(&memory), &view), expected, "cut at {length}");
     }
 }
@@ -138,7 +154,16 @@ fn hostile_rows_cause_no_panic() {
             let length = random.below(900);
             image.section(|rows| rows.extend((0..length).map(|_| random.below(3) as u8 * 127)));
         }
-        assert!(engine::keep_as(&memory, Shelves::NAME, &image.finish(), Layout::Image, &view).unwrap());
+        assert!(
+            engine::keep_as(
+                &memory,
+                Shelves::NAME,
+                &image.finish(),
+                Layout::Image,
+                view.state()
+            )
+            .unwrap()
+        );
         drop(texts(&agent(&memory), &view));
     }
 }

@@ -74,7 +74,7 @@ fn the_next_process_goes_on_where_this_one_was() {
     assert_eq!(reached(&second), Reached::Followed);
     let view = memory.view();
     let (followed, _) = second.recall_index().of(&memory, &view).unwrap();
-    let built = Indexed::build(&view, Content::new(None)).unwrap();
+    let built = Derived::build(view.opened(), view.state().clone(), Content::new(None)).unwrap();
     assert_eq!(kept_bytes(&followed), kept_bytes(&built));
     assert!(followed.value().expiries.len() > 100);
     assert_eq!(followed.value().untrusted.len(), 120);
@@ -92,7 +92,7 @@ fn what_cannot_be_read_is_built_anew() {
     let mut other_commit = kept.to_vec();
     other_commit[1] ^= 1;
     for damaged in [&kept[..kept.len() - 1], &kept[..60], &[], &other_commit] {
-        assert!(engine::keep_as(&memory, Content::NAME, damaged, Layout::Image, &view).unwrap());
+        assert!(engine::keep_as(&memory, Content::NAME, damaged, Layout::Image, view.state()).unwrap());
         assert_eq!(reached(&agent(&memory)), Reached::Built);
     }
 }
@@ -131,7 +131,7 @@ fn damage_changes_no_answer() {
     for at in (0..whole.len()).step_by(whole.len() / 60) {
         let mut bytes = whole.clone();
         bytes[at] ^= 0x10;
-        assert!(engine::keep_as(&memory, Content::NAME, &bytes, Layout::Image, &view).unwrap());
+        assert!(engine::keep_as(&memory, Content::NAME, &bytes, Layout::Image, view.state()).unwrap());
         let agent = agent(&memory);
         assert_eq!(answers(&agent), expected, "byte {at}");
     }

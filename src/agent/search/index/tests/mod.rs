@@ -121,7 +121,8 @@ fn an_index_that_followed_any_history_is_as_one_built_anew() {
             random.below(views.len())
         };
         let (indexed, reached) = indexed(&agent, &views[at]).unwrap();
-        let built = Indexed::build(&views[at], Content::new(None)).unwrap();
+        let built =
+            Derived::build(views[at].opened(), views[at].state().clone(), Content::new(None)).unwrap();
         assert_eq!(
             kept_bytes(&indexed),
             kept_bytes(&built),
@@ -151,7 +152,7 @@ fn only_a_change_of_titles_reaches_the_objects_below() {
     }
     let numbers = || {
         let (indexed, _) = indexed(&agent, &agent.memory().view()).unwrap();
-        (indexed.value().index.rows(), indexed.derived.changes)
+        (indexed.value().index.rows(), indexed.changes)
     };
     assert_eq!(numbers(), (5, 6));
     change("Harbour", "blue");
@@ -285,7 +286,7 @@ impl Embedder for Asking {
             let query = crate::agent::RecallQuery::new(text, crate::agent::Reach::All);
             let found = agent.recall(&agent.memory().view(), &query).unwrap();
             assert!(!found.hits.is_empty(), "words find the text");
-            self.asked.fetch_add(1, Ordering::Relaxed);
+            self.asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         }
         vec![1.0, text.len() as f32]
     }
@@ -304,7 +305,7 @@ fn an_embedder_may_recall() {
     });
     assert_ne!(hits, 0);
     // The embedder embedded both texts and the question.
-    assert_eq!(asking.asked.load(Ordering::Relaxed), 3);
+    assert_eq!(asking.asked.load(std::sync::atomic::Ordering::Relaxed), 3);
 }
 
 /// An embedder that waits for a signal before it embeds a text that contains `slow`.
