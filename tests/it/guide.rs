@@ -298,6 +298,8 @@ fn coming_from_another_memory() {
         ("mem0.json", "mem0.json"),
         ("letta-agent.af", "agent.af"),
         ("letta-passages.json", "passages.json"),
+        ("odek-user.md", "user.md"),
+        ("memory.snap", "memory.snap"),
         ("basic-memory/drinks/Green Tea.md", "notes/drinks/Green Tea.md"),
         ("basic-memory/people/Vera.md", "notes/people/Vera.md"),
         (
