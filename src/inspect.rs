@@ -76,9 +76,10 @@ pub mod disk {
 }
 pub mod engine {
     pub use crate::engine::{
-        ChangeKind, Containment, KindSpace, KnownId, LaneWork, Ledger, Meaning, Problem, ProblemSeverity,
-        Progress, Reached, ReferenceInfo, Remedy, Reversing, Reverted, Rollback, SalvageReport, SortedIds,
-        Space, TextRecord, examine_store, first_change, verify_store,
+        ChangeKind, Containment, KindSpace, KnownId, LaneWork, Ledger, Meaning, OriginRule, Problem,
+        ProblemSeverity, Progress, Reached, ReferenceInfo, Remedy, Reversing, Reverted, Rollback,
+        SalvageReport, SortedIds, Space, TextRecord, checkpoints_in, examine_store, first_change, inspection,
+        salvage_store, verify_store,
     };
 }
 #[cfg(feature = "ingest")]

@@ -78,13 +78,13 @@ mod asynchronous;
 mod codec;
 mod digest;
 mod disk;
-pub mod engine;
+mod engine;
 mod error;
 #[cfg(feature = "ingest")]
 pub mod ingest;
 #[doc(hidden)]
 pub mod inspect;
-pub mod log;
+mod log;
 mod object;
 mod slots;
 mod store;
@@ -107,8 +107,8 @@ pub use asynchronous::Async;
 pub use digest::{CommitDigest, HashAlgorithm, ObjectDigest, Root, TextDigest};
 pub use engine::{
     Attempted, Authorisation, Change, Clock, CommitInfo, Committed, Draft, Durability, HeadMoved,
-    HistoryEntry, Limits, Memory, Options, OriginRule, PolicyVerdict, Query, Retention, Revision, Rollback,
-    SnapshotInfo, Staged, View, WritePolicy, Writer,
+    HistoryEntry, Limits, Memory, Options, PolicyVerdict, Query, Revision, Rollback, SnapshotInfo, Staged,
+    View, WritePolicy, Writer,
 };
 pub use error::{Error, ErrorCode, ErrorKind, Result};
 pub use object::{Attributes, Commit, Id, Kind, NewObject, Object, Origin, Position, Scope, Time, Value};
@@ -139,7 +139,7 @@ pub mod upkeep {
     //! The options and reports of garbage collection, erasure, verification and salvage.
 
     pub use crate::engine::{
-        ErasedKind, ErasedRecord, ErasedReport, Erasing, Finding, FindingKind, GcReport, Severity, Stats,
-        VerifyDepth, VerifyReport,
+        ErasedKind, ErasedRecord, ErasedReport, Erasing, Finding, FindingKind, GcReport, Retention, Severity,
+        Stats, VerifyDepth, VerifyReport,
     };
 }

@@ -6,7 +6,8 @@ use std::time::Duration;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 use treering::upkeep::Erasing;
-use treering::{Durability, Options, Retention};
+use treering::upkeep::Retention;
+use treering::{Durability, Options};
 
 use crate::answers::{Answer, answer};
 use crate::attempt::Mode;

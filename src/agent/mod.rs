@@ -43,7 +43,7 @@
 mod agent;
 mod audit;
 mod bisect;
-pub mod blocks;
+pub(crate) mod blocks;
 mod caller;
 mod change;
 pub(crate) mod command;
@@ -76,11 +76,17 @@ pub(crate) mod vocabulary;
 mod words;
 
 pub use crate::engine::Reached;
-pub use agent::{Agent, scanner_of, storeless_scanner};
+pub use agent::Agent;
+#[doc(hidden)]
+pub use agent::{scanner_of, storeless_scanner};
+#[doc(hidden)]
 pub use audit::{AuditRequest, Audited, audit};
 pub use bisect::BisectedAnswer;
+#[doc(hidden)]
 pub use caller::{Caller, Confinement};
+#[doc(hidden)]
 pub use change::documents::{DocumentReview, review_documents};
+#[doc(hidden)]
 pub use change::names::{clean_writer, refuse_secret_name};
 pub use decay::{Decayed, Level, Listener, Move, Pass, Summarizer, Ticker};
 pub use envelope::{Boundary, EnvelopeAnswer, EnvelopeRequest, Section, Shown};
@@ -89,18 +95,25 @@ pub use guard::{
     ChangeLimits, Checked, Checks, CommandCheck, Guarded, KindRules, PinnedRules, Policy, QuotaLimits,
     Refuse, RefusedRules, Report, ScanRules, TrustRules,
 };
-pub use item::{Citation, Item, ItemFields, NewItem, Sensitivity};
+#[doc(hidden)]
+pub use item::ItemFields;
+pub use item::{Citation, Item, NewItem, Sensitivity};
 pub use judge::{Judge, Judgement};
 pub use notes::{NewNote, NoteAction, NoteFound, NoteRead, NoteWritten, Replace};
+#[doc(hidden)]
 pub use remember::CommitIfAny;
+#[doc(hidden)]
+pub use remember::follow_lines;
 pub use remember::{
     Alike, LineVerdict, LinesOptions, LinesRemembered, OnDuplicate, RefusedLine, RememberOptions, Remembered,
-    Status, follow_lines,
+    Status,
 };
 pub use scope::{Place, Reach};
 pub use search::{RecallHit, RecallQuery, Recalled, ScopeMatches};
 pub use session::{Append, Appended, NewEntry, NotStored};
-pub use settings::{DecaySettings, Fault, Quotas, Secrets, Settings};
+#[doc(hidden)]
+pub use settings::Fault;
+pub use settings::{DecaySettings, Quotas, Secrets, Settings};
 pub use stored_text::StoredText;
 pub use trust::{ActingField, HiddenItem, PersonSays, Promoted, Quarantined, Review};
 

@@ -16,7 +16,7 @@ mod derived_id;
 mod document;
 mod export;
 mod format;
-pub mod json;
+pub(crate) mod json;
 mod jsonl;
 mod markdown;
 pub(crate) mod moment;
@@ -37,18 +37,23 @@ pub use self::document::Document;
 pub(crate) use self::document::Part;
 #[cfg(test)]
 use self::document::{DOCUMENT_KIND, ENTRY_KIND, HEADING_KIND};
+#[doc(hidden)]
 pub use self::export::{Piece, Version, for_each_piece, for_each_version, omitted};
 pub use self::format::Format;
 #[cfg(feature = "agent")]
 pub(crate) use self::markdown::split_matter;
+#[doc(hidden)]
 pub use self::path::document_path;
 pub use self::plan::{Change, IngestOptions, Write};
 #[cfg(test)]
 use self::plan::{Existing, plan};
 #[cfg(feature = "agent")]
 pub(crate) use self::text::{decode, shown};
+#[doc(hidden)]
 pub use self::text::{fence_around, not_utf8};
-pub use self::write::{documents, ingest};
+#[doc(hidden)]
+pub use self::write::documents;
+pub use self::write::ingest;
 #[cfg(feature = "agent")]
 pub(crate) use self::write::{ingest_beside, stage_documents};
 

@@ -83,8 +83,8 @@ impl Trie {
     /// `Corrupt` or `Io` if a stored node cannot be read.
     ///
     /// ```
-    /// use treering::testing::digest::{HashAlgorithm, HashSuite, KeyPath};
-    /// use treering::testing::trie::{Entry, NoSource, NodeKind, Shape, Trie};
+    /// use treering::inspect::digest::{HashAlgorithm, HashSuite, KeyPath};
+    /// use treering::inspect::trie::{Entry, NoSource, NodeKind, Shape, Trie};
     ///
     /// let suite = HashSuite::new(HashAlgorithm::Blake3);
     /// let mut trie = Trie::new();

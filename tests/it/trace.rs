@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id as SpanId, Record};
 use tracing::{Dispatch, Event, Metadata, Subscriber};
-use treering::upkeep::VerifyDepth;
-use treering::{Draft, Id, Kind, Memory, NewObject, Retention, Writer};
+use treering::upkeep::{Retention, VerifyDepth};
+use treering::{Draft, Id, Kind, Memory, NewObject, Writer};
 
 /// Collects each event of the engine as one line.
 #[derive(Clone, Default)]

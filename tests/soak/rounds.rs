@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use treering::inspect::digest::KeyPath;
 use treering::inspect::trie::{Proven, verify_proof};
-use treering::upkeep::VerifyDepth;
-use treering::{ErrorKind, Id, Kind, Memory, NewObject, Options, Retention, View, Writer};
+use treering::upkeep::{Retention, VerifyDepth};
+use treering::{ErrorKind, Id, Kind, Memory, NewObject, Options, View, Writer};
 
 const ROLE: &str = "TREERING_TEST_ROLE";
 const STORE: &str = "TREERING_TEST_STORE";

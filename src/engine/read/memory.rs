@@ -211,7 +211,7 @@ impl Memory {
     }
 
     /// Returns the bytes of the log, divided by the reason why they are kept, and the bytes that garbage collection
-    /// with the standard [`Retention`](crate::Retention) would free. Reads the whole log.
+    /// with the standard [`Retention`](crate::upkeep::Retention) would free. Reads the whole log.
     ///
     /// # Errors
     /// The errors of [`Self::gc`].

@@ -222,7 +222,7 @@ fn what_no_file_says_comes_back() {
     let mut below = NewObject::new(id("below"), Kind::new(HEADING_KIND).unwrap());
     below.parent = Some(id(" spaced --> id "));
     draft
-        .stage(below, crate::OriginRule::AtMost(Origin::ToolExternal))
+        .stage(below, crate::engine::OriginRule::AtMost(Origin::ToolExternal))
         .unwrap();
     store.commit(draft, "put").unwrap();
     for format in [Format::Org, Format::Markdown] {
@@ -244,7 +244,9 @@ fn a_level_does_not_put_an_object_below_the_one_before_it() {
     ] {
         let mut object = NewObject::new(id(name), Kind::new(kind).unwrap());
         object.attributes.insert("level", level);
-        draft.stage(object, crate::OriginRule::AtMost(origin)).unwrap();
+        draft
+            .stage(object, crate::engine::OriginRule::AtMost(origin))
+            .unwrap();
     }
     store.commit(draft, "put").unwrap();
     put(&store, "below", Some("b"), |object| {

@@ -58,7 +58,7 @@ fn put_random(draft: &mut Draft, make: &mut Generator, ids: &[Id], versions: &mu
     put_heading_attributes(&mut object, make);
     let id = object.id.clone();
     draft
-        .stage(object, crate::OriginRule::AtMost(make.origin()))
+        .stage(object, crate::engine::OriginRule::AtMost(make.origin()))
         .unwrap();
     versions.extend(draft.digest(&id).unwrap());
 }
@@ -120,7 +120,7 @@ fn imported(lines: &[String], batch: usize) -> Store {
             continue;
         }
         draft
-            .stage(line.object, crate::OriginRule::AtMost(origin))
+            .stage(line.object, crate::engine::OriginRule::AtMost(origin))
             .unwrap();
         staged += 1;
         if staged == batch {
@@ -184,7 +184,10 @@ fn what_is_derived_from_a_replaced_version_keeps_its_origin() {
     let store = Store::in_memory().unwrap();
     let mut draft = store.draft(&Writer::user());
     draft
-        .stage(derived("first", &[]), crate::OriginRule::AtMost(Origin::Host))
+        .stage(
+            derived("first", &[]),
+            crate::engine::OriginRule::AtMost(Origin::Host),
+        )
         .unwrap();
     let first = draft.digest(&id("first")).unwrap().unwrap();
     draft.put(derived("second", &[first])).unwrap();

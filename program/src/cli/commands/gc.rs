@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use super::prelude::*;
 use crate::answers::commits::Collected;
-use treering::Retention;
+use treering::upkeep::Retention;
 
 /// Thin history, free space
 ///

@@ -5,7 +5,7 @@
 
 use super::prelude::*;
 use crate::answers::objects::Whole;
-use treering::engine;
+use treering::inspect::engine;
 
 /// The number of children in the output for people.
 const CHILDREN_SHOWN: usize = 20;

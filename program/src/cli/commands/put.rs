@@ -16,11 +16,12 @@ use std::collections::HashMap;
 use super::attributes::attribute;
 use super::progress::BatchProgress;
 use crate::cli::input::{at_line, content_from_input};
+use treering::inspect::engine::OriginRule;
 use treering::inspect::ingest::json as lines;
 use treering::inspect::ingest::json::ObjectLine;
 use treering::inspect::object::object_class;
 use treering::inspect::threads::in_parallel;
-use treering::{Authorisation, Draft, NewObject, OriginRule, Position, Staged, Value, Writer};
+use treering::{Authorisation, Draft, NewObject, Position, Staged, Value, Writer};
 
 /// The largest number of earlier versions that wait for the line of their object. A larger `--batch` raises the limit.
 const PAST_LINES_MAX: usize = 10_000;

@@ -9,7 +9,7 @@ use super::prelude::*;
 use crate::answers::store::Salvaged;
 use crate::cli::context::quoted;
 use crate::cli::trusted_stores::TrustedStores;
-use treering::engine;
+use treering::inspect::engine;
 
 /// The number of lost objects in the output for people.
 const LOST_SHOWN: usize = 20;

@@ -44,7 +44,10 @@ fn refused(store: &[Held], policy: &str) -> Vec<String> {
     for (number, held) in store.iter().enumerate() {
         let class = CLASSES[held.group.2];
         draft
-            .stage(stored(held, number, "old"), crate::OriginRule::AtMost(class))
+            .stage(
+                stored(held, number, "old"),
+                crate::engine::OriginRule::AtMost(class),
+            )
             .unwrap();
     }
     drop(agent.memory().commit(draft, "put").unwrap());

@@ -236,7 +236,7 @@ impl World {
             let is_there =
                 there.is_some_and(|there| there.same_meaning(&line.object, target.suite()).unwrap());
             draft
-                .stage(line.object, crate::OriginRule::AtMost(origin))
+                .stage(line.object, crate::engine::OriginRule::AtMost(origin))
                 .unwrap();
             // The import may lower the trust of a text in this store, but the original store may still trust it more.
             // So the recorded bound of the text stays, and the lower bound is checked here.

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use crate::cli::commands::prelude::*;
-use treering::engine;
+use treering::inspect::engine;
 use treering::inspect::log::SegmentStanding;
 
 /// List the files, the segments of the log and the checkpoints

@@ -8,11 +8,12 @@ use bytes::Bytes;
 use crate::cli::commands::get::version_of;
 use crate::cli::commands::prelude::*;
 use treering::inspect::digest::HashSuite;
+use treering::inspect::engine;
 use treering::inspect::log;
 use treering::inspect::log::{Found, Frame, Inspection, RecordKind};
 use treering::inspect::object::Reference;
 use treering::inspect::store::MAP_ENTRY_BYTES;
-use treering::{Commit, HashAlgorithm, engine};
+use treering::{Commit, HashAlgorithm};
 
 /// List the frames of the log, and the gaps between them
 ///

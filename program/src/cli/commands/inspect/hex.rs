@@ -7,7 +7,7 @@ use std::fmt::Display;
 
 use super::parts::{Part, SHOWN_BYTES, show_parts};
 use crate::cli::commands::prelude::*;
-use treering::engine;
+use treering::inspect::engine;
 use treering::inspect::log;
 use treering::inspect::log::{Found, Frame, Inspection, RecordKind, StoreFile};
 use treering::inspect::object::{Encoding, encoded_fields};

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::cli::commands::prelude::*;
-use treering::log;
+use treering::inspect::log;
 
 /// The number of bytes of a part in the output for people, without `--all`.
 pub(super) const SHOWN_BYTES: usize = 256;

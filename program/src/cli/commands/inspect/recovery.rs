@@ -5,7 +5,7 @@
 
 use crate::cli::commands::prelude::*;
 use crate::cli::human::wrapped;
-use treering::engine;
+use treering::inspect::engine;
 use treering::inspect::log::NextWriter;
 
 /// Show how the next writer recovers the log before it appends

@@ -6,8 +6,8 @@
 use super::parts::{Part, show_parts};
 use crate::cli::commands::prelude::*;
 use crate::cli::human::nibbles;
+use treering::inspect::log;
 use treering::inspect::trie::{Node, NodeKind};
-use treering::log;
 
 /// Show a node of the state trie, or the path to an id
 ///

@@ -27,7 +27,7 @@ fn put_some(memory: &Memory, from: usize, to: usize) {
             Origin::Host
         };
         draft
-            .stage(item.into_object(id).unwrap(), crate::OriginRule::AtMost(class))
+            .stage(item.into_object(id).unwrap(), engine::OriginRule::AtMost(class))
             .unwrap();
     }
     drop(memory.commit(draft, "test").unwrap());
@@ -44,7 +44,7 @@ fn put_heading(memory: &Memory, title: &str) {
         let mut object = item.into_object(Id::new(name).unwrap()).unwrap();
         object.parent = parent.map(|parent| Id::new(parent).unwrap());
         draft
-            .stage(object, crate::OriginRule::AtMost(Origin::Host))
+            .stage(object, engine::OriginRule::AtMost(Origin::Host))
             .unwrap();
     }
     drop(memory.commit(draft, "test").unwrap());
