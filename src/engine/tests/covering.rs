@@ -277,12 +277,9 @@ fn children_are_found_by_the_checkpoint_and_what_changed_since() -> Result<()> {
         let covered = reader.inner.store().covered_head()?;
         assert!(covered.is_some_and(|covered| !covered.is_empty()));
         same(&tree(&reader), &expected, &format!("seed {seed}"));
+        let (view, family) = (reader.view(), crate::engine::read::index::Family::Children);
         assert!(
-            !reader
-                .inner
-                .source
-                .indexes
-                .holds(crate::engine::read::index::Family::Children, reader.view().root()),
+            view.source.index_at_hand(family, view.state()).is_none(),
             "no index was made for it"
         );
     }

@@ -115,6 +115,11 @@ impl Index {
         Self::default()
     }
 
+    /// Returns the number of rows, with those of removed documents.
+    pub fn rows(&self) -> usize {
+        self.columns.len()
+    }
+
     /// Returns the number of documents.
     pub fn len(&self) -> usize {
         self.live

@@ -152,7 +152,7 @@ fn only_a_change_of_titles_reaches_the_objects_below() {
     }
     let numbers = || {
         let (indexed, _) = indexed(&agent, &agent.memory().view()).unwrap();
-        (indexed.value().index.columns.len(), indexed.changes)
+        (indexed.value().index.rows(), indexed.changes)
     };
     assert_eq!(numbers(), (5, 6));
     change("Harbour", "blue");
