@@ -49,10 +49,10 @@
 //! | prove that a state contains an object | [`View::prove`], [`proof::Proof::verify`] |
 //! | keep a store in order | [`Memory::gc`], [`Memory::erase`], [`Memory::verify`] |
 //!
-//! The feature `agent` adds the verbs of an agent in the module `agent`. The feature `ingest` reads and writes
-//! documents, `cli` adds the program, `mcp` its server for the Model Context Protocol, and `http` its servers on HTTP.
-//! All five are default features. `default-features = false` selects only the engine. The feature `tokio` adds `Async`, a
-//! handle for hosts that run on Tokio, and `tracing` emits events of the engine.
+//! The feature `agent` adds the verbs of an agent in the module `agent`, and `ingest` reads and writes documents. Both are
+//! default features; `default-features = false` selects only the engine. The feature `tokio` adds `Async`, a handle for
+//! hosts that run on Tokio, and `tracing` emits events of the engine. The program with its servers is the package
+//! `treering-program`.
 //!
 //! Every error is an [`Error`]. Its [`ErrorKind`] determines the next action of the caller, and its [`ErrorCode`]
 //! identifies the exact case.

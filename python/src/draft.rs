@@ -38,7 +38,7 @@ impl Step {
             Self::Put(object) => Ok(match draft.put(*object)? {
                 treering::Staged::Created => ("created", 1),
                 treering::Staged::Updated => ("updated", 1),
-                _ => ("unchanged", 0),
+                treering::Staged::Unchanged => ("unchanged", 0),
             }),
             Self::Remove(id) => Ok(("", u64::from(draft.remove(&id)?))),
             Self::RemoveRecursive(id) => Ok(("", draft.remove_recursive(&id)?)),

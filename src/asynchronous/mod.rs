@@ -8,6 +8,7 @@
 //! - ASY-2: a call that has got its turn runs to its end, even if its future is dropped. A call that still waits for its
 //!   turn never starts after that.
 
+use std::any::Any;
 use std::num::NonZeroUsize;
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -156,13 +157,24 @@ impl<H: Send + 'static> Drop for Held<H> {
     }
 }
 
+/// The result of a call, whatever its type is.
+type Outcome = Box<dyn Any + Send>;
+
 /// Runs `work` on a thread for blocking work.
 async fn blocking<T: Send + 'static>(work: impl FnOnce() -> Result<T> + Send + 'static) -> Result<T> {
+    let outcome = on_thread(Box::new(move || Box::new(work()))).await?;
+    let result = outcome.downcast::<Result<T>>();
+    *result.expect("the closure returns this type")
+}
+
+/// Runs a closure on a thread for blocking work. All calls share this one type of task, because Tokio compiles a
+/// thousand lines for each type.
+async fn on_thread(work: Box<dyn FnOnce() -> Outcome + Send>) -> Result<Outcome> {
     let Ok(runtime) = Handle::try_current() else {
         return Err(no_runtime("the future does not run on a Tokio runtime"));
     };
     match runtime.spawn_blocking(work).await {
-        Ok(result) => result,
+        Ok(outcome) => Ok(outcome),
         Err(failed) => match failed.try_into_panic() {
             Ok(panic) => resume_unwind(panic),
             Err(_) => Err(no_runtime(

@@ -12,6 +12,9 @@ use crate::error::{Error, Result};
 use crate::object::Time;
 
 /// Parses a duration for `--wait`: `30s`, `500ms`, `2m`, or a number of seconds.
+///
+/// # Errors
+/// `InvalidInput` if the text has another form.
 pub fn duration(text: &str) -> Result<Duration> {
     let refused = || {
         Error::invalid(format!("'{text}' is not a duration"))
@@ -25,6 +28,9 @@ pub fn duration(text: &str) -> Result<Duration> {
 }
 
 /// Parses a duration for `gc`: a [`duration`], or `30d`, `8w`, `2y` (of 365 days each), or `forever`.
+///
+/// # Errors
+/// `InvalidInput` if the text has another form.
 pub fn span(text: &str) -> Result<Duration> {
     if text == "forever" {
         return Ok(Duration::MAX);
@@ -47,6 +53,9 @@ pub fn span(text: &str) -> Result<Duration> {
 }
 
 /// Parses a time: an RFC 3339 time, a date (the start of the day in UTC), or an age before `now`: `90s`, `2h`, `3d`.
+///
+/// # Errors
+/// `InvalidInput` if the text has another form.
 pub fn moment(text: &str, now: Time) -> Result<Time> {
     let refused = || {
         Error::invalid(format!("'{text}' is not a time"))
@@ -67,6 +76,9 @@ pub fn after(span: Duration, now: Time) -> Option<Time> {
 }
 
 /// Parses the time of an option, if the user typed the option.
+///
+/// # Errors
+/// The errors of [`moment`].
 pub fn given(text: Option<&str>, now: Time) -> Result<Option<Time>> {
     text.map(|text| moment(text, now)).transpose()
 }

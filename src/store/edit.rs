@@ -7,7 +7,7 @@
 //! # Format
 //! docs/format.md, "Batch and seal".
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::digest::{KeyPath, ObjectDigest};
 use crate::error::Result;
@@ -43,8 +43,8 @@ impl Change {
     }
 }
 
-/// The ids that were removed, with the times of their first writes.
-pub(super) type Removed = HashMap<KeyPath, i64>;
+/// The ids that were removed, with the times of their first writes. The order is fixed, because checkpoints store it.
+pub(super) type Removed = BTreeMap<KeyPath, i64>;
 
 /// Notes the time of the first write of an id that a commit removed.
 pub(super) fn note(removed: &mut Removed, key: KeyPath, created: i64) {

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Makes a release candidate out of a fresh clone of the last commit, in a temporary folder: packages the crate, builds and
-# installs the program from the package alone, and runs its tour. The check of the Python package builds and tests the
+# Makes a release candidate out of a fresh clone of the last commit, in a temporary folder: packages the three crates, builds and
+# installs the program from these packages alone, and runs its tour. The check of the Python package builds and tests the
 # wheel. Publishes nothing. Needs the registries. Run: tests/release/check.sh [FOLDER]
 # FOLDER, which must be empty or missing, keeps the results; without it, they are removed. TREERING_RELEASE_TARGET names a
 # folder of an earlier build whose dependencies are used again, to try the script in less time.
@@ -26,19 +26,25 @@ python_version=$(sed -n 's/^version = "\(.*\)"/\1/p' python/Cargo.toml | head -1
 grep -q "^## $version" docs/changelog.md || { echo "docs/changelog.md has no section for $version" >&2; exit 1; }
 
 # Without --no-verify, cargo would build the package in another profile than the one that is installed below.
-cargo package -q --locked --no-verify
-crate="$CARGO_TARGET_DIR/package/treering-$version.crate"
+cargo package -q --workspace --locked --no-verify
 mkdir "$work/package"
-tar -xzf "$crate" -C "$work/package"
-cd "$work/package/treering-$version"
-for file in LICENSE-APACHE LICENSE-MIT README.md Cargo.lock src/lib.rs; do
-  [ -s "$file" ] || { echo "the package has no $file" >&2; exit 1; }
+patches=()
+for name in treering-text treering treering-program; do
+  crate="$CARGO_TARGET_DIR/package/$name-$version.crate"
+  tar -xzf "$crate" -C "$work/package"
+  folder="$work/package/$name-$version"
+  for file in LICENSE-APACHE LICENSE-MIT Cargo.lock src/lib.rs; do
+    [ -s "$folder/$file" ] || { echo "the package $name has no $file" >&2; exit 1; }
+  done
+  bytes=$(stat -c %s "$crate")
+  echo "package $name: $bytes bytes, $(find "$folder" -type f | wc -l) files"
+  [ "$bytes" -lt 3000000 ] || { echo "the package $name is too large; see include in its Cargo.toml" >&2; exit 1; }
+  # The registry has none of them yet.
+  patches+=(--config "patch.crates-io.$name.path='$folder'")
 done
-bytes=$(stat -c %s "$crate")
-echo "package: $bytes bytes, $(find . -type f | wc -l) files"
-[ "$bytes" -lt 3000000 ] || { echo "the package is too large; see include in Cargo.toml" >&2; exit 1; }
 
-cargo install -q --locked --path . --root "$work/installed"
+cd "$work/package/treering-program-$version"
+cargo install -q --path . --root "$work/installed" "${patches[@]}"
 cd "$HOME"
 export PATH="$work/installed/bin:$PATH"
 [ "$(treering --version)" = "treering $version" ]

@@ -68,6 +68,9 @@ pub(in crate::agent) fn refuse_secret(scanner: &Scanner, what: &str, name: &str)
 }
 
 /// Refuses a name as [`refuse_secret`] does, before a store is open.
+///
+/// # Errors
+/// `Denied` (code `refused`) if the name looks like a secret.
 pub fn refuse_secret_name(what: &str, name: &str) -> Result<()> {
     refuse_secret(&storeless_scanner(VerdictTable::default()), what, name)
 }

@@ -139,6 +139,9 @@ struct Looked {
 }
 
 /// Stores items as [`Agent::remember_lines`] does. Calls `progress` before and after the commit of each batch.
+///
+/// # Errors
+/// The errors of [`Agent::remember_lines`], and those of `progress`.
 pub fn follow_lines(
     agent: &Agent,
     lines: impl IntoIterator<Item = Result<(u64, Vec<u8>)>>,

@@ -98,6 +98,9 @@ pub struct Appended {
 }
 
 /// Appends entries as [`Agent::append`] does. Calls `progress` with the answer before each attempt to commit.
+///
+/// # Errors
+/// The errors of [`Agent::append`], and those of `progress`.
 pub fn follow_append(
     agent: &Agent,
     append: &Append,

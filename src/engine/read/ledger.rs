@@ -331,6 +331,11 @@ impl SortedIds {
         Self(keys)
     }
 
+    /// Returns whether there are no ids.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns the number of ids.
     pub fn len(&self) -> usize {
         self.0.len()

@@ -32,7 +32,7 @@ pub(crate) fn erased_line(style: Style, change: &Change) -> String {
     let (mark, meaning) = match change.kind {
         ChangeKind::Added => ('+', Meaning::Good),
         ChangeKind::Changed => ('~', Meaning::Changed),
-        _ => ('-', Meaning::Bad),
+        ChangeKind::Removed => ('-', Meaning::Bad),
     };
     style.paint(meaning, format_args!("{mark} {}", without_id(change.id.as_str())))
 }

@@ -134,7 +134,9 @@ pub struct Reason {
 }
 
 /// Writes five digits after the point, because single precision has no more.
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+///
+/// # Errors
+/// Those of the serialiser.
 pub fn five_digits<S: Serializer>(number: &f32, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.serialize_f64((f64::from(*number) * 1e5).round() / 1e5)
 }

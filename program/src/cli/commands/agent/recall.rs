@@ -149,12 +149,12 @@ fn query_of(context: &Context, verb: &Recall, now: Time) -> Result<RecallQuery> 
     query.limit = verb.limit.unwrap_or(usual);
     query.budget = verb.budget;
     query.kinds = kinds.collect::<Result<_>>()?;
-    query.tags = verb.tags.clone();
-    query.any_tags = verb.any_tags.clone();
+    query.tags.clone_from(&verb.tags);
+    query.any_tags.clone_from(&verb.any_tags);
     query.since = moment(&verb.since)?;
     query.until = moment(&verb.until)?;
     query.with_untrusted = verb.with_untrusted;
-    query.speaker = verb.speaker.clone();
+    query.speaker.clone_from(&verb.speaker);
     query.attributes = attributes.collect::<Result<_, _>>()?;
     query.include_expired = verb.include_expired;
     query.include_superseded = !verb.no_superseded;
