@@ -67,7 +67,7 @@ pub(in crate::agent) fn refuse_secret(scanner: &Scanner, what: &str, name: &str)
     .with_hint("nothing was stored; secrets in names cannot be redacted, so choose another name"))
 }
 
-/// Refuses a name as [`refuse_secret`] does, before a store is open.
+/// Refuses a name as `refuse_secret` does, before a store is open.
 ///
 /// # Errors
 /// `Denied` (code `refused`) if the name looks like a secret.

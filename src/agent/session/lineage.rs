@@ -53,7 +53,7 @@ pub fn session_of(object: &Object) -> Option<&str> {
 /// Returns the root of a session: the session itself if it has no parent or is unknown.
 ///
 /// # Errors
-/// The errors of [`session_id`]; `Corrupt` or `Io` if an object cannot be read.
+/// The errors of `session_id`; `Corrupt` or `Io` if an object cannot be read.
 pub fn root_session(view: &View, session: &str) -> Result<String> {
     root_among(|id| view.get(id), session)
 }

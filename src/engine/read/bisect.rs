@@ -94,7 +94,7 @@ pub(crate) fn bisect(
 /// so it also finds a change that a later commit reversed.
 ///
 /// # Errors
-/// `InvalidInput` if no commit changed the id (`bad_is_good`), and the other errors of [`bisect`].
+/// `InvalidInput` if no commit changed the id (`bad_is_good`), and the other errors of `bisect`.
 pub fn first_change(memory: &Memory, good: &View, bad: &View, id: &Id) -> Result<Bisected> {
     let store = memory.inner.store();
     index_of(memory, &store, good)?;

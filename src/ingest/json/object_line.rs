@@ -63,7 +63,7 @@ pub fn object_from_json(json: Json) -> Result<ObjectLine> {
     })
 }
 
-/// Reads a time in any form that [`time_from_json`] or [`loose_time`] accepts.
+/// Reads a time in any form that `time_from_json` or `loose_time` accepts.
 ///
 /// # Errors
 /// `InvalidInput` if the value is not a time.

@@ -4,7 +4,9 @@
 //! Layer 10, part of cli.
 
 use std::fs::File;
-use std::io::{self, Write as _};
+use std::io;
+#[cfg(feature = "http")]
+use std::io::Write as _;
 #[cfg(feature = "http")]
 use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
