@@ -224,12 +224,12 @@ class RevertedObject(_a.Answer):
     id: str
     """The id of the object."""
     old: str | None
-    """The version before the revert; ``None`` if the object was absent."""
+    """The version before the revert. There is none if the object comes back."""
     new: str | None
-    """The version after the revert; ``None`` if the object is removed."""
+    """The version after the revert. There is none if the object is removed."""
     gone_with: str | None
-    """The missing object above the version that would stand, if the object is removed because of it. Only ``Revert``
-    removes objects for this reason.
+    """The missing object above the version that would stand, if the object is removed because of it. Only a revert
+    that takes later work of others back too removes objects for this reason.
     """
     thinned: bool
     """Whether thinned commits may have written a newer version, which history no longer keeps."""
@@ -897,9 +897,9 @@ class Recalled(_a.RecalledMethods):
     root: str
     """The root of the state that was searched."""
     scopes: tuple[str, ...] | None
-    """The searched scopes. ``None`` if all scopes were searched."""
+    """The searched scopes. There is no list if all scopes were searched."""
     index: Literal["at_hand", "followed", "built"] | None
-    """The way in which the index was prepared; ``None`` for summaries, because summaries need no index."""
+    """The way in which the index was prepared. Summaries need no index, so they have no way."""
     left_out: int
     """The number of matches that are left out because they are untrusted."""
     terms: tuple[str, ...]
