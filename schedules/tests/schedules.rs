@@ -19,8 +19,8 @@ use shuttle::thread;
 use shuttle::{Config, FailurePersistence, Runner};
 use treering::testing::opening::memory_on;
 use treering::testing::sim_disk::{CrashImage, SimDisk};
-use treering::upkeep::VerifyDepth;
-use treering::{CommitDigest, Durability, Id, Kind, Memory, NewObject, Options, Retention, View, Writer};
+use treering::upkeep::{Retention, VerifyDepth};
+use treering::{CommitDigest, Durability, Id, Kind, Memory, NewObject, Options, View, Writer};
 
 /// Runs `scenario` under random schedules for half of the requested number, and under schedules with few, well placed
 /// changes of the thread for the other half.
