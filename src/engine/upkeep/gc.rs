@@ -295,7 +295,8 @@ impl Memory {
     /// ```
     /// use std::time::Duration;
     ///
-    /// use treering::{Id, Kind, Memory, NewObject, Retention, Writer};
+    /// use treering::upkeep::Retention;
+    /// use treering::{Id, Kind, Memory, NewObject, Writer};
     ///
     /// let memory = Memory::in_memory()?;
     /// for name in ["one", "two", "three"] {
