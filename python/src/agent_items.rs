@@ -77,7 +77,6 @@ impl Agent {
                 .collect::<PyResult<_>>()?,
             origin: trust.map(str::to_owned),
             attributes: self::attributes(attributes)?,
-            ..ItemFields::default()
         };
         let item = fields.into_item(&slf.get().caller).or_raise(py)?;
         let options = RememberOptions {
