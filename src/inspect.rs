@@ -1,4 +1,4 @@
-//! What the program and the bindings need of the inside of this crate: the names that no host needs.
+//! Re-exports the internal names that the program and the bindings use. A host needs none of them.
 //!
 //! This module is no part of the library's interface, and changes without notice.
 //!

@@ -29,7 +29,7 @@ pub enum Confinement {
     Only(String),
 }
 
-/// Who calls a verb, and from where.
+/// The caller of a verb, with its project and scopes.
 #[derive(Clone, Debug)]
 pub struct Caller {
     /// The name of the caller's project.

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 use super::{Category, MarkerKey, Scanner, Severity, Verdict, VerdictTable};
 
-/// Returns a key of markers. Its digest stands in for the keyed hash of a store.
+/// Returns a key of markers. The tests use this digest instead of the keyed hash of a store.
 pub(in crate::scan) fn marker_key(byte: u8) -> MarkerKey {
     MarkerKey::new([byte; 32], |key, bytes| {
         let mut digest = [0; 32];
