@@ -53,3 +53,9 @@ pub mod sim_disk;
 #[cfg(test)]
 #[cfg(feature = "ingest")]
 mod model_test;
+
+/// Whether the tests check every case, as before a release, and not a part of them: `TREERING_THOROUGH=1`.
+#[cfg(test)]
+pub(crate) fn is_thorough() -> bool {
+    std::env::var_os("TREERING_THOROUGH").is_some()
+}

@@ -15,6 +15,7 @@ use crate::disk::{Disk, MemDisk};
 use crate::engine::{Memory, Options, Revision, VerifyDepth, Writer};
 use crate::ingest::{Document, IngestOptions, ingest};
 use crate::object::{Id, Kind, NewObject};
+use crate::testing::is_thorough;
 use crate::{Committed, Result};
 
 const LANES: [&str; 2] = ["one", "two"];
@@ -447,7 +448,7 @@ fn the_engine_does_what_the_model_says() {
     let cases = std::env::var("TREERING_MODEL_CASES")
         .ok()
         .and_then(|text| text.parse().ok())
-        .unwrap_or(2_000);
+        .unwrap_or(if is_thorough() { 2_000 } else { 800 });
     let config = Config {
         cases,
         failure_persistence: None,

@@ -11,6 +11,7 @@ use crate::disk::Disk;
 use crate::engine::upkeep::verify;
 use crate::engine::{Memory, Options, Retention, Revision, Writer};
 use crate::object::{Id, Kind, NewObject};
+use crate::testing::is_thorough;
 use crate::testing::sim_disk::SimDisk;
 use crate::{ErrorKind, Result};
 
@@ -115,7 +116,10 @@ fn every_bit_flipped() {
     let used = disk.files()[SEGMENT].iter().rposition(|&byte| byte != 0).unwrap() + 1;
     for (file, content) in disk.files() {
         let in_use = if file == SEGMENT { used } else { content.len() };
-        in_two(0..content.len() * 8, |bit| {
+        // One bit of each byte, because a checksum sees each bit alike; all of them in a thorough run.
+        let bits = if is_thorough() { 8 } else { 1 };
+        in_two(0..content.len() * bits, |at| {
+            let bit = if bits == 8 { at } else { at * 8 + at % 8 };
             let copy = disk.copy();
             copy.overwrite(&file, |bytes| bytes[bit / 8] ^= 1 << (bit % 8));
             let seen = examine(&copy, &roots, &|| format!("bit {bit} of {file}"));

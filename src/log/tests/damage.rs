@@ -4,6 +4,7 @@
 use super::*;
 use crate::disk::FileDisk;
 use crate::log::walk::FOLLOWED;
+use crate::testing::is_thorough;
 use crate::testing::sim_disk::SimDisk;
 
 /// Creates a store of several small segments. Returns the store with the number of its batches.
@@ -93,10 +94,11 @@ fn every_bit_of_a_store_is_right_or_refused_or_unused() {
         let end = used(content).next_multiple_of(512).min(content.len());
         let file = base.open(name, Access::ReadWrite).unwrap();
         for at in (0..end).chain((end..content.len()).step_by(97)) {
-            // A single checksum covers the zeros of a segment header, so the test changes only one bit of each of these
-            // bytes.
+            // A checksum sees each bit alike, so a normal run changes one bit of each byte. A single checksum covers the
+            // zeros of a segment header.
             let header = name.starts_with("log/") && (128..4088).contains(&at);
-            for bit in (0..8).filter(|bit| !(header && *bit != at % 8)) {
+            let all = is_thorough() && !header;
+            for bit in (0..8).filter(|bit| all || *bit == at % 8) {
                 file.write_at(at as u64, &[content[at] ^ (1 << bit)]).unwrap();
                 let what = format!("{name}, byte {at}, bit {bit}");
                 match read_all(&disk, Mode::ReadOnly, options) {
@@ -115,7 +117,10 @@ fn every_bit_of_a_store_is_right_or_refused_or_unused() {
             file.write_at(at as u64, &[content[at]]).unwrap();
         }
     }
-    assert!(refused > 20_000, "{refused} flips were refused");
+    assert!(
+        refused > if is_thorough() { 20_000 } else { 5_000 },
+        "{refused} flips were refused"
+    );
     assert_eq!(read_all(&disk, Mode::ReadOnly, options).unwrap().0, whole);
 }
 

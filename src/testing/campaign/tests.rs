@@ -4,6 +4,7 @@ use std::thread;
 use std::time::Instant;
 
 use super::{Kind, Settings, Tally, run_seed};
+use crate::testing::is_thorough;
 
 /// Runs each seed in a thread. For a failure, prints the command that reproduces it.
 fn run(kind: Kind, seeds: std::ops::Range<u64>, settings: Settings) -> Tally {
@@ -45,8 +46,8 @@ const QUICK: bool = cfg!(debug_assertions);
 #[test]
 fn an_acknowledged_commit_survives_a_crash_at_every_call() {
     let settings = if QUICK { Settings::QUICK } else { Settings::SOAK };
-    let sum = run(Kind::Crash, seeds(1..3), settings);
-    let is_enough = sum.images > 100_000 && sum.distinct > 30_000 && sum.doubles > 10_000;
+    let sum = run(Kind::Crash, seeds(1..if is_thorough() { 3 } else { 2 }), settings);
+    let is_enough = sum.images > 50_000 && sum.distinct > 15_000 && sum.doubles > 5_000;
     assert!(QUICK || asked().is_some() || is_enough, "{sum}");
     assert!(sum.recoveries > 100, "{sum}");
 }
@@ -57,12 +58,12 @@ fn a_fault_at_any_call_loses_and_invents_nothing() {
         Settings::QUICK
     } else {
         Settings {
-            fault_every: 8,
+            fault_every: if is_thorough() { 8 } else { 16 },
             ..Settings::SOAK
         }
     };
     let sum = run(Kind::Fault, seeds(1..4), settings);
-    let is_enough = sum.faults > 10_000;
+    let is_enough = sum.faults > 5_000;
     assert!(QUICK || asked().is_some() || is_enough, "{sum}");
     assert!(sum.faults > 100, "{sum}");
 }
