@@ -74,9 +74,9 @@ impl BatchProgress {
         self.seq = seq.or(self.seq);
     }
 
-    /// Records the name under which the batch's quarantined lines are stored.
-    pub(super) fn hold(&mut self, held: Option<&str>) {
-        self.held.extend(held.map(str::to_owned));
+    /// Records the names under which the batch's quarantined lines are stored.
+    pub(super) fn hold(&mut self, held: &[String]) {
+        self.held.extend_from_slice(held);
     }
 
     /// Records the result of reading a line. For a verb that does not call [`Self::begin`].
@@ -146,7 +146,10 @@ impl BatchProgress {
             context.output.note("not_stored", text);
         }
         if !self.held.is_empty() {
-            let text = format!("quarantined as {} for a person to review", self.held.join(", "));
+            let text = format!(
+                "quarantined as {} for a person to review",
+                first_names(&self.held)
+            );
             context.output.note("quarantined", text);
         }
     }
