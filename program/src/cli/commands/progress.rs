@@ -7,6 +7,7 @@
 //! - CLI-8: after a failed batch, the message names the lines to send again. Sending them stores all of the input
 //!   exactly once.
 
+use crate::cli::agent_context::first_names;
 use crate::cli::context::Context;
 use crate::cli::human::counted;
 use treering::{Error, ErrorCode, Result};

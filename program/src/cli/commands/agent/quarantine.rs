@@ -20,9 +20,9 @@ const ASKED_MAX: usize = 200;
 /// Also releases or discards a quarantined change.
 ///
 /// # Notes
-/// Each quarantined object is an entry of its own. The quarantine stores equal changes once, and at most 1,000 entries. A further entry replaces the oldest entry of the
-/// writer with the most entries, and the reason of the new entry names the replaced entry. gc drops entries older than
-/// 7 days. A release shows the whole texts, with invisible characters written out, and every field that takes effect on
+/// Each quarantined object is an entry of its own. The quarantine stores equal changes once, and at most 1,000 entries.
+/// A further entry replaces the oldest entry of the writer with the most entries, and the reason of the new entry names
+/// the replaced entry. gc drops entries older than 7 days. A release shows the whole texts, with invisible characters written out, and every field that takes effect on
 /// its own. It does not raise the trust of an entry; promote does.
 ///
 /// # Examples
