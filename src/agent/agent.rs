@@ -13,8 +13,9 @@ use super::settings::Settings;
 use crate::digest::keyed;
 use crate::engine::{Holder, Memory, View};
 use crate::error::Result;
+use crate::object::Origin;
 use treering_text::recall::{Embedder, Index, Scratch};
-use treering_text::scan::{MarkerKey, Scanner, VerdictTable};
+use treering_text::scan::{Author, MarkerKey, Scanner, VerdictTable};
 
 /// Returns a scanner whose markers belong to the store of `memory`.
 pub fn scanner_of(memory: &Memory, verdicts: VerdictTable) -> Scanner {
@@ -25,6 +26,15 @@ pub fn scanner_of(memory: &Memory, verdicts: VerdictTable) -> Scanner {
 /// Returns a scanner for texts of no store. Anybody can compute its markers, so its redactions must not be stored.
 pub fn storeless_scanner(verdicts: VerdictTable) -> Scanner {
     Scanner::new(verdicts, MarkerKey::new([0; 32], keyed))
+}
+
+/// Returns how the scan reads a text of this class. Every scan of the layer takes its reader from here.
+pub(in crate::agent) fn author_of(class: Origin) -> Author {
+    match class {
+        Origin::DirectUser | Origin::Host => Author::Person,
+        Origin::Model | Origin::ToolInternal => Author::Model,
+        Origin::ToolExternal | Origin::Document | Origin::Import => Author::Stranger,
+    }
 }
 
 /// Returns the key from which the other keys of a store are derived. The key consists of random bytes of the store. So

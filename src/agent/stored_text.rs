@@ -14,7 +14,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::agent::Agent;
+use super::agent::{Agent, author_of};
 use super::item::{Item, add_new};
 use crate::object::{Object, Origin};
 use treering_text::scan::{Category, Scanner};
@@ -49,7 +49,7 @@ impl StoredText {
     #[doc(hidden)]
     pub fn of_text(agent: &Agent, object: &Object, text: &str, with_untrusted: bool) -> Self {
         let is_withheld = !with_untrusted && !object.origin().is_trusted();
-        let (clean, rules) = clean(agent.scanner(), text);
+        let (clean, rules) = clean(agent.scanner(), text, object.origin());
         Self {
             trust: object.origin(),
             flags: flags(object, rules),
@@ -59,9 +59,9 @@ impl StoredText {
     }
 }
 
-/// Returns a text with markers instead of its secrets, and the rules of the scan that it matches (STX-1).
-pub(super) fn clean(scanner: &Scanner, text: &str) -> (String, Vec<&'static str>) {
-    let found = scanner.scan(text).findings;
+/// Returns a text of this class with markers instead of its secrets, and the rules of the scan that it matches (STX-1).
+pub(super) fn clean(scanner: &Scanner, text: &str, class: Origin) -> (String, Vec<&'static str>) {
+    let found = scanner.scan(author_of(class), text).findings;
     let has_secret = found.iter().any(|finding| finding.category == Category::Secret);
     let clean = if has_secret {
         scanner.redact(text).into_owned()

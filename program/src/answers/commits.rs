@@ -66,8 +66,8 @@ pub(crate) struct Ingested {
     pub(crate) redacted: u64,
     /// The texts that the scan stopped, each as `PATH:LINE`. Their objects are stored without content.
     pub(crate) withheld: Vec<String>,
-    /// The name of the quarantined change with the withheld texts.
-    pub(crate) held: Option<String>,
+    /// The names of the quarantined changes, one for each withheld text.
+    pub(crate) held: Vec<String>,
 }
 
 /// A file that `ingest --skip-bad` skipped.

@@ -28,6 +28,17 @@ const SETTINGS_FILE: &str = "treering.toml";
 const FOUND_BYTES_MAX: u64 = 1 << 20;
 /// The number of faults of a found settings file that a warning tells.
 const FAULTS_TOLD: usize = 5;
+/// The number of quarantined changes that a note names.
+const HELD_TOLD: usize = 10;
+
+/// Returns the first of the names of quarantined changes, and the number of the others.
+pub(crate) fn first_names(held: &[String]) -> String {
+    let names = held[..held.len().min(HELD_TOLD)].join(", ");
+    match held.len().saturating_sub(HELD_TOLD) {
+        0 => names,
+        more => format!("{names} and {more} more"),
+    }
+}
 
 /// The options that select the scopes to read.
 #[derive(Args, Clone, Debug, Default)]
@@ -158,18 +169,20 @@ impl Context {
         Caller::here(self.named_writer())
     }
 
-    /// Prints a note for each quarantined change, because a person must review the change.
-    pub(crate) fn note_held(&mut self, agent: &Agent, held: impl IntoIterator<Item: AsRef<str>>) {
-        for held in held {
-            let held = held.as_ref();
-            let why = held_reason(agent, held).map(|why| format!(": {why}"));
-            let why = printable(&why.unwrap_or_default());
-            let text = format!("quarantined as {held} for a person to review{why}");
-            self.output.note("quarantined", text);
-            // `quarantine` alone lists only the usual scopes, and a person may have another actor than the writer.
-            let next = format!("a person reviews it with: treering quarantine --release {held} --dry-run");
-            self.output.note_for_people("next", next);
-        }
+    /// Prints a note about quarantined changes, because a person must review them.
+    pub(crate) fn note_held(&mut self, agent: &Agent, held: &[String]) {
+        let Some(first) = held.first() else { return };
+        let names = first_names(held);
+        let why = match held {
+            [one] => held_reason(agent, one).map(|why| format!(": {why}")),
+            _ => None,
+        };
+        let why = printable(&why.unwrap_or_default());
+        let text = format!("quarantined as {names} for a person to review{why}");
+        self.output.note("quarantined", text);
+        // `quarantine` alone lists only the usual scopes, and a person may have another actor than the writer.
+        let next = format!("a person reviews it with: treering quarantine --release {first} --dry-run");
+        self.output.note_for_people("next", next);
     }
 
     /// Prints a note with the command that restores the items of the last commit.

@@ -123,8 +123,8 @@ pub struct TakenBlocks {
     pub missing: Vec<Id>,
     /// The ids of the blocks that had no file and were removed from the state.
     pub pruned: Vec<Id>,
-    /// The name of the reference below `rejected/` that contains the quarantined blocks.
-    pub held: Option<String>,
+    /// The names of the references below `rejected/`, one for each of the quarantined blocks.
+    pub held: Vec<String>,
     /// The commit, or the head if nothing changed.
     #[serde(flatten)]
     pub commit: CommitInfo,

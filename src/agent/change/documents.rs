@@ -14,16 +14,16 @@
 use std::borrow::Cow;
 
 use super::names::texts_of;
-use crate::agent::agent::Agent;
+use crate::agent::agent::{Agent, author_of};
 use crate::agent::item::add_new;
 use crate::agent::settings::Secrets;
 use crate::agent::vocabulary::attribute;
-use crate::engine::{Committed, Memory, Writer};
+use crate::engine::{Committed, Memory, OriginRule, Writer};
 use crate::error::Result;
 use crate::ingest::{Change, Document, IngestOptions, Part, ingest_beside, stage_documents};
 use crate::object::{Attributes, Id, Value};
 use crate::threads::in_parallel;
-use treering_text::scan::{Category, Scanner, Verdict};
+use treering_text::scan::{Author, Category, Scanner, Verdict};
 
 /// The text in place of a title that the scan stopped.
 const WITHHELD_TITLE: &str = "(withheld)";
@@ -56,13 +56,18 @@ struct Looked {
     original: Option<Original>,
 }
 
-/// Reviews the documents: redacts secrets, flags suspicious texts, and withholds the texts that the scan stops.
-pub fn review_documents(agent: &Agent, documents: &mut [Document]) -> DocumentReview {
+/// Reviews the documents of a writer: redacts secrets, flags suspicious texts, and withholds the texts that the scan stops.
+pub fn review_documents(
+    agent: &Agent,
+    documents: &mut [Document],
+    writer: &Writer,
+) -> Result<DocumentReview> {
+    let author = author_of(agent.memory().draft(writer).class_of(writer.trust)?);
     let mut review = DocumentReview::default();
     for document in documents {
         let path = document.id().clone();
         let mut parts = document.parts_mut();
-        let looked = in_parallel(parts.iter_mut().collect(), &|part| look(agent, part));
+        let looked = in_parallel(parts.iter_mut().collect(), &|part| look(agent, part, author));
         for (place, (part, looked)) in parts.iter().zip(looked).enumerate() {
             review.redacted += u64::from(looked.is_redacted);
             review.flagged += u64::from(looked.verdict == Verdict::Flag);
@@ -74,13 +79,16 @@ pub fn review_documents(agent: &Agent, documents: &mut [Document]) -> DocumentRe
             review.originals.extend(original);
         }
     }
-    review
+    Ok(review)
 }
 
-fn look(agent: &Agent, part: &mut Part<'_>) -> Looked {
+fn look(agent: &Agent, part: &mut Part<'_>, author: Author) -> Looked {
     let scanner = agent.scanner();
     let texts = texts_of(part.attributes, part.content);
-    let report = scanner.scan_fields(texts.iter().map(|(name, text)| (name.as_str(), text.as_str())));
+    let report = scanner.scan_fields(
+        author,
+        texts.iter().map(|(name, text)| (name.as_str(), text.as_str())),
+    );
     if report.findings.is_empty() {
         return Looked::default();
     }
@@ -118,13 +126,13 @@ fn look(agent: &Agent, part: &mut Part<'_>) -> Looked {
     if looked.verdict > Verdict::Flag {
         let original = (part.attributes.clone(), part.content.clone());
         looked.original = (looked.verdict == Verdict::Quarantine).then_some(original);
-        withhold(scanner, part);
+        withhold(scanner, part, author);
     }
     looked
 }
 
 /// Removes the content and every attribute that the scan stops.
-fn withhold(scanner: &Scanner, part: &mut Part<'_>) {
+fn withhold(scanner: &Scanner, part: &mut Part<'_>, author: Author) {
     *part.content = None;
     let attributes = std::mem::take(part.attributes);
     for (name, value) in attributes.into_map() {
@@ -132,7 +140,10 @@ fn withhold(scanner: &Scanner, part: &mut Part<'_>) {
         drop(alone.insert(name.as_str(), value));
         let mut no_content = None;
         let texts = texts_of(&mut alone, &mut no_content);
-        let report = scanner.scan_fields(texts.iter().map(|(name, text)| (name.as_str(), text.as_str())));
+        let report = scanner.scan_fields(
+            author,
+            texts.iter().map(|(name, text)| (name.as_str(), text.as_str())),
+        );
         let kept = alone.remove(&name).filter(|_| report.verdict <= Verdict::Flag);
         let title = || (name == "title").then(|| Value::from(WITHHELD_TITLE));
         if let Some(value) = kept.or_else(title) {
@@ -142,8 +153,8 @@ fn withhold(scanner: &Scanner, part: &mut Part<'_>) {
 }
 
 impl DocumentReview {
-    /// Ingests the reviewed documents in one commit, then quarantines the withheld texts. Also returns the name of the
-    /// reference below `rejected/` that contains these texts.
+    /// Ingests the reviewed documents in one commit, then quarantines each withheld text alone. Also returns the names of
+    /// the references below `rejected/` that contain these texts.
     ///
     /// # Errors
     /// The errors of [`ingest`](crate::ingest::ingest()) and of [`Memory::quarantine`](crate::Memory::quarantine).
@@ -153,15 +164,23 @@ impl DocumentReview {
         documents: &[Document],
         options: &IngestOptions,
         writer: &Writer,
-    ) -> Result<(Change, Committed, Option<String>)> {
+    ) -> Result<(Change, Committed, Vec<String>)> {
         let whole = self.whole(documents);
         let (change, committed) = ingest_beside(memory, documents, &whole, options, writer)?;
         if whole.is_empty() {
-            return Ok((change, committed, None));
+            return Ok((change, committed, Vec::new()));
         }
         let reason = format!("the scan found {}", self.rules.join(", "));
         let (draft, _) = stage_documents(memory, &whole, options, writer)?;
-        let held = memory.quarantine(&draft, &reason)?;
+        let mut held = Vec::new();
+        for changed in draft.changes() {
+            // Each object is quarantined alone, so that a person releases one without the others.
+            if let Some(object) = draft.get(&changed.id)? {
+                let mut alone = memory.draft(writer);
+                alone.stage(object.to_new()?, OriginRule::AtMost(object.origin()))?;
+                held.extend(memory.quarantine(&alone, &reason)?);
+            }
+        }
         Ok((change, committed, held))
     }
 

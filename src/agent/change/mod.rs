@@ -25,7 +25,7 @@ use self::quota::Quota;
 use self::review::{Reviewed, review};
 pub(super) use self::rule::Rule;
 use super::agent::Agent;
-use super::item::{NewItem, add_new};
+use super::item::NewItem;
 use super::remember::unless_erased;
 use crate::digest::ObjectDigest;
 use crate::engine::{Committed, Draft, OriginRule, Staged, View, Writer};
@@ -36,13 +36,14 @@ use treering_text::scan::Verdict;
 /// The maximum number of attempts of a change that conflicts with other writers.
 const TRIES: usize = 16;
 
-/// A change in preparation: one draft to commit, and one draft with the quarantined items, both on the same state.
+/// A change in preparation: one draft to commit, and one draft for each quarantined item, all on the same state.
 pub(super) struct Change<'a> {
     agent: &'a Agent,
     draft: Draft,
-    held: Draft,
-    reasons: Vec<String>,
-    rules: Vec<&'static str>,
+    /// Each quarantined item alone, so that a person releases one without the others, and the reason.
+    held: Vec<(Draft, String)>,
+    /// The session in which the change writes, besides that of its writer.
+    entered: Option<String>,
     quota: Quota,
     ids: IdGenerator,
     has_expectations: bool,
@@ -76,8 +77,8 @@ pub(super) struct Outcome<T> {
     pub(super) value: T,
     /// The commit, or the head if nothing changed.
     pub(super) committed: Committed,
-    /// The name of the draft under `rejected/` that contains the quarantined items.
-    pub(super) held: Option<String>,
+    /// The names of the drafts under `rejected/`, one for each quarantined item.
+    pub(super) held: Vec<String>,
 }
 
 /// Makes a change: `stage` adds the items, and `rule` authorises the commit. If another writer changed the same ids and
@@ -108,14 +109,14 @@ pub(super) fn change<T>(
     }
 }
 
-/// Makes a change as [`change`] does, without a retry. The last value of the result is the name of the draft with the
-/// quarantined items, or the error of saving that draft. The commit is made in both cases.
+/// Makes a change as [`change`] does, without a retry. The last value of the result is the names of the drafts with the
+/// quarantined items, or the error of saving them. The commit is made in both cases.
 pub(super) fn change_once<T>(
     agent: &Agent,
     writer: &Writer,
     rule: &Rule,
     stage: impl FnOnce(&mut Change<'_>) -> Result<T>,
-) -> Result<(T, Committed, Result<Option<String>>)> {
+) -> Result<(T, Committed, Result<Vec<String>>)> {
     let mut change = Change::begin(agent, writer, rule)?;
     let value = stage(&mut change)?;
     let (committed, held) = change.commit(rule)?;
@@ -140,9 +141,8 @@ impl<'a> Change<'a> {
         }
         draft.authorise(rule.authorisation);
         Ok(Self {
-            held: memory.draft(&writer),
-            reasons: Vec::new(),
-            rules: Vec::new(),
+            held: Vec::new(),
+            entered: None,
             quota: Quota::new(agent.settings().quotas.items_max),
             ids: IdGenerator::since(draft.base().now()),
             has_expectations: false,
@@ -179,7 +179,7 @@ impl<'a> Change<'a> {
     /// Makes the change write in `session`, besides the session of its writer.
     pub(super) fn enter(&mut self, session: Option<&str>) {
         self.draft.enter(session);
-        self.held.enter(session);
+        self.entered = session.map(str::to_owned);
     }
 
     /// Returns whether a session is tainted, after the staged changes.
@@ -228,7 +228,8 @@ impl<'a> Change<'a> {
         place: impl FnOnce(&mut NewObject),
     ) -> Result<Passed> {
         let id_given = Some(id.clone());
-        let reviewed = review(self.agent, NewItem { id: id_given, ..item })?;
+        let class = self.class_of(class)?;
+        let reviewed = review(self.agent, NewItem { id: id_given, ..item }, class)?;
         self.put_reviewed(id, reviewed, class, place)
     }
 
@@ -247,8 +248,8 @@ impl<'a> Change<'a> {
         let fate = match verdict {
             Verdict::Block => Fate::Refused,
             Verdict::Quarantine => {
-                self.held.stage(object, OriginRule::AtMost(class))?;
-                add_new(&mut self.rules, rules.iter().copied());
+                let reason = format!("the scan found {}", rules.join(", "));
+                self.hold(object, class, reason)?;
                 Fate::Held
             }
             Verdict::Allow | Verdict::Flag => {
@@ -293,8 +294,10 @@ impl<'a> Change<'a> {
 
     /// Quarantines a reviewed object for the `reason` of the verb.
     pub(super) fn hold(&mut self, object: NewObject, class: Origin, reason: String) -> Result<()> {
-        self.held.stage(object, OriginRule::AtMost(class))?;
-        add_new(&mut self.reasons, [reason]);
+        let mut alone = self.agent.memory().draft(self.draft.writer());
+        alone.enter(self.entered.as_deref());
+        alone.stage(object, OriginRule::AtMost(self.class_of(class)?))?;
+        self.held.push((alone, reason));
         Ok(())
     }
 
@@ -361,8 +364,8 @@ impl<'a> Change<'a> {
         self.is_rehearsal = true;
     }
 
-    /// Commits the staged objects, and saves the quarantined objects under `rejected/`.
-    fn commit(self, rule: &Rule) -> Result<(Committed, Result<Option<String>>)> {
+    /// Commits the staged objects, and saves each quarantined object under `rejected/`.
+    fn commit(self, rule: &Rule) -> Result<(Committed, Result<Vec<String>>)> {
         if self.is_rehearsal {
             self.draft.check_authorisation()?;
         }
@@ -376,14 +379,15 @@ impl<'a> Change<'a> {
         } else {
             memory.commit(self.draft, rule.op)?
         };
-        if self.is_rehearsal || self.held.is_empty() {
-            return Ok((committed, Ok(None)));
+        if self.is_rehearsal {
+            return Ok((committed, Ok(Vec::new())));
         }
-        let mut reasons = self.reasons;
-        if !self.rules.is_empty() {
-            reasons.push(format!("the scan found {}", self.rules.join(", ")));
-        }
-        Ok((committed, memory.quarantine(&self.held, &reasons.join("; "))))
+        let saved = self
+            .held
+            .iter()
+            .map(|(held, reason)| memory.quarantine(held, reason));
+        let names = saved.filter_map(Result::transpose).collect();
+        Ok((committed, names))
     }
 }
 

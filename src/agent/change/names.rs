@@ -117,7 +117,7 @@ pub(in crate::agent) fn check_names(agent: &Agent, object: &NewObject) -> Result
     for (what, name) in names {
         refuse_secret(scanner, what, name)?;
     }
-    let is_bad = |name: &str| is_looked_at(name) && is_misleading(name, &scanner.scan(name));
+    let is_bad = |name: &str| is_looked_at(name) && is_misleading(name, &scanner.scan_name(name));
     if let Some((what, _)) = ids.into_iter().find(|(_, name)| is_bad(name)) {
         let message = format!("{what} contains a secret, an invisible character or mixed scripts");
         return Err(Error::denied(ErrorCode::Refused, message)
@@ -140,7 +140,7 @@ pub(super) fn review_names(scanner: &Scanner, item: &NewItem, report: &mut Repor
     .chain(keys_of(&item.others).map(|key| (ATTRIBUTE, key)));
     let mut bad = None;
     for (what, name) in names.filter(|(_, name)| is_looked_at(name)) {
-        let found = scanner.scan(name);
+        let found = scanner.scan_name(name);
         report.verdict = report.verdict.max(found.verdict);
         if is_misleading(name, &found) {
             report.verdict = Verdict::Block;

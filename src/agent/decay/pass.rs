@@ -257,8 +257,9 @@ impl Run<'_> {
         if let Some(text) = self.pass.summarizer.and_then(|host| host.shorten(item, to)) {
             let mut given = NewItem::new(text);
             given.scope = Scope::new(item.object().scope())?;
-            // If the host's text exceeds a quota, the review fails, and the built-in extract is used.
-            let reviewed = review(self.agent, given).ok();
+            // If the host's text exceeds a quota, the review fails, and the built-in extract is used. The review is as
+            // strict as for a stranger, because the extract costs nothing.
+            let reviewed = review(self.agent, given, Origin::ToolExternal).ok();
             let fits = reviewed.filter(|one| {
                 one.verdict <= Verdict::Flag
                     && !one.item.text.trim().is_empty()

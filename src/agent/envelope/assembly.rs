@@ -22,6 +22,7 @@ use super::render::{Boundary, Omitted, Record, Request};
 use super::sections::Section;
 use super::selection::Selection;
 use super::shelves::{Shelf, Shelves, times};
+use crate::agent::agent::author_of;
 use crate::agent::index_keys::key_at;
 use crate::agent::item::{Item, Sensitivity};
 use crate::agent::search::search;
@@ -341,7 +342,7 @@ impl Assembly<'_> {
         let section = Section::of_kind(object.kind()).unwrap_or(Section::PersistentMemory);
         // The scan reads more text than is shown, to recognise a secret that the limit would cut in two.
         let text: String = item.text().chars().take(4 * section.chars_max()).collect();
-        let findings = scanner.scan(&text).findings;
+        let findings = scanner.scan(author_of(object.origin()), &text).findings;
         let has_secret = findings.iter().any(|one| one.category == Category::Secret);
         let shown = findings.into_iter();
         let shown = shown.filter(|one| one.category != Category::Secret && one.severity > Severity::Low);

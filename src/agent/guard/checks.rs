@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use super::policy::{KindRules, QuotaLimits};
 use super::report::Failure;
 use super::turn::Turn;
+use crate::agent::agent::author_of;
 use crate::agent::change::names::{keys_of, texts_of_object};
 use crate::agent::item::{MADE_BY_VERBS, add_new, counts_in_quota};
 use crate::agent::remember::unless_erased;
@@ -93,14 +94,14 @@ pub(super) fn scan(agent: &Agent, turn: &Turn<'_>, worst: Verdict) -> Result<Opt
     for (changed, object) in turn.written() {
         let mut new = object.to_new()?;
         let attributes = new.attributes.clone();
-        let keys = keys_of(&attributes).map(|key| ("", key));
+        let keys = keys_of(&attributes).map(|key| ("id", key));
         let texts = texts_of_object(&mut new);
         let texts = texts.iter().map(|(name, text)| (name.as_str(), text.as_str()));
         let fields = [("id", object.id().as_str())]
             .into_iter()
             .chain(keys)
             .chain(texts);
-        let scanned = agent.scanner().scan_fields(fields);
+        let scanned = agent.scanner().scan_fields(author_of(object.origin()), fields);
         if scanned.verdict >= worst {
             ids.push(changed.id.to_string());
             add_new(

@@ -64,8 +64,8 @@ pub struct ForeignTaken {
     pub counts: ForeignCounts,
     /// The faults of the file.
     pub findings: Vec<ForeignFinding>,
-    /// The name of the reference below `rejected/` that contains the quarantined objects.
-    pub held: Option<String>,
+    /// The names of the references below `rejected/`, one for each of the quarantined objects.
+    pub held: Vec<String>,
     /// The commit, or the head if nothing changed.
     #[serde(flatten)]
     pub commit: CommitInfo,
@@ -195,7 +195,7 @@ fn take_object(change: &mut Change<'_>, object: NewObject) -> Result<(Fate, Opti
 /// Adds an earlier version to history. Returns `false` if the scan stops it.
 fn take_past(change: &mut Change<'_>, object: NewObject) -> Result<bool> {
     let id = object.id.clone();
-    let reviewed = review(change.agent(), item_of(object))?;
+    let reviewed = review(change.agent(), item_of(object), change.class_of(Origin::Import)?)?;
     if reviewed.verdict > Verdict::Flag {
         return Ok(false);
     }

@@ -117,7 +117,11 @@ impl Agent {
         found.truncate(limit);
         for one in &mut found {
             // INVARIANT STX-1: a snippet shows no secret, not even a part that the scan does not recognise.
-            let (text, _) = clean(self.scanner(), one.note.item.text());
+            let (text, _) = clean(
+                self.scanner(),
+                one.note.item.text(),
+                one.note.item.object().origin(),
+            );
             one.snippet = snippet(&text, query, settings);
         }
         Ok(found)
@@ -161,7 +165,7 @@ impl Agent {
             stage_note(change, note, writer)
         })?;
         Ok(NoteWritten {
-            held: done.held,
+            held: done.held.into_iter().next(),
             commit: done.committed.commit,
             ..done.value
         })

@@ -121,8 +121,8 @@ pub struct LinesBatch<'a> {
     pub refused: &'a [RefusedLine],
     /// The number of lines of the batch that were stored with the attribute `flags`.
     pub flagged: u64,
-    /// The name of the draft under `rejected/` that contains the quarantined lines.
-    pub held: Option<&'a str>,
+    /// The names of the drafts under `rejected/`, one for each quarantined line.
+    pub held: &'a [String],
     /// The commit of the batch; `None` before the commit is made.
     pub commit: Option<&'a CommitInfo>,
 }
@@ -166,7 +166,7 @@ pub fn follow_lines(
     let mut lines = lines.into_iter();
     loop {
         let (refused_before, flagged_before) = (answer.refused.len(), answer.flagged);
-        let mut report = |answer: &LinesRemembered, held: Option<&str>, commit: Option<&CommitInfo>| {
+        let mut report = |answer: &LinesRemembered, held: &[String], commit: Option<&CommitInfo>| {
             progress(&LinesBatch {
                 refused: &answer.refused[refused_before..],
                 flagged: answer.flagged - flagged_before,
@@ -186,13 +186,13 @@ pub fn follow_lines(
                     answer.take(&mut intake, looked)?;
                 }
             }
-            report(&answer, None, None);
+            report(&answer, &[], None);
             Ok(is_last)
         };
         let (is_last, committed, held) = change_once(agent, writer, &Rule::REMEMBER_ONCE, stage)?;
         if committed.changed || held.is_ok() {
             answer.commit = committed.commit;
-            let held = held.as_ref().ok().and_then(Option::as_deref);
+            let held = held.as_deref().unwrap_or_default();
             report(&answer, held, Some(&answer.commit));
         }
         answer.held.extend(held?);

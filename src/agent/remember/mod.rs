@@ -40,7 +40,7 @@ use super::vocabulary::kind;
 use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Staged, Writer};
 use crate::error::{Error, ErrorCode, Result};
-use crate::object::{Id, Scope};
+use crate::object::{Id, Origin, Scope};
 pub use fields::CommitIfAny;
 use fields::RememberedFields;
 use intake::{Intake, says};
@@ -195,7 +195,7 @@ impl Agent {
         }
         Ok(Remembered {
             commit: done.committed.commit,
-            held_as: done.held,
+            held_as: done.held.into_iter().next(),
             ..done.value
         })
     }
@@ -217,11 +217,20 @@ fn reviewed(agent: &Agent, mut item: NewItem, may_be_empty: bool, writer: &Write
         let message = format!("the id '{id}' is not valid in this memory: {}", id::GRAMMAR);
         return Err(Error::invalid(message).with_code(ErrorCode::BadId));
     }
-    let reviewed = review(agent, item)?;
+    let class = class_now(agent, writer, &item)?;
+    let reviewed = review(agent, item, class)?;
     if !may_be_empty && reviewed.item.text.trim().is_empty() {
         return Err(Error::invalid("the text to remember is empty").with_code(ErrorCode::NoText));
     }
     Ok(reviewed)
+}
+
+/// Returns the class that an item gets if it is stored now. A session that becomes tainted before the commit changes only
+/// the class, which [`Intake::begin`] determines again.
+fn class_now(agent: &Agent, writer: &Writer, item: &NewItem) -> Result<Origin> {
+    let mut draft = agent.memory().draft(writer);
+    draft.enter(item.session.as_deref());
+    draft.class_of(item.class())
 }
 
 /// Stages a reviewed item, unless it repeats an existing item.
@@ -297,7 +306,7 @@ fn stage_item(
                 return answer.staged(intake, Status::Duplicate);
             }
             OnDuplicate::Merge if !is_named && intake.is_as_trusted(&other) => {
-                if let Some((object, reviewed)) = merged(agent, &other, &item)? {
+                if let Some((object, reviewed)) = merged(agent, &other, &item, intake.class())? {
                     answer.id = object.id.clone();
                     answer.take(&reviewed);
                     let class = intake.class();

@@ -18,7 +18,7 @@ use crate::agent::superseding::{Superseding, object_at};
 use crate::agent::vocabulary::attribute;
 use crate::agent::words::collapsed;
 use crate::error::{ErrorCode, Result};
-use crate::object::{Id, NewObject, Object, Value};
+use crate::object::{Id, NewObject, Object, Origin, Value};
 use treering_text::recall::{self, Compare, Key};
 use treering_text::scan::Verdict;
 
@@ -122,6 +122,7 @@ pub(super) fn merged(
     agent: &Agent,
     object: &Object,
     item: &NewItem,
+    class: Origin,
 ) -> Result<Option<(NewObject, Reviewed)>> {
     let before = Item::from(object.clone());
     let full = original_of(agent.memory(), &before)?;
@@ -134,7 +135,7 @@ pub(super) fn merged(
     add_new(&mut together.tags, item.tags.iter().cloned());
     add_new(&mut together.citations, item.citations.iter().cloned());
     // Two harmless texts can form a hostile text when they are joined.
-    let reviewed = match review(agent, together) {
+    let reviewed = match review(agent, together, class) {
         Err(error) if error.code() == ErrorCode::OverLimit => return Ok(None),
         reviewed => reviewed?,
     };

@@ -187,13 +187,13 @@ impl<'a> Found<'a> {
         // The size is that of the stored text, so markers do not change which hits fit into a budget.
         let tokens = tokens(text.as_deref().unwrap_or_else(|| item.text()));
         // INVARIANT STX-1: neither the snippet nor the whole text shows a secret.
-        let (shown, mut rules) = clean(scanner, self.near_match(item.text()));
+        let (shown, mut rules) = clean(scanner, self.near_match(item.text()), object.origin());
         if let Some(text) = &mut text {
-            (*text, rules) = clean(scanner, text);
+            (*text, rules) = clean(scanner, text, object.origin());
         }
         let titles = Titles::of(object, |id| self.view.get(id))?.into_path();
         let titles = titles.iter().map(|title| {
-            let (title, matched) = clean(scanner, title);
+            let (title, matched) = clean(scanner, title, object.origin());
             rules.extend(matched);
             title
         });

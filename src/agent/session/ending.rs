@@ -105,8 +105,8 @@ pub struct Ended {
     pub facts: Vec<EndedFact>,
     /// The parts of the reply that the reader skipped.
     pub skipped: Vec<SkippedFact>,
-    /// The name of the reference below `rejected/` that contains the quarantined facts.
-    pub held: Option<String>,
+    /// The names of the references below `rejected/`, one for each of the quarantined facts.
+    pub held: Vec<String>,
     /// The commit, or the head if nothing changed.
     #[serde(flatten)]
     pub commit: CommitInfo,
@@ -121,7 +121,7 @@ impl Ended {
             episode: None,
             facts: Vec::new(),
             skipped: Vec::new(),
-            held: None,
+            held: Vec::new(),
             commit,
         }
     }
@@ -253,7 +253,11 @@ fn stage_facts(
     let words = words_of(change.agent(), transcript);
     let mut ended = Vec::with_capacity(facts.len());
     for fact in facts {
-        let reviewed = review(change.agent(), fact_item(&fact, session, &transcript.scope))?;
+        let reviewed = review(
+            change.agent(),
+            fact_item(&fact, session, &transcript.scope),
+            change.class_of(fact_class(transcript))?,
+        )?;
         let gate = if reviewed.verdict > Verdict::Flag {
             Err((FactFate::Quarantined, reviewed.reason()))
         } else if words.is_foreign(&fact.text) {

@@ -91,8 +91,8 @@ pub struct Appended {
     pub not_stored: Vec<NotStored>,
     /// The number of entries that the scan flagged and that are stored.
     pub flagged: u64,
-    /// The name of the reference below `rejected/` that contains the quarantined entries.
-    pub held: Option<String>,
+    /// The names of the references below `rejected/`, one for each of the quarantined entries.
+    pub held: Vec<String>,
     /// The commit, or the head if nothing changed.
     pub commit: CommitInfo,
 }
@@ -144,7 +144,7 @@ fn stage_append(agent: &Agent, change: &mut Change<'_>, append: &Append) -> Resu
         ids: Vec::with_capacity(append.entries.len()),
         not_stored: Vec::new(),
         flagged: 0,
-        held: None,
+        held: Vec::new(),
         commit: head,
     };
     for (place, entry) in append.entries.iter().enumerate() {

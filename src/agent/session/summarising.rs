@@ -58,8 +58,8 @@ pub struct Summarised {
     pub root_session: String,
     /// The results of the due summaries, days first.
     pub written: Vec<SummaryWritten>,
-    /// The name of the reference below `rejected/` that contains the quarantined texts.
-    pub held: Option<String>,
+    /// The names of the references below `rejected/`, one for each of the quarantined texts.
+    pub held: Vec<String>,
     /// The commit, or the head if nothing changed.
     #[serde(flatten)]
     pub commit: CommitInfo,

@@ -191,6 +191,7 @@ fn reason(error: &toml::de::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use treering_text::scan::Author;
 
     #[test]
     fn what_a_file_says_takes_the_place_of_its_profile() {
@@ -206,7 +207,9 @@ mod tests {
         );
         assert_eq!(settings.decay.summary_after_micros, 172_800_000_000);
         assert_eq!(
-            settings.scan.get(Category::Override, Severity::High),
+            settings
+                .scan
+                .get(Author::Stranger, Category::Override, Severity::High),
             Verdict::Block
         );
         assert_eq!(settings.secrets, Secrets::Refuse);
@@ -223,7 +226,9 @@ mod tests {
         );
         let verdict = |text: &str| {
             let scan = Settings::from_toml(text).unwrap().scan;
-            crate::agent::agent::storeless_scanner(scan).scan(&order).verdict
+            crate::agent::agent::storeless_scanner(scan)
+                .scan(Author::Stranger, &order)
+                .verdict
         };
         assert_eq!(verdict(""), Verdict::Quarantine);
         // The classifier, whose verdict is only lowered to a flag, still flags the text.
@@ -234,8 +239,18 @@ mod tests {
         let but = format!("[scan.override]\nhigh = \"block\"\n{all}");
         assert_eq!(verdict(&but), Verdict::Block);
         let (found, faults) = Settings::from_found_toml(&but);
-        assert_eq!(found.scan.get(Category::Override, Severity::High), Verdict::Block);
-        assert_eq!(found.scan.get(Category::Execute, Severity::High), Verdict::Block);
+        assert_eq!(
+            found
+                .scan
+                .get(Author::Stranger, Category::Override, Severity::High),
+            Verdict::Block
+        );
+        assert_eq!(
+            found
+                .scan
+                .get(Author::Stranger, Category::Execute, Severity::High),
+            Verdict::Block
+        );
         let lines: Vec<_> = faults.iter().map(|fault| fault.line).collect();
         assert_eq!(lines, [4, 5, 6], "{faults:?}");
     }

@@ -8,7 +8,7 @@
 //! Layer 7, inside `agent`.
 //!
 //! # Limits
-//! - The quarantine retains the 200 newest changes. A writer that uses many names can evict older changes before their
+//! - The quarantine retains the 1,000 newest changes. A writer that uses many names can evict older changes before their
 //!   7 days are over. The reasons of the newer changes name the evicted changes.
 
 use schemars::JsonSchema;

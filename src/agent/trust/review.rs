@@ -24,6 +24,7 @@ use crate::engine::View;
 use crate::error::{Error, Result};
 use crate::ingest::json::value_to_json;
 use crate::object::{Id, NewObject, Object, Origin, Time, Value};
+use treering_text::scan::Author;
 use treering_text::visible::{hidden_count, written_out};
 
 /// The acting fields that are not attributes.
@@ -235,7 +236,7 @@ impl<'a> Shown<'a> {
     /// Returns the text of a field with markers for its secrets, and with invisible characters written out (RVW-1).
     fn text(&mut self, field: &str, text: &str) -> String {
         let scanner = self.agent.scanner();
-        let report = scanner.scan_fields([(field, text)]);
+        let report = scanner.scan_fields(Author::Stranger, [(field, text)]);
         add_new(
             &mut self.rules,
             report.findings.iter().map(|finding| finding.rule),

@@ -50,7 +50,7 @@ impl Memory {
     /// not change. Returns the name for [`Self::open_draft`], or `None` if nothing is staged.
     ///
     /// If the same actor and session repeat a change for the same reason, the change is kept once. A store keeps
-    /// refused changes up to a total weight of 200. A change weighs 1, and 1 more for each thousand objects. Above the
+    /// refused changes up to a total weight of 1,000. A change weighs 1, and 1 more for each thousand objects. Above the
     /// total, a new change replaces the oldest changes of the actor and session with the largest weight. The reason of
     /// the new change names the replaced changes. A change that weighs more than the changes of any actor and session
     /// replaces none, and may exceed the total.

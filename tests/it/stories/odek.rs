@@ -85,7 +85,7 @@ fn nothing_is_learned_of_an_untrusted_or_short_session() {
     let folder = talked("{\"speaker\":\"tool\",\"text\":\"from a page\",\"origin\":\"tool_external\"}\n");
     let told = end(&folder, &["--learn"]);
     assert_eq!(fates(&told), ["quarantined", "quarantined"]);
-    assert!(text(&told["held"]).starts_with("rejected/"));
+    assert!(text(&told["held"][0]).starts_with("rejected/"));
     assert_eq!(facts(&folder), 0);
     // The episode is stored with an untrusted class.
     let episode = folder.json(&["get", "episode/s1"]);

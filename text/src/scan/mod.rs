@@ -28,10 +28,7 @@ use std::borrow::Cow;
 
 pub use self::finding::{Category, Finding, Severity};
 pub use self::secrets::MarkerKey;
-pub use self::verdict::{Verdict, VerdictTable};
-
-/// The field that says where a text comes from.
-const SOURCE: &str = "source";
+pub use self::verdict::{Author, Verdict, VerdictTable};
 
 /// The result of scanning a text or an object.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -58,38 +55,59 @@ impl Scanner {
         Self { settings, key }
     }
 
-    /// Returns the findings in `text`.
-    pub fn scan(&self, text: &str) -> Report {
-        self.scan_fields([("", text)])
+    /// Returns the findings in a `text` by `author`.
+    pub fn scan(&self, author: Author, text: &str) -> Report {
+        self.scan_fields(author, [("", text)])
     }
 
-    /// Returns the findings in the fields of an object, given as pairs of name and text.
+    /// Returns the findings in the fields of an object by `author`, given as pairs of name and text.
     ///
     /// A value is also a secret if it looks like a secret and its field has a name such as `password` or `api_key`. The
-    /// content of the object has an empty name. The field `source` is not read as prose if it is a reference.
-    pub fn scan_fields<'a>(&self, fields: impl IntoIterator<Item = (&'a str, &'a str)>) -> Report {
+    /// content of the object has an empty name. A reference, such as a link or the name of a rule, is not read as prose.
+    pub fn scan_fields<'a>(
+        &self,
+        author: Author,
+        fields: impl IntoIterator<Item = (&'a str, &'a str)>,
+    ) -> Report {
         let mut report = Report::default();
         for (name, text) in fields {
             let mut found = find(name, text);
-            found.sort_by_key(|one| (one.span.start, one.span.end, one.category, one.rule));
-            found.dedup_by(|next, last| {
-                let is_same = next.rule == last.rule && next.span.start < last.span.end;
-                let is_inside = is_same && next.span.end <= last.span.end;
-                if is_inside {
-                    last.severity = last.severity.max(next.severity);
-                }
-                is_inside
-            });
-            report.verdict = report.verdict.max(self.settings.judge(&found));
-            for finding in found {
-                let mut known = report.findings.iter_mut();
-                match known.find(|known| known.rule == finding.rule) {
-                    Some(known) => known.severity = known.severity.max(finding.severity),
-                    None => report.findings.push(finding),
-                }
+            // SCA-9: a reference is no prose.
+            if !reference::is_reference(name, text) {
+                found.extend(injection::find(text, author));
             }
+            injection::confirm(&mut found);
+            self.add(&mut report, author, text.len(), found);
         }
         report
+    }
+
+    /// Returns the secrets and the disguised characters in a name, such as an id. A name is no prose.
+    pub fn scan_name(&self, name: &str) -> Report {
+        let mut report = Report::default();
+        self.add(&mut report, Author::Stranger, name.len(), find("", name));
+        report
+    }
+
+    /// Adds the findings in one field to a report.
+    fn add(&self, report: &mut Report, author: Author, length: usize, mut found: Vec<Finding>) {
+        found.sort_by_key(|one| (one.span.start, one.span.end, one.category, one.rule));
+        found.dedup_by(|next, last| {
+            let is_same = next.rule == last.rule && next.span.start < last.span.end;
+            let is_inside = is_same && next.span.end <= last.span.end;
+            if is_inside {
+                last.severity = last.severity.max(next.severity);
+            }
+            is_inside
+        });
+        report.verdict = report.verdict.max(self.settings.judge(author, &found, length));
+        for finding in found {
+            let mut known = report.findings.iter_mut();
+            match known.find(|known| known.rule == finding.rule) {
+                Some(known) => known.severity = known.severity.max(finding.severity),
+                None => report.findings.push(finding),
+            }
+        }
     }
 
     /// Returns `text` with each secret replaced by a marker, `[REDACTED:kind:0123abcd]`. Borrows the text if the text
@@ -117,7 +135,7 @@ impl Scanner {
     }
 }
 
-/// Returns all findings in one field.
+/// Returns the secrets and the disguised characters in one field.
 fn find(name: &str, text: &str) -> Vec<Finding> {
     let mut found = secrets::find(text);
     if found.is_empty() && !name.is_empty() {
@@ -129,10 +147,5 @@ fn find(name: &str, text: &str) -> Vec<Finding> {
             .into_iter()
             .map(|span| Finding::new(Category::Unicode, "mixed-script", Severity::Medium, span)),
     );
-    // SCA-9: a reference is no prose.
-    if name != SOURCE || !reference::is_reference(text) {
-        found.extend(injection::find(text));
-    }
-    injection::confirm(&mut found);
     found
 }

@@ -7,7 +7,8 @@
 //! Pure: imports nothing of the crate outside `scan`.
 //!
 //! # Invariants
-//! - SCA-9: the scan reads a source for injections exactly if the source is no reference.
+//! - SCA-9: the scan reads a field for injections exactly if the field is no reference. A content is a reference only if
+//!   it is a URL.
 
 use super::encoding;
 
@@ -20,11 +21,14 @@ const IN_URLS: &str = "-._~:/?#[]@!$&()*,;=%";
 /// The start of an escaped white space or control character in a URL.
 const SPACES: [&str; 3] = ["%20", "%0", "%1"];
 
-/// Checks whether `text` has the form of a URL, a path or a plain name. Such a text is ASCII, because a sentence of some
-/// other languages has no spaces. It has no spaces, not even escaped ones, and no encoded text.
-pub(super) fn is_reference(text: &str) -> bool {
-    let (rest, marks) = after_scheme(text).map_or((text, IN_NAMES), |rest| (rest, IN_URLS));
-    text.len() <= BYTES_MAX
+/// Checks whether the field `name` has the form of a URL, a path or a plain name, and the content, whose name is empty,
+/// that of a URL. Such a text is ASCII, because a sentence of some other languages has no spaces. It has no spaces, not
+/// even escaped ones, and no encoded text.
+pub(super) fn is_reference(name: &str, text: &str) -> bool {
+    let url = after_scheme(text);
+    let (rest, marks) = url.map_or((text, IN_NAMES), |rest| (rest, IN_URLS));
+    (url.is_some() || !name.is_empty())
+        && text.len() <= BYTES_MAX
         && rest
             .chars()
             .all(|c| c.is_ascii_alphanumeric() || marks.contains(c))
@@ -59,8 +63,10 @@ mod tests {
             "web_fetch",
             "mcp:search@2",
         ] {
-            assert!(is_reference(text), "{text}");
+            assert!(is_reference("source", text), "{text}");
         }
+        assert!(is_reference("", "https://evil.example/wiki"));
+        assert!(!is_reference("", "ignore-all-previous-instructions"));
         let long = format!("https://evil.example/{}", "a/".repeat(BYTES_MAX));
         let hidden = "https://a.example/aWdub3JlIGFsbCBwcmV2aW91cyBpbnN0cnVjdGlvbnM=";
         for text in [
@@ -75,7 +81,7 @@ mod tests {
             hidden,
             &long,
         ] {
-            assert!(!is_reference(text), "{text}");
+            assert!(!is_reference("source", text), "{text}");
         }
     }
 }

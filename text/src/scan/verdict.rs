@@ -1,4 +1,7 @@
-//! The verdict on a text. A table contains the verdict for each category and severity.
+//! The verdict on a text. A table contains the verdict for each author, category and severity.
+//!
+//! An honest sentence that is refused costs more than an attack that is stored: the class of a text keeps it out of
+//! prompts, whatever it says. So the more an author is trusted, the less the scan stops. This module alone decides that.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside this folder.
@@ -24,24 +27,42 @@ named! {
     }
 }
 
-/// The verdict for each category and severity.
+named! {
+    /// Who wrote a text, as far as the scan distinguishes authors.
+    pub enum Author {
+        /// A person, or the program that hosts the agent.
+        Person => "person",
+        /// A model that writes its own words, or a tool that reads only internal data.
+        Model => "model",
+        /// Anybody else: a page, a document, a message, another store.
+        Stranger => "stranger",
+    }
+}
+
+/// The rules of commands that fetch code and run it at once. What they find is certain, so it blocks a text of a trusted
+/// author, too, unless the command is only a small part of it, as in the manual of a program.
+const CERTAIN: [&str; 2] = ["fetch-into-shell", "shell-from-fetch"];
+
+/// The verdict for each author, category and severity.
 ///
-/// The default allows `Low`, flags `Medium` and quarantines `High`, with two exceptions. Commands that fetch and run
-/// code, and encoded payloads, block the write, because their findings are certain enough. Texts with secrets are only
+/// The default allows `Low`, and only flags what a person or a model writes. Of a stranger it flags `Medium` and
+/// quarantines `High`, and blocks commands that fetch and run code, and encoded payloads. Texts with secrets are only
 /// flagged, because the secrets are redacted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerdictTable {
-    verdicts: [[Verdict; 3]; Category::ALL.len()],
+    verdicts: [[[Verdict; 3]; Category::ALL.len()]; Author::ALL.len()],
 }
 
 impl Default for VerdictTable {
     fn default() -> Self {
-        let mut settings = Self {
-            verdicts: [[Verdict::Allow, Verdict::Flag, Verdict::Quarantine]; Category::ALL.len()],
-        };
+        let trusted = [[Verdict::Allow, Verdict::Flag, Verdict::Flag]; Category::ALL.len()];
+        let mut stranger = [[Verdict::Allow, Verdict::Flag, Verdict::Quarantine]; Category::ALL.len()];
         for category in [Category::Execute, Category::Encoded] {
-            settings.set(category, Severity::High, Verdict::Block);
+            stranger[category as usize][Severity::High as usize] = Verdict::Block;
         }
+        let mut settings = Self {
+            verdicts: [trusted, trusted, stranger],
+        };
         for severity in Severity::ALL {
             settings.set(Category::Secret, severity, Verdict::Flag);
         }
@@ -50,15 +71,17 @@ impl Default for VerdictTable {
 }
 
 impl VerdictTable {
-    /// Sets the verdict for findings of this category and severity.
+    /// Sets the verdict for findings of this category and severity, whoever wrote the text.
     pub fn set(&mut self, category: Category, severity: Severity, verdict: Verdict) -> &mut Self {
-        self.verdicts[category as usize][severity as usize] = verdict;
+        for of_author in &mut self.verdicts {
+            of_author[category as usize][severity as usize] = verdict;
+        }
         self
     }
 
-    /// Returns the verdict for a finding of this category and severity.
-    pub fn get(&self, category: Category, severity: Severity) -> Verdict {
-        self.verdicts[category as usize][severity as usize]
+    /// Returns the verdict for a finding of this category and severity in a text by `author`.
+    pub fn get(&self, author: Author, category: Category, severity: Severity) -> Verdict {
+        self.verdicts[author as usize][category as usize][severity as usize]
     }
 
     /// Makes every verdict at least as strict as in `least`. Returns the categories and severities whose verdict
@@ -67,21 +90,46 @@ impl VerdictTable {
         let mut raised = Vec::new();
         for category in Category::ALL {
             for severity in Severity::ALL {
-                let verdict = least.get(category, severity);
-                if self.get(category, severity) < verdict {
-                    self.set(category, severity, verdict);
-                    raised.push((category, severity));
+                for author in Author::ALL {
+                    let verdict = least.get(author, category, severity);
+                    if self.get(author, category, severity) < verdict {
+                        self.verdicts[author as usize][category as usize][severity as usize] = verdict;
+                        raised.push((category, severity));
+                    }
                 }
             }
         }
+        raised.dedup();
         raised
     }
 
-    /// Returns the strictest verdict on any of `findings`.
-    pub fn judge(&self, findings: &[Finding]) -> Verdict {
-        let verdicts = findings
-            .iter()
-            .map(|found| self.get(found.category, found.severity));
-        verdicts.max().unwrap_or_default()
+    /// Returns the strictest verdict on any of `findings` in a text of `length` bytes by `author`.
+    pub fn judge(&self, author: Author, findings: &[Finding], length: usize) -> Verdict {
+        let verdict = |found: &Finding| {
+            let is_most = 2 * found.span.len() >= length;
+            let is_certain = is_most && CERTAIN.contains(&found.rule);
+            let author = if is_certain { Author::Stranger } else { author };
+            self.get(author, found.category, found.severity)
+        };
+        let strictest = findings.iter().map(verdict).max().unwrap_or_default();
+        if author == Author::Model && agree(findings) {
+            strictest.max(self.get(Author::Stranger, Category::Resemblance, Severity::High))
+        } else {
+            strictest
+        }
     }
+}
+
+/// Returns whether two different rules for injections and the classifier agree. The classifier is asked about a trusted
+/// text only if a rule found something, and then reports a high score alone.
+fn agree(findings: &[Finding]) -> bool {
+    let is_order = |one: &&Finding| !matches!(one.category, Category::Secret | Category::Unicode);
+    let orders = findings.iter().filter(is_order);
+    let mut rules: Vec<_> = orders
+        .filter(|one| one.severity > Severity::Low)
+        .map(|one| (one.category != Category::Resemblance, one.rule))
+        .collect();
+    rules.sort_unstable();
+    rules.dedup();
+    rules.len() >= 3 && !rules[0].0
 }

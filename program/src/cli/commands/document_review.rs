@@ -15,22 +15,27 @@ pub(super) struct Review {
     pub(super) redacted: u64,
     /// The texts that the scan stopped, each as `PATH:LINE`.
     pub(super) withheld: Vec<String>,
-    pub(super) held: Option<String>,
+    pub(super) held: Vec<String>,
     agent: Agent,
     review: DocumentReview,
 }
 
 impl Review {
     /// Reviews the documents: changes them to what may be stored.
-    pub(super) fn of(context: &Context, memory: &Memory, documents: &mut [Document]) -> Result<Self> {
+    pub(super) fn of(
+        context: &Context,
+        memory: &Memory,
+        documents: &mut [Document],
+        writer: &Writer,
+    ) -> Result<Self> {
         let (settings, _) = context.settings()?;
         let agent = Agent::new(memory.clone(), settings);
-        let review = review_documents(&agent, documents);
+        let review = review_documents(&agent, documents, writer)?;
         Ok(Self {
             flagged: review.flagged,
             redacted: review.redacted,
             withheld: review.withheld.clone(),
-            held: None,
+            held: Vec::new(),
             agent,
             review,
         })
@@ -69,6 +74,6 @@ impl Review {
                 format!("stored without content: {what}, the first at {first}; the scan found {rules}");
             context.note("withheld", text);
         }
-        context.note_held(&self.agent, self.held.as_deref());
+        context.note_held(&self.agent, &self.held);
     }
 }

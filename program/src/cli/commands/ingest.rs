@@ -98,7 +98,7 @@ impl Verb for Ingest {
         };
         let memory = context.open_or_create(rehearse)?;
         let writer = self.writer(context);
-        let mut review = Review::of(context, &memory, &mut read.documents)?;
+        let mut review = Review::of(context, &memory, &mut read.documents, &writer)?;
         let meant = self.prune.iter().map(|path| known_path(path));
         let meant = meant.collect::<Result<Vec<_>>>()?;
         let is_meant = |id: &Id| meant.iter().any(|path| is_below(id, path));

@@ -7,6 +7,7 @@
 //! - CLI-8: after a failed batch, the message names the lines to send again. Sending them stores all of the input
 //!   exactly once.
 
+use crate::cli::agent_context::first_names;
 use crate::cli::context::Context;
 use crate::cli::human::counted;
 use treering::{Error, ErrorCode, Result};
@@ -74,9 +75,9 @@ impl BatchProgress {
         self.seq = seq.or(self.seq);
     }
 
-    /// Records the name under which the batch's quarantined lines are stored.
-    pub(super) fn hold(&mut self, held: Option<&str>) {
-        self.held.extend(held.map(str::to_owned));
+    /// Records the names under which the batch's quarantined lines are stored.
+    pub(super) fn hold(&mut self, held: &[String]) {
+        self.held.extend_from_slice(held);
     }
 
     /// Records the result of reading a line. For a verb that does not call [`Self::begin`].
@@ -146,7 +147,10 @@ impl BatchProgress {
             context.output.note("not_stored", text);
         }
         if !self.held.is_empty() {
-            let text = format!("quarantined as {} for a person to review", self.held.join(", "));
+            let text = format!(
+                "quarantined as {} for a person to review",
+                first_names(&self.held)
+            );
             context.output.note("quarantined", text);
         }
     }

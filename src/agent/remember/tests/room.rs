@@ -153,13 +153,17 @@ fn what_is_held_back_needs_no_room_and_makes_none() {
     old.expires = Some(Time::from_micros(1));
     drop(agent.remember(old, &quick, &user()).unwrap());
     drop(agent.remember(named("a", "a"), &quick, &user()).unwrap());
-    let held = agent.remember(named("x", &order()), &quick, &user()).unwrap();
+    let order = |name: &str| NewItem {
+        id: Some(id(name)),
+        ..heard()
+    };
+    let held = agent.remember(order("x"), &quick, &user()).unwrap();
     let name = held.held_as.unwrap();
     let draft = agent.memory().open_draft(&name, &user()).unwrap();
     let ids: Vec<String> = draft.changes().iter().map(|one| one.id.to_string()).collect();
     assert_eq!(ids, ["x"], "no item was removed for the quarantined item");
     drop(agent.remember(named("b", "b"), &quick, &user()).unwrap());
-    let held = agent.remember(named("y", &order()), &quick, &user()).unwrap();
+    let held = agent.remember(order("y"), &quick, &user()).unwrap();
     assert_eq!((held.status, held.held_as.is_some()), (Status::Quarantined, true));
 }
 

@@ -18,15 +18,17 @@ mod spelling;
 mod tests;
 mod views;
 
+use std::cell::LazyCell;
 use std::cmp::Reverse;
 use std::ops::Range;
 
-use self::classifier::{Passage, UNLIKE};
+use self::classifier::{AGREED, Passage, UNLIKE};
 use self::views::TextCopy;
 use super::encoding;
 use super::finding::{Category, Finding, Severity};
 use super::rules::{self, Frames, RuleSet};
 use super::secrets::boundaries;
+use super::verdict::Author;
 
 /// The number of bytes of text that are copied at a time.
 const PIECE: usize = 64 << 10;
@@ -55,10 +57,13 @@ const UNCONFIRMED: [Category; 4] = [
 /// Categories whose findings are never lowered, because they are facts about the text and not readings of it.
 const FACTS: [Category; 2] = [Category::Execute, Category::Encoded];
 
-/// Returns the findings in `text`.
-pub(in crate::scan) fn find(text: &str) -> Vec<Finding> {
+/// Returns the findings in a `text` by `author`.
+///
+/// What a trusted author writes is not scored by the classifier unless a rule finds something, and is not deciphered. A
+/// finding then counts only if the classifier does not contradict it.
+pub(in crate::scan) fn find(text: &str, author: Author) -> Vec<Finding> {
     let mut found = Vec::new();
-    find_at_depth(text, 0, &mut found);
+    find_at_depth(text, author, 0, &mut found);
     found
 }
 
@@ -83,7 +88,7 @@ pub(in crate::scan) fn confirm(found: &mut [Finding]) {
     }
 }
 
-fn find_at_depth(text: &str, depth: usize, found: &mut Vec<Finding>) {
+fn find_at_depth(text: &str, author: Author, depth: usize, found: &mut Vec<Finding>) {
     let (mut marks, mut words) = (TextCopy::default(), TextCopy::default());
     let (rules_for_marks, rules_for_words) = &*rules::MARKS_AND_WORDS;
     for piece in pieces(text) {
@@ -91,10 +96,11 @@ fn find_at_depth(text: &str, depth: usize, found: &mut Vec<Finding>) {
         let mut here = Vec::new();
         let has_escapes = views::marks(part, &mut marks);
         views::words(&marks, &mut words);
-        let passages = Passages::of(&marks, part);
+        let passages = LazyCell::new(|| Passages::of(&marks, part));
         let mut scanned = Piece {
             text: part,
-            passages: &passages,
+            is_trusted: author != Author::Stranger,
+            score: &|span| passages.score_at(span),
             found: &mut here,
         };
         run(rules_for_marks, &marks, &mut scanned);
@@ -104,14 +110,18 @@ fn find_at_depth(text: &str, depth: usize, found: &mut Vec<Finding>) {
             run_frames(&rules::OTHER_FRAMES, &words, &mut scanned);
         }
         run_frames(&rules::FRAMES, &words, &mut scanned);
-        here.extend(passages.alike());
+        if author == Author::Stranger {
+            here.extend(passages.alike(f32::MIN));
+        } else if here.iter().any(|finding| finding.severity > Severity::Low) {
+            here.extend(passages.alike(AGREED));
+        }
         if depth < DEPTH_MAX {
             if has_escapes {
-                find_unescaped(part, depth, &mut here);
+                find_unescaped(part, author, depth, &mut here);
             }
-            find_in_runs(part, depth, &mut here);
+            find_in_runs(part, author, depth, &mut here);
         }
-        if depth == 0 {
+        if depth == 0 && author == Author::Stranger {
             find_respelled(part, &mut here);
             find_in_ciphers(part, &mut here);
         }
@@ -148,22 +158,20 @@ impl Passages {
         Self(passages)
     }
 
-    /// Returns whether the passages at `span` resemble no injection.
-    ///
-    /// A rule knows a few words, the classifier weighs the whole passage. So a finding in such a passage is less severe:
-    /// honest texts use the words of attacks, too.
-    fn are_unlike(&self, span: &Range<usize>) -> bool {
+    /// Returns the highest score of the passages at `span`, or `None` if no passage is there.
+    fn score_at(&self, span: &Range<usize>) -> Option<f32> {
         let touches = |passage: &&Passage| passage.span.start < span.end && span.start < passage.span.end;
         let scores = self.0.iter().filter(touches).map(|passage| passage.score);
-        scores.reduce(f32::max).is_some_and(|score| score < UNLIKE)
+        scores.reduce(f32::max)
     }
 
-    /// Returns findings of the passages that resemble an injection, the most severe ones first.
-    fn alike(self) -> Vec<Finding> {
-        let passages = self.0.into_iter();
+    /// Returns findings of the passages with a score of at least `least` that resemble an injection, the most severe
+    /// ones first.
+    fn alike(&self, least: f32) -> Vec<Finding> {
+        let passages = self.0.iter().filter(|passage| passage.score >= least);
         let mut found: Vec<Finding> = passages
             .filter_map(|passage| {
-                let (severity, span) = (classifier::severity(passage.score)?, passage.span);
+                let (severity, span) = (classifier::severity(passage.score)?, passage.span.clone());
                 Some(Finding::new(
                     Category::Resemblance,
                     "resembles-injection",
@@ -181,7 +189,9 @@ impl Passages {
 /// A piece of text, and what was found in it.
 struct Piece<'a> {
     text: &'a str,
-    passages: &'a Passages,
+    is_trusted: bool,
+    /// Returns the highest score of the passages at a span.
+    score: &'a dyn Fn(&Range<usize>) -> Option<f32>,
     found: &'a mut Vec<Finding>,
 }
 
@@ -197,10 +207,12 @@ impl Piece<'_> {
         severity: Severity,
     ) {
         let span = copy.span_in(self.text, span);
-        let severity = if FACTS.contains(&category) || !self.passages.are_unlike(&span) {
-            severity
-        } else {
-            severity.lower()
+        // A rule knows a few words, the classifier weighs the whole passage, and honest texts use the words of attacks.
+        let is_unlike = !FACTS.contains(&category) && (self.score)(&span).is_some_and(|score| score < UNLIKE);
+        let severity = match (is_unlike, self.is_trusted) {
+            (false, _) => severity,
+            (true, false) => severity.lower(),
+            (true, true) => Severity::Low,
         };
         let same = self.found.iter();
         let same = same.filter(|known| known.rule == rule && known.severity >= severity);
@@ -228,11 +240,11 @@ fn run_frames(frames: &Frames, copy: &TextCopy, piece: &mut Piece<'_>) {
 }
 
 /// Finds injections that are hidden by escapes.
-fn find_unescaped(text: &str, depth: usize, found: &mut Vec<Finding>) {
+fn find_unescaped(text: &str, author: Author, depth: usize, found: &mut Vec<Finding>) {
     let unescaped = encoding::unescape(text);
     for part in unescaped.dense(ESCAPES_MIN, AROUND) {
         let mut inner = Vec::new();
-        find_at_depth(&unescaped.text[part.clone()], depth + 1, &mut inner);
+        find_at_depth(&unescaped.text[part.clone()], author, depth + 1, &mut inner);
         for finding in inner {
             let start = unescaped.sources[part.start + finding.span.start];
             let end = unescaped.sources[part.start + finding.span.end].max(start);
@@ -279,7 +291,7 @@ fn find_in_ciphers(text: &str, found: &mut Vec<Finding>) {
 /// slight resemblance does not count, because the form is a guess and each guess is one more chance of a mistake.
 fn find_in_copy(run: &Range<usize>, plain: &str, found: &mut Vec<Finding>) {
     let mut inner = Vec::new();
-    find_at_depth(plain, DEPTH_MAX - 1, &mut inner);
+    find_at_depth(plain, Author::Stranger, DEPTH_MAX - 1, &mut inner);
     for finding in inner {
         let is_known = |known: &Finding| known.rule == finding.rule && known.severity >= finding.severity;
         let is_slight = finding.category == Category::Resemblance && finding.severity < Severity::High;
@@ -292,10 +304,10 @@ fn find_in_copy(run: &Range<usize>, plain: &str, found: &mut Vec<Finding>) {
 
 /// Finds injections in runs of base64 and hexadecimal digits. Reports each run with a finding also as an encoded
 /// payload.
-fn find_in_runs(text: &str, depth: usize, found: &mut Vec<Finding>) {
+fn find_in_runs(text: &str, author: Author, depth: usize, found: &mut Vec<Finding>) {
     for (run, decoded) in encoding::payloads(text) {
         let first = found.len();
-        find_at_depth(&decoded, depth + 1, found);
+        find_at_depth(&decoded, author, depth + 1, found);
         if let Some(severity) = found[first..].iter().map(|finding| finding.severity).max() {
             let payload = Finding::new(Category::Encoded, "encoded-payload", severity, run.clone());
             found.push(payload);

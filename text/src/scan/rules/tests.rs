@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::set::GROUPS_MAX;
 use super::*;
-use crate::scan::{injection, secrets};
+use crate::scan::{Author, injection, secrets};
 
 /// The examples of a rule.
 #[derive(Deserialize)]
@@ -161,7 +161,7 @@ fn sca_6_every_language_has_the_words_of_the_first_frames() {
                 word.trim_end_matches('^').replace('_', " ")
             };
             let text = format!("{} {} {}", first("drop"), first("prior"), first("rules"));
-            let found = injection::find(&text);
+            let found = injection::find(&text, Author::Stranger);
             assert!(
                 found.iter().any(|found| found.rule == "order-to-drop-rules"),
                 "{language}: {text:?}: {found:?}"
@@ -175,7 +175,11 @@ fn sca_6_every_language_has_the_words_of_the_first_frames() {
 fn every_injection_finds_its_matches_and_passes_honest_texts() {
     let mut wrong = Vec::new();
     for rule in injection_examples() {
-        let finds = |text: &str| injection::find(text).iter().any(|found| found.rule == rule.id);
+        let finds = |text: &str| {
+            injection::find(text, Author::Stranger)
+                .iter()
+                .any(|found| found.rule == rule.id)
+        };
         for text in rule.matches.iter().filter(|text| !finds(text)) {
             wrong.push(format!("{} does not find {text:?}", rule.id));
         }

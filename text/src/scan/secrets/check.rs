@@ -171,6 +171,10 @@ fn is_password(value: &str, naming: &Naming, after: &str) -> bool {
     if digits > 0 {
         return value.len() >= 6 && !symbol && (naming.link == Link::Tight || is_quoted);
     }
+    // A word that a program compares a password with is seldom one.
+    if naming.link == Link::Compared {
+        return false;
+    }
     let is_env = naming.is_setting && naming.link == Link::Tight;
     let is_odd = surprise(value) >= 0.34;
     let is_plain = (is_quoted && naming.link != Link::Word)

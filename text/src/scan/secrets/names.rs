@@ -44,6 +44,8 @@ pub(super) enum Meaning {
 pub(super) enum Link {
     /// By an equals sign without spaces around it, as in settings, addresses and command lines.
     Tight,
+    /// By no assignment: the value is compared with the name.
+    Compared,
     /// By an equals sign, a colon, an arrow, or the tags and cells of a table.
     Sign,
     /// By a word such as `is`.
@@ -112,6 +114,7 @@ impl Naming {
                 "" if !is_spaced => Link::Sign,
                 "" => Link::Space,
                 "=" if !is_spaced => Link::Tight,
+                "==" | "===" | "!=" | "!==" => Link::Compared,
                 word if word.contains(|char: char| char.is_alphabetic())
                     && !word.contains(['=', ':', '<', '>']) =>
                 {

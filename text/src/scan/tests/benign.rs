@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::attacks::{is_tune, scanner};
 use super::transforms;
-use crate::scan::Verdict;
+use crate::scan::{Author, Verdict};
 
 /// The number of facts that the test generates and scans in a release build.
 const FACTS: usize = 10_000;
@@ -96,7 +96,7 @@ struct Tally {
 
 impl Tally {
     fn add(&mut self, text: &str) -> Verdict {
-        let verdict = scanner().scan(text).verdict;
+        let verdict = scanner().scan(Author::Stranger, text).verdict;
         self.texts += 1;
         self.flagged += usize::from(verdict == Verdict::Flag);
         self.kept_out += usize::from(verdict == Verdict::Quarantine);
@@ -112,7 +112,7 @@ fn facts_of_developers_are_stored() {
     let mut tally = Tally::default();
     for fact in facts(count) {
         if tally.add(&fact) > Verdict::Allow {
-            println!("{fact:?}: {:?}", scanner().scan(&fact).findings);
+            println!("{fact:?}: {:?}", scanner().scan(Author::Stranger, &fact).findings);
         }
     }
     println!("facts: {tally:?}");
@@ -129,7 +129,7 @@ fn words_of_attacks_do_no_harm_by_themselves() {
         if !is_tune(&text) {
             held_out.add(&text);
         } else if tune.add(&text) > Verdict::Allow {
-            println!("{text:?}: {:?}", scanner().scan(&text).findings);
+            println!("{text:?}: {:?}", scanner().scan(Author::Stranger, &text).findings);
         }
     }
     println!("tune: {tune:?}\nheld out: {held_out:?}");

@@ -1,8 +1,9 @@
 //! Measures the scan with texts by authors who never saw its rules.
 //!
 //! `tests/scan/kept_out` has such texts: no rule was written for them, and the classifier is not trained on them. Keep
-//! it so, because a text that the author of a rule has read measures nothing. `TREERING_CORPUS` names a file with more
-//! texts in the same form. `TREERING_CORPUS_SHOW` is `missed` or `held`: the tests then also print these texts.
+//! it so, because a text that the author of a rule has read measures nothing. `TREERING_CORPUS` names a file or a folder of
+//! files with more texts in the same form. `TREERING_CORPUS_SHOW` is `missed`, `flagged` or `held`: the tests then also
+//! print these texts.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -10,7 +11,7 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::scanner;
-use crate::scan::Verdict;
+use crate::scan::{Author, Category, Verdict};
 
 /// A text of a corpus: a line of JSON.
 #[derive(Clone, Deserialize)]
@@ -30,6 +31,13 @@ pub(in crate::scan) fn files(folder: &str) -> Vec<(String, Vec<Text>)> {
     let root = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."))
         .join("tests/scan")
         .join(folder);
+    files_in(&root)
+}
+
+fn files_in(root: &Path) -> Vec<(String, Vec<Text>)> {
+    if root.is_file() {
+        return vec![(String::new(), texts(root))];
+    }
     let entries = std::fs::read_dir(root).expect("a folder of texts");
     let mut paths: Vec<PathBuf> = entries
         .map(|entry| entry.expect("a file of texts").path())
@@ -50,81 +58,102 @@ fn texts(path: &Path) -> Vec<Text> {
     lines.lines().map(text).collect()
 }
 
-/// The number of texts, of those that the scan flags or holds back, and of those that it holds back.
+/// The number of texts by one author, of those that the scan flags or holds back, of those that it holds back, and of those
+/// that it redacts.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     texts: usize,
     seen: usize,
     held: usize,
+    redacted: usize,
 }
 
 impl Tally {
-    fn add(&mut self, verdict: Verdict) {
-        self.texts += 1;
-        self.seen += usize::from(verdict >= Verdict::Flag);
-        self.held += usize::from(verdict >= Verdict::Quarantine);
-    }
-
     fn percent(self, part: usize) -> f64 {
         100.0 * part as f64 / self.texts.max(1) as f64
     }
 }
 
-/// Scans `texts`, adds them to the rows of their families, and prints what the environment asks for.
-fn measure(texts: &[Text], rows: &mut BTreeMap<String, Tally>) {
+/// The rows of a table: a tally for each family of texts, and for each author as whom the scan reads them.
+type Rows = BTreeMap<(String, &'static str), Tally>;
+
+/// Scans `texts` as each author writes them, adds them to the rows of their families, and prints what the environment
+/// asks for.
+fn measure(texts: &[Text], rows: &mut Rows) {
     let show = std::env::var("TREERING_CORPUS_SHOW").unwrap_or_default();
     for text in texts {
-        let report = scanner().scan(&text.text);
         let side = if text.label == 1 { "attack" } else { "honest" };
         let mut names = vec![format!("{side} {}", text.family), format!("~ {side}")];
         if text.overt {
             names.push("~ overt".to_owned());
         }
-        for name in names {
-            rows.entry(name).or_default().add(report.verdict);
-        }
-        let is_shown = match show.as_str() {
-            "missed" => text.label == 1 && report.verdict < Verdict::Flag,
-            "held" => text.label == 0 && report.verdict >= Verdict::Quarantine,
-            _ => false,
-        };
-        if is_shown {
-            println!("{}: {:?} {:?}", text.family, text.text, report.findings);
+        for author in Author::ALL {
+            let report = scanner().scan(author, &text.text);
+            let (is_seen, is_held) = (
+                report.verdict >= Verdict::Flag,
+                report.verdict >= Verdict::Quarantine,
+            );
+            // A redaction is told, and counted by itself.
+            let is_secret = |one: &crate::scan::Finding| one.category == Category::Secret;
+            let is_redacted = report.findings.iter().any(is_secret);
+            let is_seen = is_seen && !report.findings.iter().all(is_secret);
+            for name in &names {
+                let tally = rows.entry((name.clone(), author.name())).or_default();
+                tally.texts += 1;
+                tally.seen += usize::from(is_seen);
+                tally.held += usize::from(is_held);
+                tally.redacted += usize::from(is_redacted);
+            }
+            let is_shown = match show.as_str() {
+                "missed" => text.label == 1 && !is_seen,
+                "flagged" => text.label == 0 && is_seen,
+                "held" => text.label == 0 && is_held,
+                "redacted" => text.label == 0 && is_redacted,
+                _ => false,
+            };
+            if is_shown {
+                println!(
+                    "{} by {}: {:?} {:?}",
+                    text.family,
+                    author.name(),
+                    text.text,
+                    report.findings
+                );
+            }
         }
     }
 }
 
-fn print(rows: &BTreeMap<String, Tally>) {
-    println!("{:40} {:>7} {:>7} {:>7}", "family", "texts", "seen", "held");
-    for (name, tally) in rows {
-        let (seen, held) = (tally.percent(tally.seen), tally.percent(tally.held));
-        println!("{name:40} {:7} {seen:7.2} {held:7.2}", tally.texts);
+fn print(rows: &Rows) {
+    println!(
+        "{:40} {:9} {:>7} {:>7} {:>7} {:>8}",
+        "family", "author", "texts", "seen", "held", "redacted"
+    );
+    for ((name, author), tally) in rows {
+        let [seen, held, redacted] = [tally.seen, tally.held, tally.redacted].map(|part| tally.percent(part));
+        println!(
+            "{name:40} {author:9} {:7} {seen:7.2} {held:7.3} {redacted:8.3}",
+            tally.texts
+        );
     }
 }
 
 #[test]
 fn attacks_by_unknown_authors_are_seen_and_their_honest_texts_are_kept() {
-    let mut rows = BTreeMap::new();
-    for (author, texts) in files("kept_out") {
-        let mut theirs = BTreeMap::new();
-        measure(&texts, &mut theirs);
-        for side in ["~ attack", "~ honest"] {
-            let tally = theirs.get(side).copied().unwrap_or_default();
-            rows.insert(format!("{author} {side}"), tally);
-        }
-        for (name, tally) in theirs {
-            let row: &mut Tally = rows.entry(name).or_default();
-            row.texts += tally.texts;
-            row.seen += tally.seen;
-            row.held += tally.held;
-        }
+    let mut rows = Rows::new();
+    for (_, texts) in files("kept_out") {
+        measure(&texts, &mut rows);
     }
     print(&rows);
-    let (attacks, honest, overt) = (rows["~ attack"], rows["~ honest"], rows["~ overt"]);
-    assert!(attacks.percent(attacks.seen) >= 75.0);
-    assert!(attacks.percent(attacks.held) >= 60.0);
-    assert!(overt.percent(overt.seen) >= 92.0);
-    assert!(honest.percent(honest.held) <= 0.6);
+    let row = |side: &str, author: Author| rows[&(format!("~ {side}"), author.name())];
+    let (overt, honest) = (row("overt", Author::Stranger), row("honest", Author::Stranger));
+    assert!(overt.percent(overt.seen) >= 85.0);
+    assert!(honest.percent(honest.held) <= 1.0 && honest.percent(honest.seen) <= 5.0);
+    for author in [Author::Person, Author::Model] {
+        let honest = row("honest", author);
+        assert!(honest.percent(honest.seen) <= 1.0);
+        assert!(honest.percent(honest.held) <= 0.1);
+    }
 }
 
 #[test]
@@ -132,7 +161,9 @@ fn texts_of_others_are_measured() {
     let Some(path) = std::env::var_os("TREERING_CORPUS") else {
         return;
     };
-    let mut rows = BTreeMap::new();
-    measure(&texts(Path::new(&path)), &mut rows);
+    let mut rows = Rows::new();
+    for (_, texts) in files_in(Path::new(&path)) {
+        measure(&texts, &mut rows);
+    }
     print(&rows);
 }

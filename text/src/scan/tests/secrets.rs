@@ -168,6 +168,28 @@ fn secrets_are_found_by_their_names() {
     expect_found(&tallies, 980);
 }
 
+/// Tries each documented kind of token as its provider writes it.
+#[test]
+fn documented_kinds_are_found() {
+    let mut dice = Dice(0x5eed_0004);
+    let lines = include_str!("secrets/documented.in").lines();
+    let tallies = lines.map(|line| {
+        let (kind, template) = line.split_once(SIGN).expect("a line names its kind");
+        let mut tally = Tally {
+            kind: kind.to_owned(),
+            found: 0,
+            missed: Vec::new(),
+        };
+        for _ in 0..SAMPLES {
+            tally.add(dice.fill(template).replace("\\n", "\n"));
+        }
+        tally
+    });
+    let tallies: Vec<_> = tallies.collect();
+    assert!(tallies.len() >= 215);
+    expect_found(&tallies, 990);
+}
+
 #[test]
 fn honest_lines_keep_their_text() {
     for line in include_str!("secrets/honest.in").lines() {

@@ -1,7 +1,7 @@
 //! Payloads in invisible characters, in six schemes. `neutralise` must remove each payload completely.
 
 use super::attacks::{scanner, texts};
-use crate::scan::{Category, Scanner};
+use crate::scan::{Author, Category, Scanner};
 
 /// Visible texts into which a payload is inserted.
 const COVERS: [&str; 4] = [
@@ -66,7 +66,7 @@ fn smuggled_payloads_are_seen_and_leave_no_trace() {
                 let at = cover.ceil_char_boundary(1 + index % (cover.len() - 1));
                 let text = format!("{}{hidden}{}", &cover[..at], &cover[at..]);
                 let is_seen = |text: &str| {
-                    let findings = scanner().scan(text).findings;
+                    let findings = scanner().scan(Author::Stranger, text).findings;
                     findings.iter().any(|found| found.category == Category::Unicode)
                 };
                 let stripped = Scanner::neutralise(&text).into_owned();

@@ -160,7 +160,7 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
         let text = format!("kept {what} whose files are missing; --prune removes such blocks");
         context.note("missing", text);
     }
-    context.note_held(&agent, answer.held.as_deref());
+    context.note_held(&agent, &answer.held);
     refresh(context, &folder, &files, &answer.files);
     if !answer.files.is_empty() && answer.refused == answer.files.len() {
         return Err(nothing_taken());
@@ -261,7 +261,7 @@ fn foreign(
     };
     context.answer(&answer, show_file_imported)?;
     let taken = answer.taken;
-    context.note_held(&agent, taken.held.as_deref());
+    context.note_held(&agent, &taken.held);
     let taken_in =
         taken.counts.created + taken.counts.updated + taken.counts.unchanged + taken.counts.quarantined;
     if taken_in == 0 && !taken.findings.is_empty() {

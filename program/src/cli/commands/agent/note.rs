@@ -185,7 +185,7 @@ fn write(context: &mut Context, text: String, replace: Option<&str>, scope: Opti
         None => counted(written.cleared, "note"),
     };
     context.say(&written, format_args!("{} {what}", written.action.name()))?;
-    context.note_held(&agent, written.held.as_deref());
+    context.note_held(&agent, written.held.as_slice());
     Ok(DONE)
 }
 

@@ -20,27 +20,27 @@ const ASKED_MAX: usize = 200;
 /// Also releases or discards a quarantined change.
 ///
 /// # Notes
-/// The quarantine stores equal changes once, and at most 200 entries. A further entry replaces the oldest entry of the
-/// writer with the most entries, and the reason of the new entry names the replaced entry. gc drops entries older than
-/// 7 days. A release shows the whole texts, with invisible characters written out, and every field that takes effect on
+/// Each quarantined object is an entry of its own. The quarantine stores equal changes once, and at most 1,000 entries.
+/// A further entry replaces the oldest entry of the writer with the most entries, and the reason of the new entry names
+/// the replaced entry. gc drops entries older than 7 days. A release shows the whole texts, with invisible characters written out, and every field that takes effect on
 /// its own. It does not raise the trust of an entry; promote does.
 ///
 /// # Examples
 /// ```text
 /// treering quarantine
 /// treering quarantine --release 17 --dry-run
-/// treering quarantine --release 17 --yes
+/// treering quarantine --release 17 18 19 --yes
 /// treering quarantine --discard 17
 /// ```
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Quarantine {
-    /// Commit the quarantined change with this name, with its original trust
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["discard", "scopes", "all_scopes"])]
-    pub(crate) release: Option<String>,
-    /// Discard the quarantined change with this name
-    #[arg(long, value_name = "NAME", conflicts_with_all = ["scopes", "all_scopes"])]
-    pub(crate) discard: Option<String>,
+    /// Commit the quarantined changes with these names, with their original trust
+    #[arg(long, value_name = "NAME", num_args = 1.., conflicts_with_all = ["discard", "scopes", "all_scopes"])]
+    pub(crate) release: Vec<String>,
+    /// Discard the quarantined changes with these names
+    #[arg(long, value_name = "NAME", num_args = 1.., conflicts_with_all = ["scopes", "all_scopes"])]
+    pub(crate) discard: Vec<String>,
     #[command(flatten)]
     pub(crate) releasing: Releasing,
     #[command(flatten)]
@@ -63,23 +63,26 @@ pub(crate) struct Releasing {
 impl Verb for Quarantine {
     const ANSWERS: &'static [Form] = &[
         form::<Quarantined>("one per line"),
-        form::<HeldReleased>("with --release"),
-        form::<HeldReviewed>("with --release --dry-run"),
-        form::<HeldDiscarded>("with --discard"),
+        form::<HeldReleased>("with --release, one per line"),
+        form::<HeldReviewed>("with --release --dry-run, one per line"),
+        form::<HeldDiscarded>("with --discard, one per line"),
     ];
 
     fn run(self, context: &mut Context) -> Done {
-        if is_switched_off() && (self.release.is_some() || self.discard.is_some()) {
+        if is_switched_off() && !(self.release.is_empty() && self.discard.is_empty()) {
             return context.answer_disabled();
         }
-        if let Some(name) = self.release {
-            return release(context, name, &self.releasing);
+        if !self.release.is_empty() {
+            return release(context, self.release, &self.releasing);
         }
-        if let Some(name) = self.discard {
+        if !self.discard.is_empty() {
             let agent = context.agent_to_write()?;
-            agent.discard(&name, &context.writer())?;
-            let (text, discarded) = (format!("discarded {name}"), true);
-            return context.say(&HeldDiscarded { name, discarded }, text);
+            for name in self.discard {
+                agent.discard(&name, &context.writer())?;
+                let (text, discarded) = (format!("discarded {name}"), true);
+                context.say(&HeldDiscarded { name, discarded }, text)?;
+            }
+            return Ok(DONE);
         }
         let agent = context.agent_to_read()?;
         let reach = context.reach(&self.scopes)?;
@@ -105,27 +108,41 @@ impl Verb for Quarantine {
     }
 }
 
-fn release(context: &mut Context, name: String, verb: &Releasing) -> Done {
+fn release(context: &mut Context, names: Vec<String>, verb: &Releasing) -> Done {
     let agent = context.agent_to_change(verb.dry_run)?;
-    let held = reviewed(&agent, name)?;
+    // A name that is not there is told before anything is released.
+    let all = names.into_iter().map(|name| reviewed(&agent, name));
+    let all = all.collect::<Result<Vec<_>>>()?;
     if verb.dry_run {
-        return context.answer(&held, |held, context| {
-            let lines = held_lines(held, usize::MAX);
-            lines.iter().try_for_each(|line| context.line(line))
-        });
+        for held in &all {
+            context.answer(held, |held, context| {
+                let lines = held_lines(held, usize::MAX);
+                lines.iter().try_for_each(|line| context.line(line))
+            })?;
+        }
+        return Ok(DONE);
     }
-    context.note_for_people("review", held_lines(&held, ASKED_MAX).join("\n"));
-    let says = person(context, verb.yes, "release the whole change?", "released")?;
-    let committed = agent.release(&held.name, says, &context.writer())?;
-    let answer = HeldReleased {
-        name: held.name,
-        released: true,
-        ids: held.objects.into_iter().map(|one| one.id).collect(),
-        commit: committed.commit,
+    for held in &all {
+        context.note_for_people("review", held_lines(held, ASKED_MAX).join("\n"));
+    }
+    let what = match &all[..] {
+        [_] => "release the whole change?",
+        _ => "release all of these changes?",
     };
-    let count = counted(answer.ids.len() as u64, "object");
-    let what = format!("released {} with {count}", answer.name);
-    context.say_commit(&answer, &what, &answer.commit, committed.changed)
+    let says = person(context, verb.yes, what, "released")?;
+    for held in all {
+        let committed = agent.release(&held.name, says, &context.writer())?;
+        let answer = HeldReleased {
+            name: held.name,
+            released: true,
+            ids: held.objects.into_iter().map(|one| one.id).collect(),
+            commit: committed.commit,
+        };
+        let count = counted(answer.ids.len() as u64, "object");
+        let what = format!("released {} with {count}", answer.name);
+        context.say_commit(&answer, &what, &answer.commit, committed.changed)?;
+    }
+    Ok(DONE)
 }
 
 /// Returns the review of every object of a quarantined change. A release keeps the classes of the objects, so an object

@@ -287,7 +287,7 @@ fn append_lines(
             })
         });
         let appended = appended.map_err(|error| progress.failed(context, error))?;
-        progress.hold(appended.held.as_deref());
+        progress.hold(&appended.held);
         progress.end(Some(appended.commit.commit.seq), std::iter::empty());
         match &mut all {
             Some(all) => all.add(appended),
@@ -373,7 +373,7 @@ fn end(context: &mut Context, verb: &SessionEnd) -> Done {
     )?;
     context.answer(&ended, show_ended)?;
     if ended.reason.is_none() {
-        context.note_held(&agent, ended.held.as_deref());
+        context.note_held(&agent, &ended.held);
     }
     if let Some(gate) = prompt.gate.filter(|_| !verb.command.is_empty()) {
         context.note("gate", format!("the command did not run: {gate}"));
@@ -467,7 +467,7 @@ fn summarise(context: &mut Context, file: Option<&Path>, scope: Option<&str>) ->
         let note = format!("no summary of {unknown} is due, so the text for {unknown} was not stored");
         context.note("not_due", note);
     }
-    context.note_held(&agent, done.held.as_deref());
+    context.note_held(&agent, &done.held);
     Ok(DONE)
 }
 

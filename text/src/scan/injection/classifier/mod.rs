@@ -37,12 +37,20 @@ static WEIGHTS: &[u8; HEADER + FEATURES] = include_bytes!("weights.bin");
 
 /// The number of features by which every passage counts as longer, so that a few words alone have no high score.
 const PRIOR: f32 = 100.0;
-/// The minimal score of a passage that is reported. Chosen by the rates of `kept_out`.
-const MEDIUM: f32 = 0.1;
-/// The minimal score of a passage that is held back without a finding of a rule. Chosen like [`MEDIUM`].
-const HIGH: f32 = 0.9;
-/// A passage with a score below this one resembles no injection. Chosen like [`MEDIUM`].
-pub(super) const UNLIKE: f32 = -0.4;
+/// The minimal score of a passage that is reported. docs/decisions/0033 has the rates with which it was chosen, and the
+/// next ones too.
+const MEDIUM: f32 = 0.4;
+/// The minimal score of a passage of a stranger that is held back without a finding of a rule.
+const HIGH: f32 = 1.1;
+/// The minimal score with which the classifier agrees with the rules about a text of a trusted author.
+pub(super) const AGREED: f32 = 0.5;
+/// A passage with a score below this one resembles no injection.
+pub(super) const UNLIKE: f32 = -0.2;
+/// How much a score falls with the number of passages, about as its logarithm. Each passage is one more chance of a mistake, so
+/// without it the rate of mistakes would grow with the length of the text.
+const FALL: f32 = 0.45;
+/// The number of passages from which scores fall no more, so that no length hides an order.
+const FALL_MAX: usize = 20;
 /// The minimal number of words of a sentence that is scored by itself; a shorter one is joined to the next.
 const SENTENCE_MIN: usize = 8;
 
@@ -50,8 +58,8 @@ const SENTENCE_MIN: usize = 8;
 pub(super) struct Passage {
     /// The bytes of the passage in the marks.
     pub(super) span: Range<usize>,
-    /// How much the passage, or a sentence in it, resembles an injection. Training gives attacks at least 1 and honest
-    /// texts at most -1, as far as the features can tell them apart.
+    /// How much the passage, or a sentence in it, resembles an injection, less what the number of passages takes off.
+    /// Training gives attacks at least 1 and honest texts at most -1, as far as the features can tell them apart.
     pub(super) score: f32,
 }
 
@@ -69,7 +77,17 @@ pub(super) fn find(marks: &[u8]) -> Vec<Passage> {
         }
         found.push(Passage { span, score: best });
     });
+    let fall = FALL * harmonic(found.len().min(FALL_MAX));
+    for passage in &mut found {
+        passage.score -= fall;
+    }
     found
+}
+
+/// Returns the sum of the fractions from 1/2 to 1/`count`, which grows as the logarithm does. Every machine gets the same
+/// bits.
+fn harmonic(count: usize) -> f32 {
+    (2..=count).map(|number| 1.0 / number as f32).sum()
 }
 
 /// Returns the severity of a passage with this score, or `None` if the passage is not worth a report.
