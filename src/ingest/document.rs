@@ -10,6 +10,8 @@
 //! # Invariants
 //! - ING-2: a section comes after its parent in [`Document::sections`].
 
+use std::collections::BTreeMap;
+
 use super::format::Format;
 use super::json::{Fields, ObjectLine};
 use crate::error::Error;
@@ -94,6 +96,35 @@ pub(crate) struct Part<'a> {
     pub(crate) content: &'a mut Option<String>,
 }
 
+/// The parts of a file that ingestion skipped.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// The lines that cannot be read, with the reasons.
+    pub bad: Vec<(u64, String)>,
+    /// The number of lines that are no messages, by their type.
+    pub other: BTreeMap<String, u64>,
+    /// The number of copies of messages.
+    pub copies: u64,
+    /// The reason why the front matter of a note is kept as text.
+    pub front_matter: Option<String>,
+}
+
+impl Skipped {
+    /// Notes a line that cannot be read.
+    pub(super) fn bad(&mut self, line: u64, why: &str) {
+        self.bad.push((line, why.to_owned()));
+    }
+
+    /// Counts a line of another type. A file may invent types, so only short names and few of them are kept.
+    pub(super) fn other(&mut self, kind: &str) {
+        const KINDS_MAX: usize = 64;
+        let is_name = kind.len() <= 40 && !kind.contains(char::is_control);
+        let is_kept = is_name && (self.other.len() < KINDS_MAX || self.other.contains_key(kind));
+        let kind = if is_kept { kind } else { "other" };
+        *self.other.entry(kind.to_owned()).or_default() += 1;
+    }
+}
+
 /// The line number and the fields of an object in a JSON Lines file.
 pub(super) type StatedObject = (u64, ObjectLine);
 
@@ -108,6 +139,9 @@ pub struct Document {
     pub(super) root: Section,
     pub(super) sections: Vec<Section>,
     pub(super) objects: Vec<StatedObject>,
+    pub(super) skipped: Skipped,
+    /// Whether the title of the file is the title of its first heading.
+    pub(super) is_titled_by_heading: bool,
 }
 
 impl Document {
@@ -122,6 +156,8 @@ impl Document {
             root,
             sections: Vec::new(),
             objects: Vec::new(),
+            skipped: Skipped::default(),
+            is_titled_by_heading: false,
         }
     }
 
@@ -134,6 +170,29 @@ impl Document {
     /// Returns the format of the file.
     pub fn format(&self) -> Format {
         self.format
+    }
+
+    /// Removes a title that is only the title of the first heading, so that a review judges that title once.
+    #[cfg(feature = "agent")]
+    pub(crate) fn take_title_of_heading(&mut self) {
+        if self.is_titled_by_heading {
+            drop(self.root.attributes.remove("title"));
+        }
+    }
+
+    /// Gives the document the title of its first heading, if it has no title of its own.
+    pub(crate) fn put_title_of_heading(&mut self) {
+        if self.is_titled_by_heading
+            && let Some(first) = self.sections.first()
+        {
+            let title = first.title().to_owned();
+            drop(self.root.attributes.insert("title", title));
+        }
+    }
+
+    /// Returns the parts of the file that ingestion skipped.
+    pub fn skipped(&self) -> &Skipped {
+        &self.skipped
     }
 
     /// Returns the document, its sections and its objects, to change their texts.

@@ -42,7 +42,7 @@ impl LeftOut {
         );
     }
 
-    #[cfg(test)]
+    /// Returns the paths with their reasons.
     pub(super) fn paths(&self) -> &[String] {
         &self.0
     }

@@ -59,6 +59,7 @@ mod gists;
 mod head;
 mod history;
 mod ingest;
+mod ingest_notes;
 mod init;
 mod inspect;
 mod lanes;
