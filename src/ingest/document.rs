@@ -14,6 +14,7 @@ use std::collections::BTreeMap;
 
 use super::format::Format;
 use super::json::{Fields, ObjectLine};
+use crate::digest::to_hex;
 use crate::error::Error;
 use crate::object::{Attributes, Id, Kind, Time, Value};
 
@@ -142,6 +143,8 @@ pub struct Document {
     pub(super) skipped: Skipped,
     /// Whether the title of the file is the title of its first heading.
     pub(super) is_titled_by_heading: bool,
+    /// The digest of the bytes of the file.
+    pub(super) bytes: [u8; 32],
 }
 
 impl Document {
@@ -158,6 +161,7 @@ impl Document {
             objects: Vec::new(),
             skipped: Skipped::default(),
             is_titled_by_heading: false,
+            bytes: [0; 32],
         }
     }
 
@@ -172,12 +176,14 @@ impl Document {
         self.format
     }
 
-    /// Removes a title that is only the title of the first heading, so that a review judges that title once.
+    /// Returns the attributes of the file without its title, and its content, if the title is only that of the first
+    /// heading.
     #[cfg(feature = "agent")]
-    pub(crate) fn take_title_of_heading(&mut self) {
-        if self.is_titled_by_heading {
-            drop(self.root.attributes.remove("title"));
-        }
+    pub(crate) fn without_title_of_heading(&self) -> Option<(Attributes, Option<String>)> {
+        let mut attributes = self.root.attributes.clone();
+        drop(attributes.remove("title"));
+        self.is_titled_by_heading
+            .then(|| (attributes, self.root.content.clone()))
     }
 
     /// Gives the document the title of its first heading, if it has no title of its own.
@@ -188,6 +194,20 @@ impl Document {
             let title = first.title().to_owned();
             drop(self.root.attributes.insert("title", title));
         }
+    }
+
+    /// Returns a digest of the file and of what is read of it, and the number of objects of the document. Returns `None`
+    /// if the document has objects elsewhere.
+    #[doc(hidden)]
+    pub fn fingerprint(&self) -> Option<(String, u64)> {
+        let objects = 1 + self.sections.len() as u64;
+        let has_others = self.is_list || !self.objects.is_empty();
+        (!has_others).then(|| {
+            (
+                format!("{} {objects} {}", to_hex(&self.bytes), self.format.name()),
+                objects,
+            )
+        })
     }
 
     /// Returns the parts of the file that ingestion skipped.

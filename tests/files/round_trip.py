@@ -19,6 +19,10 @@ from pathlib import Path
 FORMATS = ("org", "markdown", "jsonl")
 # Marks and spaces may be in an attribute, or be dropped around a text. The words must all be there.
 WORD = re.compile(r"\w+")
+# The scan takes these invisible characters out.
+INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]")
+# The words of the syntax of Org, which become fields.
+SYNTAX = {"properties", "end", "id", "title", "filetags", "closed", "deadline", "scheduled"}
 
 
 def run(program, folder, *arguments, check=True):
@@ -42,12 +46,12 @@ def root_of(program, folder, store):
 def words_of(value):
     """Returns the words of all texts in a JSON value."""
     if isinstance(value, str):
-        return set(WORD.findall(value))
+        return set(WORD.findall(INVISIBLE.sub("", value).lower()))
     if isinstance(value, dict):
         return set().union(*(words_of(key) | words_of(one) for key, one in value.items()))
     if isinstance(value, list):
         return set().union(*map(words_of, value))
-    return set(WORD.findall(str(value)))
+    return set(WORD.findall(str(value).lower()))
 
 
 def lost_words(source, lines, withheld):
@@ -55,7 +59,8 @@ def lost_words(source, lines, withheld):
     words = {}
     for line in lines:
         path = line["id"].split("#")[0]
-        words.setdefault(path, set()).update(words_of([line.get("attributes"), line.get("content")]))
+        words.setdefault(path, set()).update(words_of([line["id"], line.get("attributes"), line.get("content")]))
+    # A document may share an object with another one, so the words of all of them count.
     everywhere = set().union(*words.values()) if words else set()
     skipped = {place.rsplit(":", 1)[0] for place in withheld}
     lost = {}
@@ -64,7 +69,7 @@ def lost_words(source, lines, withheld):
         if path in skipped or not file.is_file():
             continue
         text = file.read_text(encoding="utf-8-sig")
-        missing = set(WORD.findall(text)) - everywhere
+        missing = words_of(text) - everywhere - SYNTAX
         if missing:
             lost[path] = sorted(missing)[:5]
     return lost

@@ -24,7 +24,7 @@ use crate::error::Result;
 use crate::ingest::{Change, Document, IngestOptions, Part, ingest_beside, stage_documents};
 use crate::object::{Attributes, Id, Value};
 use crate::threads::in_parallel;
-use treering_text::scan::{Category, Scanner, Verdict};
+use treering_text::scan::{Category, Report, Scanner, Verdict};
 
 /// The text in place of a title that the scan stopped.
 const WITHHELD_TITLE: &str = "(withheld)";
@@ -62,9 +62,16 @@ pub fn review_documents(agent: &Agent, documents: &mut [Document]) -> DocumentRe
     let mut review = DocumentReview::default();
     for document in documents {
         let path = document.id().clone();
-        document.take_title_of_heading();
+        let untitled = document.without_title_of_heading();
         let mut parts = document.parts_mut();
-        let looked = in_parallel(parts.iter_mut().collect(), &|part| look(agent, part));
+        let mut looked = in_parallel(parts.iter_mut().collect(), &|part| look(agent, part));
+        if let (Some(untitled), [root, ..], [of_root, ..]) = (untitled, &mut parts[..], &mut looked[..])
+            && of_root.verdict > Verdict::Flag
+        {
+            // The title may be the cause. It is the title of a heading, which is judged there.
+            (*root.attributes, *root.content) = untitled;
+            *of_root = look(agent, root);
+        }
         for (place, (part, looked)) in parts.iter().zip(looked).enumerate() {
             review.redacted += u64::from(looked.is_redacted);
             review.flagged += u64::from(looked.verdict == Verdict::Flag);
@@ -102,8 +109,15 @@ fn look(agent: &Agent, part: &mut Part<'_>) -> Looked {
             Cow::Borrowed(_) => clean,
         };
     }
+    // RVD-3: a marker may look suspicious where the secret did not, so the stored text is looked at too.
+    let stored = if is_redacted {
+        let texts = texts_of(part.attributes, part.content);
+        scanner.scan_fields(texts.iter().map(|(name, text)| (name.as_str(), text.as_str())))
+    } else {
+        Report::default()
+    };
     let mut looked = Looked {
-        verdict: report.verdict,
+        verdict: report.verdict.max(stored.verdict),
         is_redacted: report
             .findings
             .iter()
@@ -115,7 +129,11 @@ fn look(agent: &Agent, part: &mut Part<'_>) -> Looked {
     }
     add_new(
         &mut looked.rules,
-        report.findings.iter().map(|finding| finding.rule),
+        report
+            .findings
+            .iter()
+            .chain(&stored.findings)
+            .map(|finding| finding.rule),
     );
     let mut flags = claimed;
     if looked.verdict != Verdict::Allow {

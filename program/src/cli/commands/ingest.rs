@@ -17,6 +17,7 @@ use walkdir::{DirEntry, WalkDir};
 
 use super::document_review::Review;
 use super::ingest_notes::{self, Found, form_of, format_of, parts_skipped};
+use super::ingest_seen::Seen;
 use super::left_out::{is_hidden, is_never_read};
 use super::put::tally_text;
 use crate::cli::errors::input_error;
@@ -103,6 +104,13 @@ impl Verb for Ingest {
         };
         let memory = context.open_or_create(rehearse)?;
         let writer = self.writer(context);
+        let order: Vec<Id> = read
+            .documents
+            .iter()
+            .map(|document| document.id().clone())
+            .collect();
+        let mut seen = Seen::open(context, &options, &writer)?;
+        let known = seen.take(&mut read.documents, &memory.view())?;
         let mut review = Review::of(context, &memory, &mut read.documents)?;
         options.absent = absent(&memory, &read, writer.trust)?;
         let meant = self.prune.iter().map(|path| known_path(path));
@@ -117,6 +125,14 @@ impl Verb for Ingest {
         for (_, why) in &read.skipped[unreadable..] {
             context.note("bad_document", why.message());
         }
+        seen.add(&read.documents, &review.withheld, &memory.view())?;
+        let of_known = known
+            .iter()
+            .filter_map(|document| Some(document.fingerprint()?.1));
+        let of_known: u64 = of_known.sum();
+        let mut roots: HashSet<&Id> = change.roots.iter().collect();
+        roots.extend(known.iter().map(Document::id));
+        let roots: Vec<Id> = order.iter().filter(|id| roots.contains(id)).cloned().collect();
         let is_renamed = |id: &Id| change.renamed.iter().any(|(former, _)| former == id);
         pruned.retain(|id| !is_renamed(id));
         missing.retain(|id| !is_renamed(id));
@@ -135,18 +151,18 @@ impl Verb for Ingest {
                 objects: memory.view().len(),
                 created: change.created,
                 updated: change.updated,
-                unchanged: change.unchanged,
+                unchanged: change.unchanged + of_known,
                 removed: change.removed,
             },
-            roots: text(&change.roots),
+            roots: text(&roots),
             commit: committed.commit.clone(),
-            documents: read.documents.len(),
+            documents: read.documents.len() + known.len(),
             missing: text(&missing),
             pruned: text(&pruned),
             renamed: renamed.collect(),
             skipped: skipped.collect(),
             left_out: read.left_out.answer(),
-            parts_skipped: parts_skipped(&read.documents),
+            parts_skipped: parts_skipped(read.documents.iter().chain(&known)),
             flagged: review.flagged,
             redacted: review.redacted,
             withheld: review.withheld.clone(),
@@ -297,7 +313,7 @@ fn absent(memory: &Memory, input: &Read, trust: Origin) -> Result<Vec<Id>> {
     let view = memory.view();
     let mut has_new = false;
     for document in &input.documents {
-        has_new |= view.digest(document.id())?.is_none();
+        has_new |= view.get(document.id())?.is_none();
     }
     let mut absent = Vec::new();
     for id in has_new

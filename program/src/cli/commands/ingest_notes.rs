@@ -107,8 +107,8 @@ fn some_of(texts: &[String]) -> String {
 }
 
 /// Returns the documents of which a part was skipped.
-pub(super) fn parts_skipped(documents: &[Document]) -> Vec<SkippedParts> {
-    let parts = documents.iter().map(|document| {
+pub(super) fn parts_skipped<'a>(documents: impl Iterator<Item = &'a Document>) -> Vec<SkippedParts> {
+    let parts = documents.map(|document| {
         let skipped = document.skipped();
         let bad = skipped
             .bad

@@ -60,6 +60,7 @@ mod head;
 mod history;
 mod ingest;
 mod ingest_notes;
+mod ingest_seen;
 mod init;
 mod inspect;
 mod lanes;
