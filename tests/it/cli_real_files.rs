@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::program::{Folder, column};
 
 fn hits(folder: &Folder, arguments: &[&str]) -> Vec<String> {
-    let answer = folder.json(&[&["recall"], arguments, &["--scope", "global"]].concat());
+    let answer = folder.json(&[&["recall"][..], arguments, &["--scope", "global"]].concat());
     let hits = answer["hits"].as_array().unwrap();
     hits.iter()
         .map(|hit| hit["id"].as_str().unwrap().to_owned())
@@ -204,7 +204,7 @@ fn files_with_other_endings_are_read_or_counted() {
 fn renamed_notes_are_recognised_and_told() {
     let folder = Folder::with_store();
     let ingest = |arguments: &[&str]| {
-        folder.json(&[&["ingest"], arguments, &["--as-me", "--scope", "global"]].concat())
+        folder.json(&[&["ingest"][..], arguments, &["--as-me", "--scope", "global"]].concat())
     };
     folder.write(
         "notes/plan.org",
@@ -243,13 +243,10 @@ fn a_held_title_costs_nothing_below_it() {
     folder.write(
         "g.md",
         format!(
-            "# Guide\n\nintro\n\n## `{held}`\n\n### Watering\n\nWater the tomatoes.\n\n## Tools\n\nA rake.\n"
+            "# Guide\n\nintro\n\n## {held}\n\n### Watering\n\nWater the tomatoes.\n\n## Tools\n\nA rake.\n"
         ),
     );
-    folder.write(
-        "first.md",
-        format!("Before.\n\n# `{held}`\n\n## Below\n\nStays.\n"),
-    );
+    folder.write("first.md", format!("Before.\n\n# {held}\n\n## Below\n\nStays.\n"));
     folder.write(
         "g.org",
         format!("#+title: Guide\n* {held}\n** Watering\nWater the tomatoes.\n"),

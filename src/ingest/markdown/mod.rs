@@ -79,6 +79,7 @@ pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
         let title = title_of_file(document.path.as_str(), first);
         document.is_titled_by_heading = first == Some(title.as_str());
         document.root.attributes.insert("title", title);
+        document.put_title_of_heading();
     }
     Ok(document)
 }
