@@ -82,7 +82,7 @@ impl Found {
             });
             let endings = endings.collect::<Vec<_>>().join(", ");
             let text = format!(
-                "passed over {count} because of their endings: {endings}; --format reads a file that you name"
+                "passed over {count} with other endings: {endings}; --format reads a file that you name"
             );
             context.note("other_endings", text);
         }
@@ -168,7 +168,7 @@ pub(super) fn note(context: &mut Context, answer: &Ingested) {
             .collect();
         context.note(
             "other_line",
-            format!("skipped {lines} that are no messages: {}", kinds.join(", ")),
+            format!("skipped {lines} without a message: {}", kinds.join(", ")),
         );
     }
     let kept = parts.iter().filter_map(|one| {
