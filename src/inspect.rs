@@ -85,8 +85,8 @@ pub mod engine {
 #[cfg(feature = "ingest")]
 pub mod ingest {
     pub use crate::ingest::{
-        Piece, Version, document_path, documents, fence_around, for_each_piece, for_each_version, ingest,
-        not_utf8, omitted,
+        Piece, Version, document_path, documents, drop_copies, fence_around, for_each_piece,
+        for_each_version, ingest, not_utf8, omitted,
     };
     pub mod json {
         pub use crate::ingest::json::{

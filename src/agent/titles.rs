@@ -47,6 +47,9 @@ impl Titles {
             parent = above.parent().map(Id::new).transpose()?;
         }
         titles.above.reverse();
+        // A note is often titled by its first heading, so the same title may come twice.
+        titles.above.dedup();
+        titles.above.pop_if(|last| *last == titles.own);
         Ok(titles)
     }
 

@@ -13,6 +13,10 @@ pub mod kind {
     pub(crate) const FACT: &str = "fact";
     /// A note of a session, which never expires.
     pub(crate) const NOTE: &str = "note";
+    /// An ingested file.
+    pub(crate) const DOCUMENT: &str = "document";
+    /// A section of an ingested file.
+    pub(crate) const HEADING: &str = "heading";
     /// A turn of a transcript.
     pub(crate) const ENTRY: &str = "entry";
     /// A summary of longer texts.
@@ -49,6 +53,10 @@ pub mod attribute {
     pub(crate) const SUBJECT: &str = "subject";
     /// The title of the item: the heading of a section of a document.
     pub(crate) const TITLE: &str = "title";
+    /// Other names of a document: a list of texts.
+    pub(crate) const ALIASES: &str = "aliases";
+    /// The front matter of a document: a map, or a text if it is not YAML.
+    pub(crate) const FRONT_MATTER: &str = "front_matter";
     /// The name of the item, which stands for a missing title.
     pub(crate) const NAME: &str = "name";
     /// The key of the item. It is used as the title if the item has no title and no name.

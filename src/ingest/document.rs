@@ -10,8 +10,11 @@
 //! # Invariants
 //! - ING-2: a section comes after its parent in [`Document::sections`].
 
+use std::collections::BTreeMap;
+
 use super::format::Format;
 use super::json::{Fields, ObjectLine};
+use crate::digest::to_hex;
 use crate::error::Error;
 use crate::object::{Attributes, Id, Kind, Time, Value};
 
@@ -94,6 +97,35 @@ pub(crate) struct Part<'a> {
     pub(crate) content: &'a mut Option<String>,
 }
 
+/// The parts of a file that ingestion skipped.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Skipped {
+    /// The lines that cannot be read, with the reasons.
+    pub bad: Vec<(u64, String)>,
+    /// The number of lines that are no messages, by their type.
+    pub other: BTreeMap<String, u64>,
+    /// The number of copies of messages.
+    pub copies: u64,
+    /// The reason why the front matter of a note is kept as text.
+    pub front_matter: Option<String>,
+}
+
+impl Skipped {
+    /// Notes a line that cannot be read.
+    pub(super) fn bad(&mut self, line: u64, why: &str) {
+        self.bad.push((line, why.to_owned()));
+    }
+
+    /// Counts a line of another type. A file may invent types, so only short names and few of them are kept.
+    pub(super) fn other(&mut self, kind: &str) {
+        const KINDS_MAX: usize = 64;
+        let is_name = kind.len() <= 40 && !kind.contains(char::is_control);
+        let is_kept = is_name && (self.other.len() < KINDS_MAX || self.other.contains_key(kind));
+        let kind = if is_kept { kind } else { "other" };
+        *self.other.entry(kind.to_owned()).or_default() += 1;
+    }
+}
+
 /// The line number and the fields of an object in a JSON Lines file.
 pub(super) type StatedObject = (u64, ObjectLine);
 
@@ -108,6 +140,11 @@ pub struct Document {
     pub(super) root: Section,
     pub(super) sections: Vec<Section>,
     pub(super) objects: Vec<StatedObject>,
+    pub(super) skipped: Skipped,
+    /// Whether the title of the file is the title of its first heading.
+    pub(super) is_titled_by_heading: bool,
+    /// The digest of the bytes of the file.
+    pub(super) bytes: [u8; 32],
 }
 
 impl Document {
@@ -122,6 +159,9 @@ impl Document {
             root,
             sections: Vec::new(),
             objects: Vec::new(),
+            skipped: Skipped::default(),
+            is_titled_by_heading: false,
+            bytes: [0; 32],
         }
     }
 
@@ -134,6 +174,45 @@ impl Document {
     /// Returns the format of the file.
     pub fn format(&self) -> Format {
         self.format
+    }
+
+    /// Returns the attributes of the file without its title, and its content, if the title is only that of the first
+    /// heading.
+    #[cfg(feature = "agent")]
+    pub(crate) fn without_title_of_heading(&self) -> Option<(Attributes, Option<String>)> {
+        let mut attributes = self.root.attributes.clone();
+        drop(attributes.remove("title"));
+        self.is_titled_by_heading
+            .then(|| (attributes, self.root.content.clone()))
+    }
+
+    /// Gives the document the title of its first heading, if it has no title of its own.
+    pub(crate) fn put_title_of_heading(&mut self) {
+        if self.is_titled_by_heading
+            && let Some(first) = self.sections.first()
+        {
+            let title = first.title().to_owned();
+            drop(self.root.attributes.insert("title", title));
+        }
+    }
+
+    /// Returns a digest of the file and of what is read of it, and the number of objects of the document. Returns `None`
+    /// if the document has objects elsewhere.
+    #[doc(hidden)]
+    pub fn fingerprint(&self) -> Option<(String, u64)> {
+        let objects = 1 + self.sections.len() as u64;
+        let has_others = self.is_list || !self.objects.is_empty();
+        (!has_others).then(|| {
+            (
+                format!("{} {objects} {}", to_hex(&self.bytes), self.format.name()),
+                objects,
+            )
+        })
+    }
+
+    /// Returns the parts of the file that ingestion skipped.
+    pub fn skipped(&self) -> &Skipped {
+        &self.skipped
     }
 
     /// Returns the document, its sections and its objects, to change their texts.

@@ -18,11 +18,14 @@ named! {
 impl Format {
     /// Returns the format of a file by its extension.
     pub fn from_path(path: &str) -> Option<Self> {
-        let (_, extension) = path.rsplit(['/', '\\']).next().unwrap_or(path).rsplit_once('.')?;
+        let name = path.rsplit(['/', '\\']).next().unwrap_or(path);
+        let (stem, extension) = name.rsplit_once('.')?;
         match extension.to_ascii_lowercase().as_str() {
             "org" => Some(Self::Org),
-            "md" | "markdown" | "mdown" | "mkd" => Some(Self::Markdown),
+            "md" | "markdown" | "mdown" | "mkd" | "mdx" | "mdc" | "txt" => Some(Self::Markdown),
             "jsonl" | "ndjson" => Some(Self::JsonLines),
+            // Chat services write their exports under this name.
+            "json" if stem.starts_with("conversations") => Some(Self::JsonLines),
             _ => None,
         }
     }

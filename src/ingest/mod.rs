@@ -32,11 +32,11 @@ mod text;
 mod transcript;
 mod write;
 
-pub use self::document::Document;
 #[cfg(feature = "agent")]
 pub(crate) use self::document::Part;
 #[cfg(test)]
 use self::document::{DOCUMENT_KIND, ENTRY_KIND, HEADING_KIND};
+pub use self::document::{Document, Skipped};
 #[doc(hidden)]
 pub use self::export::{Piece, Version, for_each_piece, for_each_version, omitted};
 pub use self::format::Format;
@@ -51,6 +51,8 @@ use self::plan::{Existing, plan};
 pub(crate) use self::text::{decode, shown};
 #[doc(hidden)]
 pub use self::text::{fence_around, not_utf8};
+#[doc(hidden)]
+pub use self::transcript::drop_copies;
 #[doc(hidden)]
 pub use self::write::documents;
 pub use self::write::ingest;

@@ -12,6 +12,11 @@ use crate::error::{Error, Result};
 
 const UTF8_MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// Returns the bytes of a file without a byte order mark.
+pub(super) fn without_mark(bytes: &[u8]) -> &[u8] {
+    bytes.strip_prefix(UTF8_MARK).unwrap_or(bytes)
+}
+
 /// Returns an error for one line of a file.
 pub(super) fn at(path: impl std::fmt::Display, line: u64, message: impl std::fmt::Display) -> Error {
     Error::invalid(format!("{path}:{line}: {message}"))

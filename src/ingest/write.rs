@@ -6,7 +6,7 @@
 use std::collections::HashSet;
 
 use super::document::{DOCUMENT_KIND, Document};
-use super::plan::{Change, Existing, IngestOptions, plan};
+use super::plan::{Change, Existing, IngestOptions, plan_beside};
 use crate::digest::HashSuite;
 use crate::engine::{Authorisation, Committed, Draft, Memory, Query, View, Writer};
 use crate::error::{Error, ErrorKind, Result};
@@ -100,10 +100,9 @@ pub(crate) fn ingest_beside(
     options: &IngestOptions,
     writer: &Writer,
 ) -> Result<(Change, Committed)> {
-    let (mut draft, mut change) = stage_documents(memory, documents, options, writer)?;
+    let (mut draft, of_whole, mut change) = stage_documents(memory, documents, whole, options, writer)?;
     if !whole.is_empty() {
-        let (differs, _) = stage_documents(memory, whole, options, writer)?;
-        let differs: HashSet<Id> = differs.changes().into_iter().map(|change| change.id).collect();
+        let differs: HashSet<Id> = of_whole.changes().into_iter().map(|change| change.id).collect();
         let base = draft.base().clone();
         for one in draft.changes() {
             if !differs.contains(&one.id) {
@@ -128,27 +127,32 @@ pub(crate) fn ingest_beside(
     Ok((change, committed))
 }
 
-/// Stages the change after which the memory contains the documents.
+/// Stages the change after which the memory contains the documents, and the change for `whole`, as [`ingest_beside`] has
+/// it.
 ///
 /// # Errors
 /// The errors of [`ingest`].
 pub(crate) fn stage_documents(
     memory: &Memory,
     documents: &[Document],
+    whole: &[Document],
     options: &IngestOptions,
     writer: &Writer,
-) -> Result<(Draft, Change)> {
+) -> Result<(Draft, Draft, Change)> {
     let mut draft = memory.draft(writer);
-    // A line or a session may make the objects of a trusted writer untrusted.
-    draft.authorise(Authorisation::Replacements);
+    let mut of_whole = memory.draft(writer);
     let view = draft.base();
     let existing = InView { memory, view };
-    let change = plan(documents, &existing, options)?;
-    super::sources::stage(&mut draft, memory, &change).map_err(|error| located(documents, error))?;
-    for id in &change.remove {
-        draft.remove(id)?;
+    let (change, whole_change) = plan_beside(documents, whole, &existing, options)?;
+    for (draft, change) in [(&mut draft, &change), (&mut of_whole, &whole_change)] {
+        // A line or a session may make the objects of a trusted writer untrusted.
+        draft.authorise(Authorisation::Replacements);
+        super::sources::stage(draft, memory, change).map_err(|error| located(documents, error))?;
+        for id in &change.remove {
+            draft.remove(id)?;
+        }
     }
-    Ok((draft, change))
+    Ok((draft, of_whole, change))
 }
 
 /// Adds a file and a line to the error: the place where a document states one of the ids in the error. Such errors

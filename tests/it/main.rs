@@ -20,6 +20,7 @@ mod cli_output;
 mod cli_paths;
 mod cli_pictures;
 mod cli_proof;
+mod cli_real_files;
 mod cli_recall;
 mod cli_remember;
 mod cli_retention;

@@ -3,6 +3,8 @@
 //! # Layer
 //! Layer 8, part of answers.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -58,8 +60,14 @@ pub(crate) struct Ingested {
     pub(crate) missing: Vec<String>,
     /// Documents that `--prune` removed.
     pub(crate) pruned: Vec<String>,
+    /// Documents whose files were renamed or moved. Their objects moved with them.
+    pub(crate) renamed: Vec<Renamed>,
     /// Files that `--skip-bad` skipped.
     pub(crate) skipped: Vec<SkippedFile>,
+    /// Paths below the given folders that were not read.
+    pub(crate) left_out: PassedOver,
+    /// Documents of which a part was skipped, or kept as text only.
+    pub(crate) parts_skipped: Vec<SkippedParts>,
     /// The number of objects that are stored with the attribute `flags`.
     pub(crate) flagged: u64,
     /// The number of objects with markers in place of secrets.
@@ -68,6 +76,45 @@ pub(crate) struct Ingested {
     pub(crate) withheld: Vec<String>,
     /// The names of the quarantined changes, one for each withheld text.
     pub(crate) held: Vec<String>,
+}
+
+/// A document whose file was renamed or moved.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct Renamed {
+    pub(crate) from: String,
+    pub(crate) to: String,
+}
+
+/// Paths that `ingest` did not read.
+#[derive(Default, Serialize, JsonSchema)]
+pub(crate) struct PassedOver {
+    /// Hidden names, links and special files, each with the reason.
+    pub(crate) paths: Vec<String>,
+    /// The number of files with another ending, by the ending. The ending is empty for a name without one.
+    pub(crate) endings: BTreeMap<String, u64>,
+}
+
+/// A document of which `ingest` skipped a part.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct SkippedParts {
+    pub(crate) path: String,
+    /// The number of lines that cannot be read.
+    pub(crate) bad: u64,
+    /// The first of these lines.
+    pub(crate) bad_lines: Vec<BadLine>,
+    /// The number of lines that are no messages, by their type.
+    pub(crate) other: BTreeMap<String, u64>,
+    /// The number of copies of messages.
+    pub(crate) copies: u64,
+    /// The reason why the front matter is kept as text.
+    pub(crate) front_matter: Option<String>,
+}
+
+/// A line of a transcript that cannot be read.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct BadLine {
+    pub(crate) line: u64,
+    pub(crate) message: String,
 }
 
 /// A file that `ingest --skip-bad` skipped.

@@ -10,6 +10,7 @@
 //! - RVD-1: no ingested object contains a secret that the scan recognises, or a text that the scan stopped.
 //! - RVD-2: the same documents give the same objects, so that ingesting them again changes nothing. A text that a
 //!   person released stays.
+//! - RVD-3: the attribute `flags` of an export is no text, so a review of the same text leaves the same flags.
 
 use std::borrow::Cow;
 
@@ -23,7 +24,7 @@ use crate::error::Result;
 use crate::ingest::{Change, Document, IngestOptions, Part, ingest_beside, stage_documents};
 use crate::object::{Attributes, Id, Value};
 use crate::threads::in_parallel;
-use treering_text::scan::{Author, Category, Scanner, Verdict};
+use treering_text::scan::{Author, Category, Report, Scanner, Verdict};
 
 /// The text in place of a title that the scan stopped.
 const WITHHELD_TITLE: &str = "(withheld)";
@@ -66,8 +67,16 @@ pub fn review_documents(
     let mut review = DocumentReview::default();
     for document in documents {
         let path = document.id().clone();
+        let untitled = document.without_title_of_heading();
         let mut parts = document.parts_mut();
-        let looked = in_parallel(parts.iter_mut().collect(), &|part| look(agent, part, author));
+        let mut looked = in_parallel(parts.iter_mut().collect(), &|part| look(agent, part, author));
+        if let (Some(untitled), [root, ..], [of_root, ..]) = (untitled, &mut parts[..], &mut looked[..])
+            && of_root.verdict > Verdict::Flag
+        {
+            // The title may be the cause. It is the title of a heading, which is judged there.
+            (*root.attributes, *root.content) = untitled;
+            *of_root = look(agent, root, author);
+        }
         for (place, (part, looked)) in parts.iter().zip(looked).enumerate() {
             review.redacted += u64::from(looked.is_redacted);
             review.flagged += u64::from(looked.verdict == Verdict::Flag);
@@ -78,18 +87,22 @@ pub fn review_documents(
             let original = looked.original.map(|original| (path.clone(), place, original));
             review.originals.extend(original);
         }
+        document.put_title_of_heading();
     }
     Ok(review)
 }
 
 fn look(agent: &Agent, part: &mut Part<'_>, author: Author) -> Looked {
     let scanner = agent.scanner();
+    // RVD-3: the names of rules in an export are the store's own words, not a text.
+    let claimed = take_flags(part.attributes);
     let texts = texts_of(part.attributes, part.content);
     let report = scanner.scan_fields(
         author,
         texts.iter().map(|(name, text)| (name.as_str(), text.as_str())),
     );
     if report.findings.is_empty() {
+        put_flags(part.attributes, claimed);
         return Looked::default();
     }
     let mut is_redacted = false;
@@ -104,8 +117,15 @@ fn look(agent: &Agent, part: &mut Part<'_>, author: Author) -> Looked {
             Cow::Borrowed(_) => clean,
         };
     }
+    // RVD-3: a marker may look suspicious where the secret did not, so the stored text is looked at too.
+    let stored = if is_redacted {
+        let texts = texts_of(part.attributes, part.content);
+        scanner.scan_fields(texts.iter().map(|(name, text)| (name.as_str(), text.as_str())))
+    } else {
+        Report::default()
+    };
     let mut looked = Looked {
-        verdict: report.verdict,
+        verdict: report.verdict.max(stored.verdict),
         is_redacted: report
             .findings
             .iter()
@@ -117,12 +137,17 @@ fn look(agent: &Agent, part: &mut Part<'_>, author: Author) -> Looked {
     }
     add_new(
         &mut looked.rules,
-        report.findings.iter().map(|finding| finding.rule),
+        report
+            .findings
+            .iter()
+            .chain(&stored.findings)
+            .map(|finding| finding.rule),
     );
+    let mut flags = claimed;
     if looked.verdict != Verdict::Allow {
-        let flags = looked.rules.iter().copied().map(Value::from).collect::<Vec<_>>();
-        drop(part.attributes.insert(attribute::FLAGS, flags));
+        add_new(&mut flags, looked.rules.iter().map(|rule| (*rule).to_owned()));
     }
+    put_flags(part.attributes, flags);
     if looked.verdict > Verdict::Flag {
         let original = (part.attributes.clone(), part.content.clone());
         looked.original = (looked.verdict == Verdict::Quarantine).then_some(original);
@@ -131,9 +156,38 @@ fn look(agent: &Agent, part: &mut Part<'_>, author: Author) -> Looked {
     looked
 }
 
+/// Removes and returns the attribute `flags`, if it is a list of names of rules. Anything else is a text like any other.
+fn take_flags(attributes: &mut Attributes) -> Vec<String> {
+    /// No rule has a longer name.
+    const NAME_BYTES_MAX: usize = 64;
+    let is_name = |text: &str| {
+        let is_part = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'-';
+        !text.is_empty() && text.len() <= NAME_BYTES_MAX && text.bytes().all(is_part)
+    };
+    let Some(Value::List(values)) = attributes.get(attribute::FLAGS) else {
+        return Vec::new();
+    };
+    let names = values
+        .iter()
+        .map(|value| value.as_text().filter(|text| is_name(text)).map(str::to_owned));
+    let Some(names) = names.collect::<Option<Vec<_>>>() else {
+        return Vec::new();
+    };
+    drop(attributes.remove(attribute::FLAGS));
+    names
+}
+
+fn put_flags(attributes: &mut Attributes, flags: Vec<String>) {
+    if !flags.is_empty() {
+        let flags: Vec<Value> = flags.into_iter().map(Value::from).collect();
+        drop(attributes.insert(attribute::FLAGS, flags));
+    }
+}
+
 /// Removes the content and every attribute that the scan stops.
 fn withhold(scanner: &Scanner, part: &mut Part<'_>, author: Author) {
     *part.content = None;
+    let flags = part.attributes.remove(attribute::FLAGS);
     let attributes = std::mem::take(part.attributes);
     for (name, value) in attributes.into_map() {
         let mut alone = Attributes::new();
@@ -149,6 +203,9 @@ fn withhold(scanner: &Scanner, part: &mut Part<'_>, author: Author) {
         if let Some(value) = kept.or_else(title) {
             drop(part.attributes.insert(name, value));
         }
+    }
+    if let Some(flags) = flags {
+        drop(part.attributes.insert(attribute::FLAGS, flags));
     }
 }
 
@@ -171,7 +228,8 @@ impl DocumentReview {
             return Ok((change, committed, Vec::new()));
         }
         let reason = format!("the scan found {}", self.rules.join(", "));
-        let (draft, _) = stage_documents(memory, &whole, options, writer)?;
+        // After the commit, the whole documents differ by the withheld texts only.
+        let (_, draft, _) = stage_documents(memory, documents, &whole, options, writer)?;
         let mut held = Vec::new();
         for changed in draft.changes() {
             // Each object is quarantined alone, so that a person releases one without the others.

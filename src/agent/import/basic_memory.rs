@@ -19,7 +19,7 @@ use crate::agent::vocabulary::attribute;
 use crate::error::{ErrorKind, Result};
 use crate::ingest::json::{loose_time, value_to_json};
 use crate::ingest::{decode, split_matter};
-use crate::object::{Attributes, Id, Scope, Value};
+use crate::object::{Attributes, Scope, Value};
 
 /// The kind of the object of a note, and the folder of its id.
 const ENTITY: &str = "entity";
@@ -69,7 +69,7 @@ fn map_note(
 ) -> Result<()> {
     let stem = stem(&file.path).unwrap_or(&file.path);
     let of_path = id_for(key, scope, ENTITY, stem)?;
-    let (text, mut matter) = match read_note(&of_path, &file.path, bytes) {
+    let (text, mut matter) = match read_note(&file.path, bytes) {
         Ok(read) => read,
         Err(error) if error.kind() == ErrorKind::InvalidInput => {
             mapped.refuse(&file.path, error.message());
@@ -123,9 +123,9 @@ fn map_note(
 }
 
 /// Returns the text of a note without its front matter, and the values of the front matter.
-fn read_note(id: &Id, path: &str, bytes: &[u8]) -> Result<(String, BTreeMap<String, Value>)> {
+fn read_note(path: &str, bytes: &[u8]) -> Result<(String, BTreeMap<String, Value>)> {
     let text = decode(path, bytes)?;
-    let (matter, rest) = split_matter(id, &text)?;
+    let (matter, rest) = split_matter(&text);
     Ok((rest.trim().to_owned(), matter))
 }
 

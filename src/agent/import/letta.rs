@@ -68,6 +68,12 @@ enum Owner<'a> {
 /// Maps an agent file to blocks, or a list of passages to facts.
 pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     let mut mapped = Mapped::default();
+    // The whole file may be a text with the agent inside.
+    let unwrapped = inside_of_text(foreign.bytes);
+    let foreign = &Foreign {
+        bytes: unwrapped.as_deref().unwrap_or(foreign.bytes),
+        ..foreign.clone()
+    };
     match read_parts(foreign.bytes)? {
         Parts::List(passages) => map_passages(foreign, key, passages, &mut mapped)?,
         Parts::Map(file) => {
@@ -77,7 +83,7 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
             for (name, part) in file.iter().filter(|(name, _)| !READ.contains(&name.as_str())) {
                 mapped.leave_out(name, part);
             }
-            let agents = agents.iter().zip(1..);
+            let agents = agents.iter().map(String::as_str).zip(1..);
             let agents: Vec<Agent> = agents
                 .map(|(one, number)| agent(one, number, &mut mapped))
                 .collect();
@@ -87,6 +93,12 @@ pub(super) fn map(foreign: &Foreign<'_>, key: &[u8; 32]) -> Result<Mapped> {
     Ok(mapped)
 }
 
+/// Returns the JSON that a file has inside of a text.
+fn inside_of_text(bytes: &[u8]) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(bytes).ok()?;
+    json_inside(text.trim()).map(String::into_bytes)
+}
+
 /// Returns a part of a map.
 fn part_of<'a>(parts: &[(String, &'a str)], name: &str) -> Option<&'a str> {
     let mut found = parts.iter().filter(|(key, _)| key == name);
@@ -94,9 +106,12 @@ fn part_of<'a>(parts: &[(String, &'a str)], name: &str) -> Option<&'a str> {
 }
 
 /// Returns the parts of a list in a map.
-fn list_in<'a>(parts: &[(String, &'a str)], name: &str) -> Option<Vec<&'a str>> {
-    match split(part_of(parts, name)?) {
-        Ok(Parts::List(list)) => Some(list),
+fn list_in(parts: &[(String, &str)], name: &str) -> Option<Vec<String>> {
+    let part = part_of(parts, name)?;
+    let inner = json_inside(part);
+    let whole = |part: &str| json_inside(part).unwrap_or_else(|| part.to_owned());
+    match split(inner.as_deref().unwrap_or(part)) {
+        Ok(Parts::List(list)) => Some(list.into_iter().map(whole).collect()),
         _ => None,
     }
 }
@@ -136,7 +151,7 @@ fn agent(agent: &str, number: usize, mapped: &mut Mapped) -> Agent {
         None | Some("null") => Some(Vec::new()),
         Some(_) => list_in(&parts, "block_ids"),
     };
-    let ids: Option<Vec<_>> = ids.map(|ids| ids.into_iter().map(text).collect());
+    let ids: Option<Vec<_>> = ids.map(|ids| ids.iter().map(|id| text(id)).collect());
     let has_unread_blocks = ids.as_ref().is_none_or(|ids| ids.contains(&None));
     if has_unread_blocks {
         mapped.refuse(at, "`block_ids` has a value that is not text");
@@ -148,6 +163,14 @@ fn agent(agent: &str, number: usize, mapped: &mut Mapped) -> Agent {
     }
 }
 
+/// Returns the JSON that a part has inside of a text. Some programs write a list or a map as a text. Returns `None` for
+/// any other part.
+fn json_inside(part: &str) -> Option<String> {
+    let inner = part.starts_with('"').then(|| text(part))??;
+    let is_structure = inner.trim_start().starts_with(['{', '[']) && split(&inner).is_ok();
+    is_structure.then_some(inner)
+}
+
 /// Returns the text in a part of a file.
 fn text(part: &str) -> Option<String> {
     serde_json::from_str(part).ok()
@@ -156,7 +179,7 @@ fn text(part: &str) -> Option<String> {
 fn map_blocks(
     foreign: &Foreign<'_>,
     key: &[u8; 32],
-    blocks: Vec<&str>,
+    blocks: Vec<String>,
     agents: &[Agent],
     mapped: &mut Mapped,
 ) -> Result<()> {
@@ -177,10 +200,10 @@ fn map_blocks(
     };
     for (block, number) in blocks.into_iter().zip(1..) {
         let at = format!("block {number}");
-        let Some(mut fields) = mapped.object(block, &at, "block") else {
+        let Some(mut fields) = mapped.object(&block, &at, "block") else {
             continue;
         };
-        let (label, value) = (text_of(&mut fields, "label"), text_of(&mut fields, "value"));
+        let (label, value) = (text_of(&mut fields, "label"), value_of(&mut fields));
         let (Some(label), Some(value)) = (label, value) else {
             mapped.refuse(
                 at,
@@ -207,6 +230,18 @@ fn map_blocks(
         mapped.push(at, id, kind::BLOCK, &scope, value, attributes);
     }
     Ok(())
+}
+
+/// Removes and returns the value of a block. A value that is itself JSON is written as text.
+fn value_of(fields: &mut serde_json::Map<String, Json>) -> Option<String> {
+    match fields.get("value") {
+        Some(value @ (Json::Object(_) | Json::Array(_))) => {
+            let text = value.to_string();
+            fields.shift_remove("value");
+            Some(text)
+        }
+        _ => text_of(fields, "value"),
+    }
 }
 
 /// LTA-1: returns the scope of a block: the scope of its only agent, otherwise the usual scope. Returns the reason if the
@@ -393,6 +428,44 @@ mod tests {
         assert_eq!(at, ["bo", "block 3", "block 4"]);
         assert!(mapped.incoming[1].1.attributes.get("read_only").is_some());
         assert!(mapped.incoming[0].1.attributes.get("hidden").is_none());
+    }
+
+    #[test]
+    fn json_inside_of_a_text_is_read() {
+        let block =
+            serde_json::json!({"id": "b1", "label": "human", "value": {"name": "Vera", "tea": ["green"]}});
+        let agent = serde_json::json!({"name": "bo", "block_ids": ["b1"]});
+        let text = |json: &Json| Json::from(json.to_string());
+        let (blocks, agents) = (serde_json::json!([block]), serde_json::json!([agent]));
+        let file = |blocks: Json, agents: Json| serde_json::json!({"agents": agents, "blocks": blocks});
+        for file in [
+            file(blocks.clone(), agents.clone()),
+            file(
+                serde_json::json!([text(&block)]),
+                serde_json::json!([text(&agent)]),
+            ),
+            file(text(&blocks), text(&agents)),
+            text(&file(blocks.clone(), agents.clone())),
+        ] {
+            let mapped = map_of(&file.to_string()).unwrap();
+            let [(_, object)] = mapped.incoming.as_slice() else {
+                panic!("{file}")
+            };
+            assert_eq!(object.id.as_str(), "bo/block/human");
+            assert_eq!(
+                object.content.as_deref(),
+                Some(r#"{"name":"Vera","tea":["green"]}"#)
+            );
+        }
+        // A text that only looks like JSON stays as it is.
+        let file = r#"{"agents":[],"blocks":[{"label":"a","value":"{\"x\":1}"},{"label":"b","value":"[1"}]}"#;
+        let mapped = map_of(file).unwrap();
+        let texts: Vec<_> = mapped
+            .incoming
+            .iter()
+            .map(|(_, one)| one.content.as_deref().unwrap())
+            .collect();
+        assert_eq!(texts, [r#"{"x":1}"#, "[1"]);
     }
 
     #[test]

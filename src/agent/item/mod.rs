@@ -328,6 +328,11 @@ impl Item {
         self.texts(attribute::TAGS)
     }
 
+    /// Returns the other names of a document.
+    pub(crate) fn aliases(&self) -> Vec<String> {
+        self.texts(attribute::ALIASES)
+    }
+
     /// Checks whether the item has all tags in `all`, and at least one of the tags in `any` unless `any` is empty.
     pub(in crate::agent) fn has_tags(&self, all: &[String], any: &[String]) -> bool {
         let tags = self.tags();

@@ -199,7 +199,7 @@ impl Search<'_> {
         let found = object_at(self.view, key).ok().flatten();
         let accepted = found.is_some_and(|object| {
             let time = time_of(self.view, &object);
-            time.is_ok_and(|time| self.query.accepts(&object, time))
+            time.is_ok_and(|time| self.query.accepts(self.view, &object, time))
                 && self.among.is_none_or(|among| among(&object))
         });
         self.accepted.borrow_mut().insert(*key, accepted);

@@ -2,7 +2,8 @@
 //!
 //! The index contains every object with a text or a title, except objects of kind `session`. The speaker is the
 //! attribute `speaker`, else `subject`. The words are the words of the text, of the tags, of the subject if the subject
-//! is not used as the speaker, and of the titles of the object and of the objects above it. The time is the event time,
+//! is not used as the speaker, and of the titles of the object and of the objects above it. A document also has the
+//! words of its aliases and of its file name. The time is the event time,
 //! else the time of the first commit with the id. Objects of the same time are ordered by the attribute `order`, else
 //! by the time in a `UUIDv7` id, else by the number at the end of the id.
 //!
@@ -17,9 +18,9 @@ use std::sync::Arc;
 
 use super::vectors::{TextKey, Vectors};
 use crate::agent::index_keys::{key_at, scope_hash};
-use crate::agent::item::{Item, unless_erased};
+use crate::agent::item::{Item, text_of as text_in, unless_erased};
 use crate::agent::titles::{Titles, hand_down_the_same};
-use crate::agent::vocabulary::kind;
+use crate::agent::vocabulary::{attribute, kind};
 use crate::digest::HashSuite;
 use crate::engine::{Derive, Derived, Keep, Memory, Version, View};
 use crate::error::{Error, ErrorCode, Result};
@@ -110,7 +111,7 @@ impl Content {
             Some(speaker) => (Some(speaker), subject),
             None => (subject, None),
         };
-        let more = [item.tags(), about.into_iter().collect()].concat();
+        let more = [item.tags(), about.into_iter().collect(), names_of(&item)].concat();
         let with_more = (!more.is_empty()).then(|| format!("{text}\n{}", more.join("\n")));
         let path = |id: &String| key_at(&suite.key_path(id));
         let superseded: Vec<Key> = item.supersedes().iter().map(path).collect();
@@ -197,7 +198,7 @@ fn has_titles(object: &Object) -> bool {
 
 impl Keep for Content {
     const NAME: &'static str = "recall";
-    const VERSION: u8 = 6;
+    const VERSION: u8 = 7;
 
     fn len(&self) -> u64 {
         self.index.len() as u64
@@ -262,6 +263,20 @@ impl Derive for Content {
     fn is_damaged(&self) -> bool {
         self.index.is_damaged()
     }
+}
+
+/// Returns the further words by which a document is found: its aliases, the name of its file, and a front matter that is
+/// kept as text.
+fn names_of(item: &Item) -> Vec<String> {
+    let object = item.object();
+    if object.kind() != kind::DOCUMENT {
+        return Vec::new();
+    }
+    let mut names = item.aliases();
+    let file = object.id().as_str().rsplit('/').next().unwrap_or_default();
+    names.push(file.rsplit_once('.').map_or(file, |(stem, _)| stem).to_owned());
+    names.extend(text_in(object, attribute::FRONT_MATTER));
+    names
 }
 
 /// Returns whether an object of this kind has an entry in the index.

@@ -1,11 +1,13 @@
 //! The query of a recall.
 //!
 //! # Layer
-//! Layer 7, inside `agent`. Pure.
+//! Layer 7, inside `agent`.
 
 use crate::agent::item::Item;
 use crate::agent::scope::Reach;
-use crate::object::{Kind, Object, Time, Value};
+use crate::agent::vocabulary::kind;
+use crate::engine::View;
+use crate::object::{Id, Kind, Object, Time, Value};
 
 /// The default limit on the number of hits.
 pub const LIMIT: usize = 10;
@@ -140,14 +142,14 @@ impl RecallQuery {
     }
 
     /// Checks whether an item with the time `time` meets every condition except expiry, supersession and trust.
-    pub(super) fn accepts(&self, object: &Object, time: Time) -> bool {
+    pub(super) fn accepts(&self, view: &View, object: &Object, time: Time) -> bool {
         let item = Item::from(object.clone());
         // The keys of two scopes can collide in the index. This check excludes hits of the wrong scope (ASC-1).
         self.reach.has(object.scope())
             && (self.kinds.is_empty() || self.kinds.iter().any(|kind| kind.as_str() == object.kind()))
             && self.since.is_none_or(|since| since <= time)
             && self.until.is_none_or(|until| time < until)
-            && item.has_tags(&self.tags, &self.any_tags)
+            && (item.has_tags(&self.tags, &self.any_tags) || self.has_tags_above(view, object))
             && self.speaker.as_ref().is_none_or(|asked| {
                 let said = item.speaker().or_else(|| item.subject());
                 said.is_some_and(|said| said.to_lowercase() == asked.to_lowercase())
@@ -156,5 +158,25 @@ impl RecallQuery {
                 .attributes
                 .iter()
                 .all(|(name, value)| object.attribute(name).as_ref() == Some(value))
+    }
+
+    /// Checks whether a section of a document has the tags together with the headings above it and the document, as in
+    /// Org. A section that cannot be read has none.
+    fn has_tags_above(&self, view: &View, object: &Object) -> bool {
+        /// The maximum number of objects above a section that are read.
+        const DEPTH_MAX: usize = 16;
+        if object.kind() != kind::HEADING {
+            return false;
+        }
+        let mut tags = Item::from(object.clone()).tags();
+        let mut next = Some(object.clone());
+        for _ in 0..DEPTH_MAX {
+            let parent = next.and_then(|object| Id::new(object.parent()?).ok());
+            next = parent.and_then(|parent| view.get(&parent).ok().flatten());
+            let Some(above) = &next else { break };
+            tags.extend(Item::from(above.clone()).tags());
+        }
+        self.tags.iter().all(|tag| tags.contains(tag))
+            && (self.any_tags.is_empty() || self.any_tags.iter().any(|tag| tags.contains(tag)))
     }
 }

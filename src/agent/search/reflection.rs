@@ -42,7 +42,7 @@ fn summaries_of(view: &View, query: &RecallQuery) -> Result<Vec<(Granularity, Ti
     for object in view.query(&kept)? {
         let object = object?;
         let time = time_of(view, &object)?;
-        if query.accepts(&object, time) {
+        if query.accepts(view, &object, time) {
             let item = Item::from(object);
             summaries.push((granularity_of(&item), time, item));
         }

@@ -12,6 +12,8 @@
 //! - SAE-2: the origin of an entry never exceeds the writer's class, the class of its speaker, the origin that the
 //!   caller states, and the class of the session.
 //! - SAE-3: an entry that the scan stops taints the session (TNT-1), because the model may have read the entry.
+//! - SAE-4: an entry that is stored already changes nothing: one with the same id of the host, or with the same time,
+//!   speaker, order and text.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -45,6 +47,8 @@ pub struct NewEntry {
     pub order: Option<i64>,
     /// The origin of the text, if the host knows the origin. It lowers the class of the speaker, and never raises it.
     pub origin: Option<Origin>,
+    /// The id of the entry in the system of the host. An entry whose id the session already has changes nothing.
+    pub key: Option<String>,
 }
 
 /// Entries to append to a session.
@@ -87,6 +91,8 @@ pub struct Appended {
     pub root_session: String,
     /// The ids of the new entries.
     pub ids: Vec<Id>,
+    /// The number of entries that the session already had.
+    pub unchanged: u64,
     /// Quarantined and refused entries.
     pub not_stored: Vec<NotStored>,
     /// The number of entries that the scan flagged and that are stored.
@@ -142,6 +148,7 @@ fn stage_append(agent: &Agent, change: &mut Change<'_>, append: &Append) -> Resu
         scope: scope.clone(),
         root_session: root_among(|id| change.get(id), &append.session)?,
         ids: Vec::with_capacity(append.entries.len()),
+        unchanged: 0,
         not_stored: Vec::new(),
         flagged: 0,
         held: Vec::new(),
@@ -150,16 +157,27 @@ fn stage_append(agent: &Agent, change: &mut Change<'_>, append: &Append) -> Resu
     for (place, entry) in append.entries.iter().enumerate() {
         let arrival = seq.saturating_mul(BATCH_MAX).saturating_add(place as u64);
         let key = format!("{arrival:016x}");
-        let id = free_id(
-            agent,
-            change,
-            &format!("{}/{}/{key}", kind::ENTRY, append.session),
-        )?;
+        let place_of = |name: &str| format!("{}/{}/{name}", kind::ENTRY, append.session);
+        let class = turn_class(entry.speaker.as_deref(), user.as_deref(), entry.origin);
+        let id = match mark_of(agent, append, entry) {
+            Some(mark) => {
+                let id = Id::new(&place_of(&mark))?;
+                if is_entry_of(change, &id, &session)? {
+                    // The model may have read the text again, so its class counts again (TNT-1).
+                    if !change.class_of(class)?.is_trusted() {
+                        change.taint(&append.session)?;
+                    }
+                    answer.unchanged += 1;
+                    continue;
+                }
+                id
+            }
+            None => free_id(agent, change, &place_of(&key))?,
+        };
         let position = Position::new(&key)?;
         // If another writer commits the same id first, the commit conflicts, and the change is repeated on the new
         // head.
         change.expect(&id, None);
-        let class = turn_class(entry.speaker.as_deref(), user.as_deref(), entry.origin);
         let item = item_of(entry, &append.session, &scope, arrival);
         let passed = change.put(id.clone(), item, class, |object| {
             object.parent = Some(session.clone());
@@ -187,6 +205,38 @@ fn stage_append(agent: &Agent, change: &mut Change<'_>, append: &Append) -> Resu
         change.taint(&append.session)?;
     }
     Ok(answer)
+}
+
+/// Returns the mark by which a repeated entry is recognised, or `None` for an entry without an id and a time (SAE-4). The
+/// mark depends on a secret, so another writer cannot store an object under it beforehand.
+fn mark_of(agent: &Agent, append: &Append, entry: &NewEntry) -> Option<String> {
+    let parts = match (&entry.key, entry.time) {
+        (Some(key), _) => [
+            "id".to_owned(),
+            key.clone(),
+            String::new(),
+            String::new(),
+            String::new(),
+        ],
+        (None, Some(time)) => [
+            "said".to_owned(),
+            time.to_string(),
+            entry.speaker.clone().unwrap_or_default(),
+            entry.order.map(|order| order.to_string()).unwrap_or_default(),
+            entry.text.clone(),
+        ],
+        (None, None) => return None,
+    };
+    // The lengths make the joined text unambiguous.
+    let parts = parts.map(|part| format!("{}:{part}", part.len())).concat();
+    let text = format!("{}:{}{parts}", append.session.len(), append.session);
+    Some(to_hex(&keyed(agent.names_key(), text.as_bytes())[..16]))
+}
+
+/// Checks whether an id belongs to an entry of a session, after the staged changes.
+fn is_entry_of(change: &Change<'_>, id: &Id, session: &Id) -> Result<bool> {
+    let known = change.present(id)?;
+    Ok(known.is_some_and(|known| known.kind() == kind::ENTRY && known.parent() == Some(session.as_str())))
 }
 
 /// Returns the id of a new entry. If another writer has taken the predictable id, the returned id has an unpredictable

@@ -27,9 +27,9 @@ impl Syntax for Markdown {
     }
 
     fn changes_context(&self, text: &str, _shape: Shape, at_start: bool) -> bool {
-        // A text at the start of a file would be read as front matter if it begins with `---` and another `---`
-        // follows.
-        at_start && text.lines().next().is_some_and(|first| first.trim_end() == "---")
+        // A text at the start of a file would be read as front matter if it begins with a mark and another one follows.
+        let first = text.lines().next().unwrap_or_default();
+        at_start && matches!(first.trim_end(), "---" | "+++")
     }
 
     fn head(
@@ -43,10 +43,14 @@ impl Syntax for Markdown {
         if level > 0 {
             let title = title_of(attributes).replace('\n', " ");
             text = format!("{} {title}\n", "#".repeat(level));
-        } else if let Some(Value::Map(matter)) = attributes.get("front_matter")
-            && !matter.is_empty()
-        {
-            text = format!("---\n{}---\n", markdown::write_matter(matter));
+        } else {
+            match attributes.get("front_matter") {
+                Some(Value::Map(matter)) if !matter.is_empty() => {
+                    text = format!("---\n{}---\n", markdown::write_matter(matter));
+                }
+                Some(Value::Text(matter)) => text = format!("{matter}\n"),
+                _ => {}
+            }
         }
         // Escapes `>`, so that this character cannot end the comment. In JSON, `>` occurs only inside of strings.
         let statement = statement.map(|statement| statement.replace('>', "\\u003e"));
@@ -60,6 +64,10 @@ impl Syntax for Markdown {
             text.push('\n');
         }
         text
+    }
+
+    fn title_of_file(&self, path: &str, first_heading: Option<&str>) -> Option<String> {
+        Some(markdown::title_of_file(path, first_heading))
     }
 
     fn body(&self, content: &str) -> String {

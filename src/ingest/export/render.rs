@@ -15,7 +15,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::super::document::{DOCUMENT_KIND, Document, HEADING_KIND, Section};
+use super::super::document::{DOCUMENT_KIND, Document, HEADING_KIND, Section, title_of};
 use super::super::format::Format;
 use super::super::json;
 use super::super::order;
@@ -45,6 +45,10 @@ pub(super) trait Syntax {
         id: Option<&str>,
         statement: Option<&str>,
     ) -> String;
+    /// Returns the title of a file that states none, by its path and its first heading.
+    fn title_of_file(&self, _path: &str, _first_heading: Option<&str>) -> Option<String> {
+        None
+    }
     /// Returns a text in its plain form.
     fn body(&self, content: &str) -> String;
     /// Returns a quoted text, in which the parser finds no structure.
@@ -141,14 +145,17 @@ fn body(node: &Node, level: usize, shape: Shape, syntax: &dyn Syntax) -> Body {
     Body::Stated
 }
 
+/// The title of a heading after the text that is parsed alone.
+const END: &str = "end";
+
 /// Parses a text that should be one heading, or the start of a file (level 0). Returns `None` if the parser finds other
 /// headings in the text, or does not find a heading that follows the text.
 fn read_alone(text: &str, level: usize, syntax: &dyn Syntax) -> Option<Section> {
-    let end = syntax.head(1, &titled("end"), None, None);
+    let end = syntax.head(1, &titled(END), None, None);
     let text = format!("{text}{end}");
     let mut read = Document::read("probe", text.as_bytes(), Some(syntax.format())).ok()?;
     let last = read.sections.pop()?;
-    let is_end = last.title() == "end" && last.content.is_none();
+    let is_end = last.title() == END && last.content.is_none();
     let section = if level == 0 {
         read.root
     } else {
@@ -310,6 +317,17 @@ impl<'a> Rendering<'a> {
         let mut read = read.ok_or_else(|| refused(&object.id))?;
         let hides_id = id.is_some() && read.id.as_ref() != Some(&object.id);
         id = id.filter(|_| !hides_id);
+        if level == 0 && title_of(&read.attributes) == END {
+            // The parser took the title from the heading that follows the text.
+            let first = node
+                .children
+                .first()
+                .map(|child| title_of(&self.nodes[*child].object.attributes));
+            match self.syntax.title_of_file(object.id.as_str(), first) {
+                Some(title) => drop(read.attributes.insert("title", title)),
+                None => {}
+            }
+        }
         let above = node.parent.filter(|_| !self.is_deep(place));
         if above.is_some_and(|above| level != self.levels[above] + 1) {
             // The parser stores the level as an attribute, because the level does not follow from the depth.

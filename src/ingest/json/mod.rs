@@ -12,6 +12,7 @@
 //! - ING-6: JSON that would change when it is stored is refused: a repeated key, or an integer that is too large.
 
 mod fields;
+mod mended;
 mod object_line;
 mod strict;
 
@@ -20,6 +21,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Number, Value as Json, json};
 
 pub(super) use self::fields::{Fields, Stated};
+pub(super) use self::mended::mended;
 pub use self::object_line::{ObjectLine, loose_time_from_json, object_from_json, stored_object_to_json};
 pub(crate) use self::object_line::{loose_time, object_to_json, time_from_json};
 pub use self::strict::parse;

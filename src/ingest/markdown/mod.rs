@@ -1,7 +1,7 @@
 //! Reads Markdown files: headings of both styles and front matter.
 //!
 //! A Markdown parser finds the headings, so a `#` in a code block or quotation is not a heading. The parser copies
-//! titles and texts unchanged. A comment on the line after a heading may state its id: `<!-- id: projects/treering
+//! titles and texts unchanged. The title of a note is in its front matter, else its first heading, else its file name. A comment on the line after a heading may state its id: `<!-- id: projects/treering
 //! -->`.
 //!
 //! # Layer
@@ -10,6 +10,7 @@
 mod front_matter;
 mod yaml;
 
+use self::front_matter::Matter;
 pub(super) use self::yaml::write as write_matter;
 
 #[cfg(feature = "agent")]
@@ -26,32 +27,25 @@ use super::text::{fence_around, shown};
 use crate::error::Result;
 use crate::object::{Id, Value};
 
-/// Returns the values of the front matter of a text, and the text after the front matter. `path` names the file in
-/// errors.
-///
-/// # Errors
-/// `InvalidInput` if the front matter is not a map of names to values.
+/// Returns the values of the front matter of a text, and the text after the front matter. A front matter that is not YAML
+/// stays in the text.
 #[cfg(feature = "agent")]
-pub(crate) fn split_matter<'a>(path: &Id, text: &'a str) -> Result<(BTreeMap<String, Value>, &'a str)> {
-    let (matter, rest) = front_matter::split(text);
-    let values = matter
-        .map(|matter| front_matter::parse(path, matter))
-        .transpose()?;
-    Ok((values.unwrap_or_default(), rest))
+pub(crate) fn split_matter(text: &str) -> (BTreeMap<String, Value>, &str) {
+    match front_matter::split(text) {
+        (Some(Matter::Values(values)), rest) => (values, rest),
+        _ => (BTreeMap::new(), text),
+    }
 }
 
 /// Reads the text of a Markdown file.
 pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
     let mut document = Document::new(path, Format::Markdown);
     let (matter, rest) = front_matter::split(text);
-    if let Some(matter) = matter {
-        let values = front_matter::parse(&document.path, matter)?;
-        if !values.is_empty() {
-            document
-                .root
-                .attributes
-                .insert("front_matter", Value::Map(values));
-        }
+    if let Some(matter) = &matter {
+        front_matter::add(matter, &mut document.root.attributes);
+    }
+    if let Some(Matter::Text(_, why)) = matter {
+        document.skipped.front_matter = Some(why);
     }
     let line = 1 + text[..text.len() - rest.len()].matches('\n').count() as u64;
     let found = find_headings(rest, line);
@@ -73,7 +67,31 @@ pub(super) fn parse(path: Id, text: &str) -> Result<Document> {
         section.id = id;
         outline.push(heading.level, section, body, stated)?;
     }
-    outline.finish()
+    let mut document = outline.finish()?;
+    let is_stated = document
+        .root
+        .stated
+        .attributes
+        .iter()
+        .any(|(name, _)| name == "title");
+    if !document.is_list && !is_stated && document.root.title().is_empty() {
+        let first = document.sections.first().map(Section::title);
+        let title = title_of_file(document.path.as_str(), first);
+        document.is_titled_by_heading = first == Some(title.as_str());
+        document.root.attributes.insert("title", title);
+        document.put_title_of_heading();
+    }
+    Ok(document)
+}
+
+/// Returns the title of a note whose front matter has none: its first heading, else the name of the file.
+pub(super) fn title_of_file(path: &str, first_heading: Option<&str>) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
+    let heading = first_heading.filter(|heading| !heading.trim().is_empty());
+    heading
+        .unwrap_or(if stem.is_empty() { name } else { stem })
+        .to_owned()
 }
 
 /// Returns the text that is inside a code block.

@@ -44,6 +44,9 @@ pub struct IngestOptions {
     pub scope: Option<Scope>,
     /// Documents of the memory whose files are missing. These documents are removed with all objects that they own.
     pub gone: Vec<Id>,
+    /// Documents of the memory whose files are missing. If a new document is one of them under another path, its objects
+    /// move there.
+    pub absent: Vec<Id>,
     /// Whether the writer vouches for the documents. If so, unchanged objects that are untrusted get the class of the
     /// writer, as new versions.
     pub is_vouched: bool,
@@ -70,6 +73,8 @@ pub struct Change {
     pub remove: Vec<Id>,
     /// The ids of the documents, in the order of the call.
     pub roots: Vec<Id>,
+    /// The former and the new id of each document whose file was renamed or moved.
+    pub renamed: Vec<(Id, Id)>,
     /// The parents whose children all got new order keys, because no key was free between the old keys.
     pub respaced: Vec<Id>,
     /// The number of new objects.

@@ -93,7 +93,8 @@ impl Writer<'_> {
         if document.is_list {
             return Ok(());
         }
-        let old = self.known.object(&document.path);
+        let old = self.known.place_of_document(&document.path);
+        let old = old.map(|place| &self.known.objects[place].object);
         let mut object = object_of(&document.root, &document.path, old)?;
         if let Some(old) = old {
             // A file does not state the parent of its document, so the old parent is kept.
@@ -220,7 +221,8 @@ impl Writer<'_> {
             self.change.unchanged += 1;
             return Ok(());
         }
-        let count = match old {
+        // A renamed document is a new object.
+        let count = match old.filter(|old| *old.id() == object.id) {
             Some(_) => &mut self.change.updated,
             None => &mut self.change.created,
         };

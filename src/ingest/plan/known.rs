@@ -26,6 +26,8 @@ pub(super) struct Known {
     by_id: HashMap<Id, usize>,
     /// The ids that earlier versions of the documents stated.
     pub(super) listed: Vec<Id>,
+    /// The former id of each renamed document, by its new id.
+    former: HashMap<Id, Id>,
 }
 
 impl Known {
@@ -34,8 +36,13 @@ impl Known {
         owners: &Owners<'_>,
         existing: &dyn Existing,
         gone: &[Id],
+        renames: &[(Id, Id)],
     ) -> Result<Self> {
-        let mut known = Self::default();
+        let former = renames.iter().map(|(former, new)| (new.clone(), former.clone()));
+        let mut known = Self {
+            former: former.collect(),
+            ..Self::default()
+        };
         let paths = documents.iter().filter(|document| !document.is_list);
         for path in paths.map(|document| &document.path).chain(gone) {
             let Some(object) = existing.get(path)? else {
@@ -73,6 +80,11 @@ impl Known {
     /// Returns the index of the object with this id.
     pub(super) fn place(&self, id: &Id) -> Option<usize> {
         self.by_id.get(id).copied()
+    }
+
+    /// Returns the index of a document, or of its former object if its file was renamed.
+    pub(super) fn place_of_document(&self, path: &Id) -> Option<usize> {
+        self.place(path).or_else(|| self.place(self.former.get(path)?))
     }
 
     /// Returns the object with this id.

@@ -35,7 +35,7 @@ pub(super) fn match_all(documents: &[Document], known: &Known, suite: HashSuite)
         // Parents come before their children (ING-2), so the match of the parent is known here.
         for (parent, children) in children_by_parent(document) {
             let above = match parent {
-                None => known.place(&document.path),
+                None => known.place_of_document(&document.path),
                 Some(parent) => matched[parent],
             };
             let Some(above) = above else { continue };
@@ -63,6 +63,18 @@ pub(super) fn match_all(documents: &[Document], known: &Known, suite: HashSuite)
         }
     }
     matched
+}
+
+/// Adds the matches of the same sections with other texts, where a section and an object have no match yet.
+pub(super) fn add(matched: &mut Matched, others: Matched) {
+    let mut claimed: HashSet<usize> = matched.iter().flatten().flatten().copied().collect();
+    for (matched, others) in matched.iter_mut().zip(others) {
+        for (matched, other) in matched.iter_mut().zip(others) {
+            if matched.is_none() {
+                *matched = other.filter(|other| claimed.insert(*other));
+            }
+        }
+    }
 }
 
 /// Returns the indexes of the children of the document, and of each section that has children, in order.

@@ -18,11 +18,13 @@ mod ids;
 mod known;
 mod matching;
 mod owners;
+mod renames;
 
 pub(crate) use self::change::Existing;
 pub use self::change::{Change, IngestOptions, Write};
 use super::document::Document;
 use crate::error::Result;
+use crate::object::Id;
 
 /// Plans the change that makes the memory contain `documents`.
 ///
@@ -36,11 +38,34 @@ pub(crate) fn plan(
     existing: &dyn Existing,
     options: &IngestOptions,
 ) -> Result<Change> {
+    plan_beside(documents, &[], existing, options).map(|(change, _)| change)
+}
+
+/// Plans the change as [`plan`] does, and the change for `whole`: the same documents with the texts that `documents`
+/// lacks. Both give the same ids to the same sections. The ids are made of the titles in `documents`.
+pub(crate) fn plan_beside(
+    documents: &[Document],
+    whole: &[Document],
+    existing: &dyn Existing,
+    options: &IngestOptions,
+) -> Result<(Change, Change)> {
     let stated = ids::stated_ids(documents)?;
-    let owners = owners::Owners::new(documents, existing, &options.gone);
-    let known = known::Known::read(documents, &owners, existing, &options.gone)?;
+    let renames = renames::find(documents, existing, options)?;
+    let former = renames.iter().map(|(former, _)| former.clone());
+    let gone: Vec<Id> = options.gone.iter().cloned().chain(former).collect();
+    let owners = owners::Owners::new(documents, existing, &gone);
+    let known = known::Known::read(documents, &owners, existing, &gone, &renames)?;
     owners.check_lines(documents)?;
-    let matched = matching::match_all(documents, &known, existing.hash());
+    let mut matched = matching::match_all(documents, &known, existing.hash());
+    if !whole.is_empty() {
+        matching::add(&mut matched, matching::match_all(whole, &known, existing.hash()));
+    }
     let ids = ids::assign(documents, &known, &matched, &stated, existing)?;
-    changes::changes(documents, &known, &ids, existing, options)
+    let mut change = changes::changes(documents, &known, &ids, existing, options)?;
+    let mut of_whole = Change::default();
+    if !whole.is_empty() {
+        of_whole = changes::changes(whole, &known, &ids, existing, options)?;
+    }
+    change.renamed = renames;
+    Ok((change, of_whole))
 }

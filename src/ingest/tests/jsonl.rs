@@ -27,12 +27,12 @@ fn a_turn_has_a_role_a_speaker_a_time_and_text() {
 fn a_turn_may_be_inside_of_message() {
     let line = r#"{"type":"assistant","timestamp":1769847300.5,"message":{"role":"assistant","type":"message","content":[{"type":"text","text":"one"},{"type":"tool_use","id":"t1","input":{"path":"a"}},{"type":"text","text":"two"}]},"session":"s"}"#;
     let entry = entry(line);
-    assert_eq!(entry.content.as_deref(), Some("one\n\ntwo"));
+    assert_eq!(entry.content.as_deref(), Some("one\n\n{\"path\":\"a\"}\n\ntwo"));
     assert_eq!(entry.event_time, Some(Time::from_micros(1_769_847_300_500_000)));
     assert_eq!(
         json::attributes_to_json(&entry.attributes).to_string(),
         "{\"message\":{\"type\":\"message\"},\"parts\":[{\"text\":\"one\",\"type\":\"text\"},\
-         {\"id\":\"t1\",\"input\":{\"path\":\"a\"},\"type\":\"tool_use\"},{\"text\":\"two\",\"type\":\"text\"}],\
+         {\"id\":\"t1\",\"type\":\"tool_use\"},{\"text\":\"two\",\"type\":\"text\"}],\
          \"role\":\"assistant\",\"session\":\"s\",\"type\":\"assistant\"}"
     );
 }
@@ -239,62 +239,65 @@ fn a_list_that_somebody_put_and_that_holds_no_ids_owns_nothing() {
 
 #[test]
 fn a_bad_line_names_file_and_line_and_what_is_wrong() {
-    let message = |line: &str| {
-        refused("a.jsonl", format!("\n{}{line}\n", turns([1])))
-            .message()
-            .to_owned()
-    };
+    let not_known = "the line is neither an object nor an entry of a transcript";
+    for (line, wrong) in [
+        ("[1]", not_known),
+        (r#"{"text":"x"}"#, not_known),
+        (
+            r#"{"role":"u","content":5}"#,
+            "the field `content` is neither text nor a list of parts",
+        ),
+        (r#"{"role":1,"content":"x"}"#, "the field `role` is not text"),
+        (
+            r#"{"role":"u","role":"v"}"#,
+            "not valid JSON at column 18: the key `role` is repeated",
+        ),
+        (
+            r#"{"role":nope}"#,
+            "not valid JSON at column 10: expected JSON, such as \"text\", 5, true or null",
+        ),
+        (
+            r#"{"role":"u""#,
+            "not valid JSON at column 11: the text ends inside a value",
+        ),
+        (
+            "{\"role\":\"u\",\"content\":\"a\u{0}\"}",
+            "not valid JSON at column 25: expected JSON, such as \"text\", 5, true or null",
+        ),
+    ] {
+        // Among messages, the line is skipped. Alone, it refuses the file.
+        let document = read("a.jsonl", &format!("\n{}{line}\n{}", turns([1]), turns([2])));
+        assert_eq!(document.sections.len(), 2, "{line}");
+        assert_eq!(document.skipped().bad, [(3, wrong.to_owned())]);
+        assert_eq!(
+            refused("a.jsonl", format!("\n{line}\n")).message(),
+            format!("a.jsonl:2: {wrong}")
+        );
+        let among_objects = format!("{{\"id\":\"a\",\"kind\":\"k\"}}\n{line}\n");
+        assert_eq!(
+            refused("a.jsonl", among_objects).message(),
+            format!("a.jsonl:2: {wrong}")
+        );
+    }
+    for (line, wrong) in [
+        (
+            r#"{"id":"a","kind":"k","contents":"x"}"#,
+            "field `contents`: no field of an object has this name",
+        ),
+        (r#"{"id":"","kind":"k"}"#, "field `id`: an id is empty"),
+        (r#"{"id":"a","kind":7}"#, "field `kind`: the value is not text"),
+        (
+            r#"{"id":"a","kind":"k","attributes":{"n":18446744073709551616}}"#,
+            "the integer 18446744073709551616 does not fit into 64 bits with a sign",
+        ),
+    ] {
+        let error = refused("a.jsonl", format!("\n{}{line}\n", turns([1])));
+        assert_eq!(error.message(), format!("a.jsonl:3: {wrong}"));
+    }
+    let big = entry(r#"{"role":"u","content":"x","n":18446744073709551616}"#);
     assert_eq!(
-        message("[1]"),
-        "a.jsonl:3: the line is neither an object nor an entry of a transcript"
-    );
-    assert_eq!(
-        message(r#"{"text":"x"}"#),
-        "a.jsonl:3: the line is neither an object nor an entry of a transcript"
-    );
-    assert_eq!(
-        message(r#"{"role":"u","content":5}"#),
-        "a.jsonl:3: the field `content` is neither text nor a list of parts"
-    );
-    assert_eq!(
-        message(r#"{"role":1,"content":"x"}"#),
-        "a.jsonl:3: the field `role` is not text"
-    );
-    assert_eq!(
-        message(r#"{"role":"u","role":"v"}"#),
-        "a.jsonl:3: not valid JSON at column 18: the key `role` is repeated"
-    );
-    assert_eq!(
-        message(r#"{"role":nope}"#),
-        "a.jsonl:3: not valid JSON at column 10: expected JSON, such as \"text\", 5, true or null"
-    );
-    assert_eq!(
-        message(r#"{"role":"u""#),
-        "a.jsonl:3: not valid JSON at column 11: the text ends inside a value"
-    );
-    assert_eq!(
-        message(r#"{"id":"a","kind":"k","contents":"x"}"#),
-        "a.jsonl:3: field `contents`: no field of an object has this name"
-    );
-    assert_eq!(
-        message(r#"{"id":"","kind":"k"}"#),
-        "a.jsonl:3: field `id`: an id is empty"
-    );
-    assert_eq!(
-        message(r#"{"id":"a","kind":7}"#),
-        "a.jsonl:3: field `kind`: the value is not text"
-    );
-    assert_eq!(
-        message("{\"role\":\"u\",\"content\":\"a\u{0}\"}")
-            .split(": ")
-            .nth(1)
-            .unwrap(),
-        "not valid JSON at column 25"
-    );
-    let big = message(r#"{"role":"u","content":"x","n":18446744073709551616}"#);
-    assert_eq!(
-        big,
-        "a.jsonl:3: the integer 18446744073709551616 does not fit into 64 bits with a sign"
+        big.attributes.get("n"),
+        Some(&Value::Float(18_446_744_073_709_551_616.0))
     );
     let twice = "{\"id\":\"a\",\"kind\":\"k\"}\n{\"id\":\"a\",\"kind\":\"k\"}\n";
     let twice = Memory::default().try_ingest(&[("a.jsonl", twice)]).unwrap_err();

@@ -88,7 +88,7 @@ fn front_matter_keeps_the_types_of_its_values() {
         json,
         "{\"format\":\"markdown\",\"front_matter\":{\"count\":3,\"day\":\"2026-01-31\",\"draft\":false,\
          \"nested\":{\"1\":\"one\",\"limit\":{\"$float\":\"inf\"}},\"nothing\":null,\"ratio\":0.5,\
-         \"tags\":[\"a\",\"b\"],\"title\":\"Notes\"}}"
+         \"tags\":[\"a\",\"b\"],\"title\":\"Notes\"},\"tags\":[\"a\",\"b\"],\"title\":\"Notes\"}"
     );
     assert_eq!(document.sections[0].line, 13);
 }
@@ -179,27 +179,17 @@ fn aliases_repeat_what_they_name_and_no_more_than_an_object_holds() {
         bomb = format!("{bomb}x{level}: &x{level} [{above}]\n");
     }
     bomb.push_str("---\n");
-    assert!(
-        refused("a.md", &bomb)
-            .message()
-            .contains("aliases expand to over")
-    );
-    assert!(
-        refused("a.md", "---\na: &a [*a]\n---\n")
-            .message()
-            .starts_with("a.md:2:")
-    );
+    assert!(why_text(&bomb).contains("aliases expand to over"));
+    assert!(why_text("---\na: &a [*a]\n---\n").starts_with("line 2:"));
     let deep = format!("---\na: {}{}\n---\n", "[".repeat(40), "]".repeat(40));
-    assert!(
-        refused("a.md", &deep)
-            .message()
-            .contains("nested more than 32 deep")
-    );
-    assert!(
-        refused("a.md", "---\na: 1\n--- b\nc: 1\n---\n")
-            .message()
-            .starts_with("a.md:3:")
-    );
+    assert!(why_text(&deep).contains("nested more than 32 deep"));
+    assert!(why_text("---\na: 1\n--- b\nc: 1\n---\n").starts_with("line 3:"));
+}
+
+/// Returns the reason why the front matter of a note is kept as text.
+fn why_text(text: &str) -> String {
+    let document = read("a.md", text);
+    document.skipped().front_matter.clone().unwrap_or_default()
 }
 
 #[test]
@@ -222,25 +212,107 @@ fn front_matter_stands_only_at_the_very_start_between_marks() {
     }
 }
 
+/// Returns the attributes of a note without its format.
+fn attributes_of(path: &str, text: &str) -> serde_json::Value {
+    let mut json = json::attributes_to_json(&read(path, text).root.attributes);
+    json.as_object_mut().unwrap().remove("format");
+    json
+}
+
 #[test]
-fn front_matter_that_is_not_yaml_is_refused_with_its_line() {
-    let line = |text: &str| {
-        refused("a.md", text)
-            .message()
-            .split(": ")
-            .next()
-            .unwrap()
-            .to_owned()
-    };
-    assert_eq!(line("---\na: 1\nb: [1, 2\n---\n").split(':').next(), Some("a.md"));
-    assert_eq!(line("---\na: 1\nb: 2\na: 3\n---\n"), "a.md:4");
-    assert_eq!(line("---\njust text\n---\n"), "a.md:2");
+fn front_matter_that_is_not_yaml_is_kept_as_text() {
+    for (matter, title, tags, aliases) in [
+        (
+            "title: Deploy: step two",
+            Some("Deploy: step two"),
+            "null",
+            "null",
+        ),
+        (
+            "title: \"Tea\" time\ntags: [a, 'b c']",
+            Some("\"Tea\" time"),
+            "[\"a\",\"b c\"]",
+            "null",
+        ),
+        ("date: {{date}}\ntags:\n- x\n- y", None, "[\"x\",\"y\"]", "null"),
+        ("tags:\n\t- x\n\t- '#y'", None, "[\"x\",\"y\"]", "null"),
+        (
+            "tags: a\ntags: b\nalias: one, two",
+            None,
+            "[\"a\"]",
+            "[\"one\",\"two\"]",
+        ),
+        ("# up: [x\nup: [[Home|H]], [[Tea]]", None, "null", "null"),
+        ("globs: *.ts\ndescription: rules", None, "null", "null"),
+    ] {
+        let note = format!("---\n{matter}\n---\n\nThe body.\n");
+        let document = read("v/My note.md", &note);
+        assert_eq!(document.root.content.as_deref(), Some("The body."), "{matter}");
+        assert!(document.sections.is_empty(), "{matter}");
+        let attributes = attributes_of("v/My note.md", &note);
+        assert_eq!(attributes["front_matter"], format!("---\n{matter}\n---"));
+        assert_eq!(attributes["title"], title.unwrap_or("My note"));
+        assert_eq!(
+            (attributes["tags"].to_string(), attributes["aliases"].to_string()),
+            (tags.into(), aliases.into())
+        );
+        assert!(!why_text(&note).is_empty());
+    }
+    let toml = "+++\n# a comment\ntitle = \"Tea\"\ntags = [\"a\", \"b\"]\n+++\n\n# One\n";
+    let attributes = attributes_of("a.md", toml);
     assert_eq!(
-        line("---\na: 1\nb: 2\n---\n"[..].replace("b: 2", "[b]: 2").as_str()),
-        "a.md:3"
+        (&attributes["title"], attributes["tags"].to_string()),
+        (&"Tea".into(), "[\"a\",\"b\"]".into())
     );
+    assert_eq!(read("a.md", toml).sections[0].title(), "One");
+    // Two rulers around a sentence or a list are no front matter.
+    for (text, first) in [
+        ("---\nJust a text.\n---\n", "---"),
+        ("---\n- a\n- b\n---\n", "---\n- a\n- b\n---"),
+    ] {
+        let document = read("a.md", text);
+        assert_eq!(document.root.content.as_deref(), Some(first));
+        assert!(document.root.attributes.get("front_matter").is_none());
+    }
+}
+
+#[test]
+fn a_note_is_titled_by_its_front_matter_else_its_heading_else_its_name() {
+    let title = |path: &str, text: &str| attributes_of(path, text)["title"].clone();
+    assert_eq!(title("v/a.md", "---\ntitle: Tea\n---\n# One\n"), "Tea");
+    assert_eq!(title("v/a.md", "---\ntitle: 2024\n---\n"), "2024");
     assert_eq!(
-        line("---\na: 'open\nb: x: y\n---\n").split(':').next(),
-        Some("a.md")
+        title("v/a.md", "---\ntitle:\n---\ntext\n\n## One\n# Two\n"),
+        "One"
     );
+    assert_eq!(title("v/Project Apollo.md", "On hold.\n"), "Project Apollo");
+    assert_eq!(title("v/a.b.md", "#\n"), "a.b");
+    assert_eq!(title("v/README", "text"), "README");
+}
+
+#[test]
+fn tags_and_aliases_are_lists_or_texts() {
+    for (matter, tags, aliases) in [
+        (
+            "tags: [infra, k8s]\naliases: [k8s bump]",
+            "[\"infra\",\"k8s\"]",
+            "[\"k8s bump\"]",
+        ),
+        (
+            "tags: infra, k8s\nalias: k8s bump, drain",
+            "[\"infra\",\"k8s\"]",
+            "[\"k8s bump\",\"drain\"]",
+        ),
+        (
+            "tag: '#infra #k8s'\nTags:\n- infra\n- 2024",
+            "[\"infra\",\"2024\",\"k8s\"]",
+            "null",
+        ),
+        ("tags:\naliases: []", "null", "null"),
+        ("tags: {a: 1}", "null", "null"),
+    ] {
+        let attributes = attributes_of("a.md", &format!("---\n{matter}\n---\n"));
+        assert_eq!(attributes["tags"].to_string(), tags, "{matter}");
+        assert_eq!(attributes["aliases"].to_string(), aliases, "{matter}");
+    }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::digest::{HashAlgorithm, HashSuite};
 use crate::error::Result;
 use crate::ingest::{Change, DOCUMENT_KIND, Document, Existing, IngestOptions, plan};
-use crate::object::{Id, NewObject, Object, Origin};
+use crate::object::{Id, NewObject, Object, Origin, Scope};
 
 #[derive(Clone, Default)]
 pub(super) struct Memory {
@@ -68,13 +68,35 @@ impl Memory {
             gone: gone.iter().map(|path| super::id(path)).collect(),
             ..IngestOptions::default()
         };
+        self.ingest_by(files, &options)
+    }
+
+    /// Ingests files while the files of `absent` may have been renamed.
+    pub(super) fn ingest_absent(&mut self, files: &[(&str, &str)], absent: &[&str]) -> Change {
+        let options = IngestOptions {
+            absent: absent.iter().map(|path| super::id(path)).collect(),
+            ..IngestOptions::default()
+        };
+        self.ingest_by(files, &options).unwrap()
+    }
+
+    /// Ingests files into a scope.
+    pub(super) fn ingest_in(&mut self, scope: &str, files: &[(&str, &str)]) -> Change {
+        let options = IngestOptions {
+            scope: Some(Scope::new(scope).unwrap()),
+            ..IngestOptions::default()
+        };
+        self.ingest_by(files, &options).unwrap()
+    }
+
+    fn ingest_by(&mut self, files: &[(&str, &str)], options: &IngestOptions) -> Result<Change> {
         let documents: Vec<Document> = files
             .iter()
             .map(|(path, text)| Document::read(path, text.as_bytes(), None))
             .collect::<Result<_>>()?;
-        let change = plan(&documents, self, &options)?;
+        let change = plan(&documents, self, options)?;
         self.apply(&change);
-        let again = plan(&documents, self, &options)?;
+        let again = plan(&documents, self, options)?;
         assert!(
             again.is_empty(),
             "ING-8: ingesting the same files again changes {again:?}"

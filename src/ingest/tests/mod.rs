@@ -11,6 +11,8 @@ mod memory;
 mod org;
 mod promises;
 mod random;
+mod renames;
+mod transcripts;
 
 use super::*;
 use crate::error::Error;

@@ -206,7 +206,11 @@ fn run(path: &str, write: fn(&File) -> String, edits: &[Edit]) {
             "{edit:?}"
         );
         if change.respaced.is_empty() {
-            assert!(change.updated <= expected.1, "{edit:?} wrote {:?}", change.put);
+            // A Markdown file may be titled by the heading that changed.
+            let mut puts = change.put.iter();
+            let is_retitled = path == "r.md" && puts.any(|write| write.object.id.as_str() == path);
+            let most = expected.1 + u64::from(is_retitled);
+            assert!(change.updated <= most, "{edit:?} wrote {:?}", change.put);
         }
     }
 }

@@ -117,6 +117,8 @@ pub(crate) struct EntriesAppended {
     pub(crate) root_session: String,
     pub(crate) scope: Scope,
     pub(crate) appended: u64,
+    /// The number of entries that the session already had.
+    pub(crate) unchanged: u64,
     pub(crate) flagged: u64,
     pub(crate) first: Option<Id>,
     pub(crate) last: Option<Id>,
@@ -137,6 +139,7 @@ impl EntriesAppended {
             root_session: batch.root_session.clone(),
             scope: batch.scope.clone(),
             appended: 0,
+            unchanged: 0,
             flagged: 0,
             first: batch.ids.first().cloned(),
             last: None,
@@ -152,7 +155,8 @@ impl EntriesAppended {
     /// Adds the next batch to the answer.
     pub(crate) fn add(&mut self, batch: Appended) {
         let seen = self.seen;
-        self.seen += batch.ids.len() + batch.not_stored.len();
+        self.seen += batch.ids.len() + batch.not_stored.len() + batch.unchanged as usize;
+        self.unchanged += batch.unchanged;
         self.appended += batch.ids.len() as u64;
         self.flagged += batch.flagged;
         self.first = self.first.take().or_else(|| batch.ids.first().cloned());

@@ -7,7 +7,7 @@
 //! Layer 10, part of cli.
 
 use super::prelude::*;
-use crate::answers::commits::{Ingested, SkippedFile, Tally};
+use crate::answers::commits::{Ingested, Renamed, SkippedFile, Tally};
 use std::collections::HashSet;
 use std::io::{self, Read as _};
 use std::{env, fs};
@@ -16,7 +16,9 @@ use unicode_normalization::UnicodeNormalization as _;
 use walkdir::{DirEntry, WalkDir};
 
 use super::document_review::Review;
-use super::left_out::{LeftOut, is_hidden, is_never_read};
+use super::ingest_notes::{self, Found, form_of, format_of, parts_skipped};
+use super::ingest_seen::Seen;
+use super::left_out::{is_hidden, is_never_read};
 use super::put::tally_text;
 use crate::cli::errors::input_error;
 use crate::cli::input::open_regular;
@@ -32,15 +34,18 @@ const NAMED_MAX: usize = 20;
 /// The hint for unreadable files.
 const LEAVE_OUT: &str = "correct these files, or skip them with --skip-bad";
 /// The message about a file without a known extension.
-const SUPPORTED: &str = ".org, .md and .jsonl are supported; pass the format of another file with --format";
+const SUPPORTED: &str =
+    ".org, .md, .txt, .mdx, .mdc and .jsonl are supported; pass the format of another file with --format";
 
 /// Turn documents into objects
 ///
-/// The formats are Org, Markdown and JSON Lines.
+/// The formats are Org, Markdown, plain text, JSON Lines with objects or transcripts (also of Claude Code and Codex), and
+/// the exports of ChatGPT and Claude.ai.
 ///
 /// # Notes
-/// Reads every .org, .md and .jsonl file below a folder. Leaves out hidden names (without --hidden), links and special
-/// files, and names them. Ingesting a document again updates its changed objects and
+/// Reads every .org, .md, .mdx, .mdc, .txt and .jsonl file below a folder, and conversations.json. Leaves out hidden names
+/// (without --hidden), links, special files and other endings, and names them. A renamed or moved file is recognised by
+/// its ids or its text. Ingesting a document again updates its changed objects and
 /// removes the objects that the document no longer contains; unchanged input makes no commit. All changes are one
 /// commit, after a snapshot in the ring of your lane (snap:0). Ingested objects have the class document, so they are
 /// untrusted and recall omits them. With --as-me, they have your own class, also if they were ingested before.
@@ -89,6 +94,7 @@ impl Verb for Ingest {
         let mut options = IngestOptions {
             scope: self.scope.as_deref().map(Scope::new).transpose()?,
             gone: Vec::new(),
+            absent: Vec::new(),
             // Only the person or the host raises what is stored already.
             is_vouched: self.as_me && !Origin::Host.is_above(rehearsing.trust),
         };
@@ -98,11 +104,20 @@ impl Verb for Ingest {
         };
         let memory = context.open_or_create(rehearse)?;
         let writer = self.writer(context);
+        let order: Vec<Id> = read
+            .documents
+            .iter()
+            .map(|document| document.id().clone())
+            .collect();
+        let mut seen = Seen::open(context, &options, &writer)?;
+        let known = seen.take(&mut read.documents, &memory.view())?;
         let mut review = Review::of(context, &memory, &mut read.documents, &writer)?;
+        options.absent = absent(&memory, &read, writer.trust)?;
         let meant = self.prune.iter().map(|path| known_path(path));
         let meant = meant.collect::<Result<Vec<_>>>()?;
         let is_meant = |id: &Id| meant.iter().any(|path| is_below(id, path));
-        let (pruned, missing): (Vec<Id>, Vec<Id>) = missing(&memory, &read)?.into_iter().partition(is_meant);
+        let (mut pruned, mut missing): (Vec<Id>, Vec<Id>) =
+            missing(&memory, &read)?.into_iter().partition(is_meant);
         options.gone.clone_from(&pruned);
         let ingest = |documents: &[Document]| review.ingest(documents, &options, &writer);
         let written = without_bad(&mut read, self.skip_bad, ingest);
@@ -110,6 +125,21 @@ impl Verb for Ingest {
         for (_, why) in &read.skipped[unreadable..] {
             context.note("bad_document", why.message());
         }
+        seen.add(&read.documents, &review.withheld, &memory.view())?;
+        let of_known = known
+            .iter()
+            .filter_map(|document| Some(document.fingerprint()?.1));
+        let of_known: u64 = of_known.sum();
+        let mut roots: HashSet<&Id> = change.roots.iter().collect();
+        roots.extend(known.iter().map(Document::id));
+        let roots: Vec<Id> = order.iter().filter(|id| roots.contains(id)).cloned().collect();
+        let is_renamed = |id: &Id| change.renamed.iter().any(|(former, _)| former == id);
+        pruned.retain(|id| !is_renamed(id));
+        missing.retain(|id| !is_renamed(id));
+        let renamed = change.renamed.iter().map(|(from, to)| Renamed {
+            from: from.to_string(),
+            to: to.to_string(),
+        });
         let skipped = read.skipped.iter().map(|(path, why)| SkippedFile {
             path: path.clone(),
             code: why.code().as_str(),
@@ -121,15 +151,18 @@ impl Verb for Ingest {
                 objects: memory.view().len(),
                 created: change.created,
                 updated: change.updated,
-                unchanged: change.unchanged,
+                unchanged: change.unchanged + of_known,
                 removed: change.removed,
             },
-            roots: text(&change.roots),
+            roots: text(&roots),
             commit: committed.commit.clone(),
-            documents: read.documents.len(),
+            documents: read.documents.len() + known.len(),
             missing: text(&missing),
             pruned: text(&pruned),
+            renamed: renamed.collect(),
             skipped: skipped.collect(),
+            left_out: read.left_out.answer(),
+            parts_skipped: parts_skipped(read.documents.iter().chain(&known)),
             flagged: review.flagged,
             redacted: review.redacted,
             withheld: review.withheld.clone(),
@@ -142,6 +175,7 @@ impl Verb for Ingest {
             }
             Ok(())
         })?;
+        ingest_notes::note(context, &answer);
         review.note(context);
         Ok(DONE)
     }
@@ -247,6 +281,8 @@ struct Read {
     folders: Vec<String>,
     /// The paths of all documents in these folders, including skipped documents.
     found: HashSet<String>,
+    /// What these folders have beside documents.
+    left_out: Found,
 }
 
 /// Returns the stored documents whose files are missing from the given folders. Document paths are relative to the
@@ -256,8 +292,6 @@ fn missing(memory: &Memory, input: &Read) -> Result<Vec<Id>> {
     if input.folders.is_empty() {
         return Ok(Vec::new());
     }
-    let absent = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
-    let is_gone = |id: &str| fs::symlink_metadata(id).is_err_and(|error| absent.contains(&error.kind()));
     let mut documents = ingest::documents(&memory.view())?;
     documents.retain(|id| {
         let path = id.as_str();
@@ -265,6 +299,37 @@ fn missing(memory: &Memory, input: &Read) -> Result<Vec<Id>> {
         is_below && !input.found.contains(path) && is_gone(path)
     });
     Ok(documents)
+}
+
+/// Returns whether no file has this path.
+fn is_gone(path: &str) -> bool {
+    let absent = [io::ErrorKind::NotFound, io::ErrorKind::NotADirectory];
+    fs::symlink_metadata(path).is_err_and(|error| absent.contains(&error.kind()))
+}
+
+/// Returns the stored documents whose files are missing anywhere, and which a writer of the class `trust` may move. A new
+/// file may be one of them under another name. Without a new file, returns none.
+fn absent(memory: &Memory, input: &Read, trust: Origin) -> Result<Vec<Id>> {
+    let view = memory.view();
+    let mut has_new = false;
+    for document in &input.documents {
+        has_new |= view.get(document.id())?.is_none();
+    }
+    let mut absent = Vec::new();
+    for id in has_new
+        .then(|| ingest::documents(&view))
+        .transpose()?
+        .unwrap_or_default()
+    {
+        if is_gone(id.as_str())
+            && view
+                .get(&id)?
+                .is_some_and(|object| !object.origin().is_above(trust))
+        {
+            absent.push(id);
+        }
+    }
+    Ok(absent)
 }
 
 /// Returns whether a document's path is `folder` or is below `folder`.
@@ -306,6 +371,7 @@ fn read_documents(context: &mut Context, verb: &Ingest, format: Option<Format>) 
             Err(why) => read.skipped.push((shown(file), why)),
         }
     }
+    ingest::drop_copies(&mut read.documents);
     if read.skipped.len() == 1 && !verb.skip_bad {
         let (_, why) = read.skipped.remove(0);
         return Err(if files.len() == 1 { why } else { or_left_out(why) });
@@ -329,7 +395,7 @@ fn files_of(
     format: Option<Format>,
     read: &mut Read,
 ) -> Result<Vec<PathBuf>> {
-    let (mut files, mut left_out) = (Vec::new(), LeftOut::default());
+    let (mut files, mut left_out) = (Vec::new(), Found::default());
     for path in &verb.paths {
         let metadata = fs::metadata(path).map_err(|error| input_error(path, error))?;
         if metadata.is_dir() {
@@ -344,7 +410,7 @@ fn files_of(
                 context.note("nothing_found", note);
             }
             files.extend(below);
-        } else if format.is_some() || form_of(path).is_some() {
+        } else if format.is_some() || format_of(path).is_some() {
             files.push(path.clone());
         } else {
             // Fails first if the name is not UTF-8, because the error for an unknown format would hide that cause.
@@ -353,17 +419,9 @@ fn files_of(
             return Err(refused(ErrorCode::UnsupportedDocument, text, SUPPORTED));
         }
     }
-    left_out.note(
-        context,
-        "--hidden reads hidden names, and a link is read if you name it",
-    );
+    left_out.note(context);
+    read.left_out = left_out;
     Ok(files)
-}
-
-fn form_of(path: &Path) -> Option<Format> {
-    // The file extension selects the format. A file whose name is not UTF-8 gets a format too, so that reading it fails
-    // with an error. Without a format, the file would be skipped silently.
-    Format::from_path(&path.to_string_lossy())
 }
 
 /// Adds the documents below a folder in the order of their names. Leaves out symlinks, special files and, without
@@ -372,9 +430,9 @@ fn add_folder(
     folder: &Path,
     with_hidden: bool,
     files: &mut Vec<PathBuf>,
-    left_out: &mut LeftOut,
+    left_out: &mut Found,
 ) -> Result<()> {
-    let mut hidden = LeftOut::default();
+    let mut hidden = Vec::new();
     let is_read = |entry: &DirEntry| {
         let name = entry.file_name();
         let is_never = is_never_read(name);
@@ -382,7 +440,7 @@ fn add_folder(
             return true;
         }
         if !is_never && (entry.file_type().is_dir() || form_of(entry.path()).is_some()) {
-            hidden.add(&shown(entry.path()), "hidden");
+            hidden.push(shown(entry.path()));
         }
         false
     };
@@ -395,14 +453,17 @@ fn add_folder(
         })?;
         let (kind, is_document) = (entry.file_type(), form_of(entry.path()).is_some());
         if kind.is_file() && is_document {
+            left_out.add_read(entry.path());
             files.push(entry.into_path());
+        } else if kind.is_file() {
+            left_out.add_ending(entry.path());
         } else if kind.is_symlink() && (is_document || entry.path().is_dir()) {
             left_out.add(&shown(entry.path()), "a symbolic link");
         } else if is_document && !kind.is_dir() && !kind.is_file() {
             left_out.add(&shown(entry.path()), "a special file");
         }
     }
-    left_out.append(hidden);
+    hidden.iter().for_each(|path| left_out.add(path, "hidden"));
     Ok(())
 }
 
@@ -421,7 +482,7 @@ fn read_document(file: &Path, format: Option<Format>) -> Result<Document> {
             "split the file, or use put --jsonl",
         ));
     }
-    Document::read(&name, &bytes, format)
+    Document::read(&name, &bytes, format.or_else(|| format_of(file)))
 }
 
 #[cfg(test)]
@@ -439,7 +500,7 @@ mod tests {
             "a.md",
             "b/deep/x.jsonl",
             "b/c.org",
-            "note.txt",
+            "note.pdf",
             ".secret.org",
             ".hidden/y.org",
         ] {
@@ -449,12 +510,13 @@ mod tests {
         std::os::unix::fs::symlink(folder.path(), at("loop")).unwrap();
         fs::create_dir_all(at(".git")).unwrap();
         let walk = |with_hidden| {
-            let (mut files, mut left_out) = (Vec::new(), LeftOut::default());
+            let (mut files, mut left_out) = (Vec::new(), Found::default());
             add_folder(folder.path(), with_hidden, &mut files, &mut left_out).unwrap();
             let below = |path: &Path| shown(path.strip_prefix(folder.path()).unwrap());
             let names: Vec<_> = files.iter().map(|file| below(file)).collect();
             let left_out: Vec<_> = left_out
-                .paths()
+                .answer()
+                .paths
                 .iter()
                 .map(|path| below(Path::new(path)))
                 .collect();

@@ -21,10 +21,6 @@ impl LeftOut {
         self.0.push(format!("{path} ({why})"));
     }
 
-    pub(super) fn append(&mut self, mut other: Self) {
-        self.0.append(&mut other.0);
-    }
-
     /// Prints a note that names the paths. `hint` is the next step.
     pub(super) fn note(&self, context: &mut Context, hint: &str) {
         let (named, more) = self.0.split_at(self.0.len().min(NAMED_MAX));
@@ -42,7 +38,7 @@ impl LeftOut {
         );
     }
 
-    #[cfg(test)]
+    /// Returns the paths with their reasons.
     pub(super) fn paths(&self) -> &[String] {
         &self.0
     }

@@ -39,6 +39,9 @@ pub(crate) struct List {
     /// Only objects in this scope
     #[arg(long, value_name = "SCOPE")]
     scope: Option<String>,
+    /// Objects in all scopes, as without --scope
+    #[arg(long, conflicts_with = "scope")]
+    all_scopes: bool,
     /// Only ids that start with this text
     #[arg(long, value_name = "TEXT")]
     prefix: Option<String>,
@@ -121,7 +124,8 @@ impl List {
         let attributes = self.attributes.iter().map(|text| attribute(text));
         let mut query = Query::default();
         query.kind = self.kind.as_deref().map(Kind::new).transpose()?;
-        query.scope = self.scope.as_deref().map(Scope::new).transpose()?;
+        let scope = self.scope.as_deref().filter(|_| !self.all_scopes);
+        query.scope = scope.map(Scope::new).transpose()?;
         query.prefix.clone_from(&self.prefix);
         query.parent = self.parent.as_deref().map(Id::new).transpose()?;
         query.attributes = attributes.collect::<Result<_>>()?;

@@ -59,6 +59,8 @@ mod gists;
 mod head;
 mod history;
 mod ingest;
+mod ingest_notes;
+mod ingest_seen;
 mod init;
 mod inspect;
 mod lanes;

@@ -7,8 +7,11 @@ use std::collections::HashMap;
 
 use super::folder::Folder;
 use crate::answers::agent::guard::Imported;
+use crate::answers::commits::Ingested;
 use crate::cli::commands::export::refuse_unused;
+use crate::cli::commands::ingest::Ingest;
 use crate::cli::commands::prelude::*;
+use treering::ingest::Format;
 use treering::inspect::agent::blocks::{FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile, take_blocks};
 use treering::inspect::agent::import::odek::scope_of_file;
 use treering::inspect::agent::import::{Foreign, ForeignFormat, ForeignTaken, take_foreign};
@@ -37,6 +40,10 @@ pub(crate) enum ImportFormat {
     Odek,
     /// The file memory.snap of the published memory core
     Snap,
+    /// The conversations.json of ChatGPT; the same as `ingest`
+    Chatgpt,
+    /// The conversations.json of Claude.ai; the same as `ingest`
+    ClaudeAi,
 }
 
 /// Import blocks and other systems
@@ -88,6 +95,7 @@ impl Verb for Import {
     const ANSWERS: &'static [Form] = &[
         form::<Imported<TakenBlocks>>("a folder of blocks"),
         form::<Imported<ForeignTaken>>("a file of another system"),
+        form::<Ingested>("the export of a chat service"),
     ];
 
     fn run(self, context: &mut Context) -> Done {
@@ -105,6 +113,7 @@ impl Verb for Import {
             ImportFormat::Mem0 => ForeignFormat::Mem0,
             ImportFormat::Letta => ForeignFormat::Letta,
             ImportFormat::BasicMemory => return notes(context, &self),
+            ImportFormat::Chatgpt | ImportFormat::ClaudeAi => return chats(context, self),
             ImportFormat::Snap => ForeignFormat::Snap,
             ImportFormat::Odek => {
                 let name = self.path.file_name().map(|name| name.to_string_lossy());
@@ -221,6 +230,21 @@ fn open_folder(verb: &Import, what: &str, hint: &str) -> Result<Folder> {
         return Err(Error::invalid(text).with_hint(hint));
     }
     Folder::open(&verb.path, false)
+}
+
+/// Ingests the export of a chat service.
+fn chats(context: &mut Context, verb: Import) -> Done {
+    let scope = context.caller().scope(verb.scope.as_deref())?;
+    let ingest = Ingest {
+        paths: vec![verb.path],
+        format: Format::JsonLines.name().to_owned(),
+        skip_bad: false,
+        hidden: false,
+        as_me: false,
+        scope: Some(scope.to_string()),
+        prune: Vec::new(),
+    };
+    ingest.run(context)
 }
 
 /// Imports the notes below a folder.

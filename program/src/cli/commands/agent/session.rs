@@ -72,7 +72,8 @@ pub(crate) enum SessionVerb {
     /// Append to the transcript of a session
     ///
     /// # Notes
-    /// A line of --jsonl is {"text","speaker"?,"time"?,"order"?,"origin"?}. The speaker user, the name of --user, or no
+    /// A line of --jsonl is {"text","speaker"?,"time"?,"order"?,"id"?,"origin"?}. An entry whose id, or whose time, speaker
+    /// and text, the session already has changes nothing. The speaker user, the name of --user, or no
     /// speaker means the person. The speakers assistant and system are trusted less. Any other speaker is an untrusted
     /// tool. The origin of a line and --trust only lower the trust. After an untrusted entry, the session and all that
     /// is written in it are untrusted for good.
@@ -255,7 +256,14 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
     };
     let what = if all.appended == 1 { "entry" } else { "entries" };
     let (count, session) = (all.appended, &all.session);
-    context.say(&all, format_args!("appended {count} {what} to '{session}'"))?;
+    let known = match all.unchanged {
+        0 => String::new(),
+        known => format!(", {known} already there"),
+    };
+    context.say(
+        &all,
+        format_args!("appended {count} {what} to '{session}'{known}"),
+    )?;
     context.note_held(&agent, &all.held);
     Ok(DONE)
 }
@@ -314,9 +322,13 @@ fn entry_of(json: &Json) -> Result<NewEntry> {
         let refused = |what: &str| Error::invalid(format!("the field `{name}` is not {what}"));
         let read = || value.as_str().ok_or_else(|| refused("text"));
         match name.as_str() {
-            "text" | "speaker" | "time" | "order" | "origin" | "trust" if value.is_null() => {}
+            "text" | "speaker" | "time" | "order" | "origin" | "trust" | "id" | "key" if value.is_null() => {}
             "text" => text = Some(read()?.to_owned()),
             "speaker" => entry.speaker = Some(read()?.to_owned()),
+            "id" | "key" if entry.key.is_some() => {
+                return Err(Error::invalid("the fields `id` and `key` name the entry twice"));
+            }
+            "id" | "key" => entry.key = Some(read()?.to_owned()),
             "time" => entry.time = Some(time_of("time", value)?),
             "order" => entry.order = Some(value.as_i64().ok_or_else(|| refused("an integer"))?),
             "origin" | "trust" => {
@@ -327,7 +339,7 @@ fn entry_of(json: &Json) -> Result<NewEntry> {
             other => {
                 return Err(
                     Error::invalid(format!("the field `{other}` is unknown")).with_hint(
-                        "the fields of an entry are text, speaker, time, order, and origin or trust",
+                        "the fields of an entry are text, speaker, time, order, id or key, and origin or trust",
                     ),
                 );
             }
