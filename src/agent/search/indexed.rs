@@ -197,7 +197,7 @@ fn has_titles(object: &Object) -> bool {
 
 impl Keep for Content {
     const NAME: &'static str = "recall";
-    const VERSION: u8 = 6;
+    const VERSION: u8 = 7;
 
     fn len(&self) -> u64 {
         self.index.len() as u64
