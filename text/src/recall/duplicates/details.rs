@@ -19,7 +19,8 @@ use crate::recall::text::terms::{Side, facts_of, for_each_sign, word_of};
 const FILLERS: &str = "a also an actually basically indeed just please quite really simply so the very well";
 /// Function words that one of two texts may omit, as in "on Monday" and "Monday". Another one in the same place is a
 /// detail.
-const WEAK: &str = "am are as at be been being did do does for had has have in is of on was were";
+const WEAK: &str = "am are as at be been being did do does for had has have here in \
+     is it its of on that then there these this those too was were";
 /// Verbs that may stand on both sides of a phrase that moved.
 const TURNING: &str = "am are be did do does had has have is was were";
 /// Prepositions of a phrase that may move between the start and the end of a sentence.
