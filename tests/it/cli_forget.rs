@@ -178,5 +178,5 @@ fn what_a_question_finds_is_shown_and_forgotten_only_if_it_is_one_item() {
     assert_eq!(done["forgotten"][0], "chess");
     folder.json(&["unforget", "chess"]);
     assert_eq!(folder.root(), root);
-    folder.refused(1, &["forget", "door", "--about", "office"]);
+    folder.refused(2, &["forget", "door", "--about", "office"]);
 }

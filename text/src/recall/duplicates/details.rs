@@ -26,11 +26,15 @@ const TURNING: &str = "am are be did do does had has have is was were";
 /// Prepositions of a phrase that may move between the start and the end of a sentence.
 const FRONTED: &str = "after at before during from in on since until";
 /// Punctuation before a word.
-const OPENING: &str = "\"'`“”‘’„«»([（「『¿¡";
+const OPENING: &str =
+    "\"'`\u{201C}\u{201D}\u{2018}\u{2019}\u{201E}\u{AB}\u{BB}([\u{FF08}\u{300C}\u{300E}\u{BF}\u{A1}";
 /// Punctuation after a word.
-const CLOSING: &str = "\"'`“”‘’«»)]）」』.,;:!?…—–-。、，！？：；";
+const CLOSING: &str = "\"'`\u{201C}\u{201D}\u{2018}\u{2019}\u{AB}\u{BB})]\u{FF09}\u{300D}\u{300F}.,;:!?\u{2026}\u{2014}\
+     \u{2013}-\u{3002}\u{3001}\u{FF0C}\u{FF01}\u{FF1F}\u{FF1A}\u{FF1B}";
 /// Characters inside a word that are no details.
-const INNER: &str = "'’,;\"“”‘’„«»…—–-‐。、，！？：；（）「」『』";
+const INNER: &str = "'\u{2019},;\"\u{201C}\u{201D}\u{2018}\u{2019}\u{201E}\u{AB}\u{BB}\u{2026}\u{2014}\u{2013}-\u{2010}\
+     \u{3002}\u{3001}\u{FF0C}\u{FF01}\u{FF1F}\u{FF1A}\u{FF1B}\u{FF08}\u{FF09}\u{300C}\u{300D}\u{300E}\
+     \u{300F}";
 
 fn is_in(list: &str, word: &str) -> bool {
     list.split(' ').any(|other| other == word)

@@ -94,7 +94,7 @@ impl Question {
             }
             if forms.is_empty() && variants.same.is_none() {
                 if !is_shouted && is_acronym(run.text) {
-                    asked.add(vec![common(&[&word])]);
+                    asked.add(vec![common(&[run.text])]);
                 }
                 continue;
             }
@@ -257,6 +257,9 @@ impl Terms {
         }
         for word in &words {
             self.add_weighted(vec![common(&[word])], of_one);
+        }
+        for run in runs.iter().filter(|run| is_acronym(run.text)) {
+            self.add(vec![common(&[run.text])]);
         }
     }
 

@@ -9,7 +9,7 @@ use super::language::Languages;
 use super::marks::{Class, Marker, Marks};
 use super::runs::{Run, RunKind, Runs, is_apostrophe};
 use super::terms::{Side, facts_of, fenced, for_each_sign, term_in, term_of_language, word_of};
-use super::variants::{common, for_each_variant, is_like_name, parts};
+use super::variants::{common, for_each_variant, is_acronym, is_like_name, parts};
 
 /// The count of one occurrence of a term outside of code, in units of a quarter.
 pub(crate) const QUARTERS_PROSE: u32 = 4;
@@ -142,6 +142,9 @@ impl<F: FnMut(&str, u32, bool)> Reader<F> {
             }
             if is_like_name(run.text, &text[..run.start]) {
                 found(&common(&[&self.folded]), quarters, false);
+            }
+            if is_acronym(run.text) {
+                found(&common(&[run.text]), quarters, false);
             }
             self.stop_words += 1;
             std::mem::swap(&mut self.first, &mut self.before);

@@ -141,13 +141,13 @@ pub(crate) fn fold(raw: &str, out: &mut String) {
     for letter in folded.flat_map(char::to_lowercase) {
         match letter {
             // Letters that people without them on their keyboard write in this way.
-            'ß' => out.push_str("ss"),
-            'æ' => out.push_str("ae"),
-            'œ' => out.push_str("oe"),
-            'ø' => out.push('o'),
-            'ł' => out.push('l'),
-            'đ' | 'ð' => out.push('d'),
-            'þ' => out.push_str("th"),
+            '\u{DF}' => out.push_str("ss"),
+            '\u{E6}' => out.push_str("ae"),
+            '\u{153}' => out.push_str("oe"),
+            '\u{F8}' => out.push('o'),
+            '\u{142}' => out.push('l'),
+            '\u{111}' | '\u{F0}' => out.push('d'),
+            '\u{FE}' => out.push_str("th"),
             letter if is_apostrophe(letter) => out.push('\''),
             letter => out.push(letter),
         }

@@ -72,7 +72,7 @@ pub(crate) fn is_like_name(raw: &str, before: &str) -> bool {
     let mut letters = raw.chars();
     let has_capital = letters.next().is_some_and(char::is_uppercase) && letters.next().is_some();
     let last = before
-        .trim_end_matches([' ', '"', '\'', '“', '‘', '(', ',', '-'])
+        .trim_end_matches([' ', '"', '\'', '\u{201C}', '\u{2018}', '(', ',', '-'])
         .chars()
         .next_back();
     has_capital && (is_acronym(raw) || last.is_some_and(char::is_alphanumeric))
