@@ -95,7 +95,7 @@ pub mod ingest {
         };
     }
     pub mod moment {
-        pub use crate::ingest::moment::{after, duration, given, moment, span};
+        pub use crate::ingest::moment::{after, duration, given, moment, revision, span};
     }
 }
 pub mod slots {

@@ -14,6 +14,7 @@ use std::borrow::Cow;
 use unicode_normalization::char::is_combining_mark;
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
+use treering_text::recall::differ_in_indentation;
 pub(crate) use treering_text::recall::is_spaceless;
 
 /// Checks whether `letter` can be part of a word.
@@ -66,6 +67,11 @@ pub(crate) fn collapsed(text: &str) -> Cow<'_, str> {
         IsNormalized::Yes => Cow::Owned(joined(text)),
         _ => Cow::Owned(joined(&text.nfc().collect::<String>())),
     }
+}
+
+/// Checks whether two texts are the same but for the spacing of prose. The indentation of lines is part of a text.
+pub(crate) fn are_same(one: &str, two: &str) -> bool {
+    collapsed(one) == collapsed(two) && !differ_in_indentation(one, two)
 }
 
 /// Returns the distinct search tokens of a normalised text, in order. A token is a word of at least two characters. In
@@ -135,6 +141,8 @@ mod tests {
         assert_eq!(collapsed("A"), "A");
         assert_eq!(collapsed(""), "");
         assert!(matches!(collapsed("a b"), Cow::Borrowed(_)));
+        assert!(are_same("a  b\nc", " a b c "));
+        assert!(!are_same("if a:\n  b\n  c", "if a:\n  b\nc"));
     }
 
     proptest! {

@@ -27,6 +27,7 @@ mod path;
 mod plan;
 mod read;
 mod sources;
+mod spoken_time;
 mod statement;
 mod text;
 mod transcript;

@@ -8,6 +8,8 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 use super::json::loose_time;
+use super::spoken_time::spoken;
+use crate::engine::{Memory, Revision};
 use crate::error::{Error, Result};
 use crate::object::Time;
 
@@ -52,16 +54,17 @@ pub fn span(text: &str) -> Result<Duration> {
     duration(text).map_err(|error| error.with_hint(hint))
 }
 
-/// Parses a time: an RFC 3339 time, a date (the start of the day in UTC), or an age before `now`: `90s`, `2h`, `3d`.
+/// Parses a time: an RFC 3339 time, a date, an age before `now` (`90s`, `2h`, `3d`), or words such as `yesterday`,
+/// `last week`, `2026-11` and `3 November 2026`. A period is its start, in UTC.
 ///
 /// # Errors
 /// `InvalidInput` if the text has another form.
 pub fn moment(text: &str, now: Time) -> Result<Time> {
     let refused = || {
         Error::invalid(format!("'{text}' is not a time"))
-            .with_hint("write 2026-01-31T08:15:00Z, 2026-01-31, or how long ago: 90s, 2h, 3d")
+            .with_hint("write 2026-01-31T08:15:00Z, 2026-01-31, 2026-01, yesterday, last week, or how long ago: 90s, 2h, 3d")
     };
-    if let Some(time) = loose_time(text) {
+    if let Some(time) = loose_time(text).or_else(|| spoken(text, now)) {
         return Ok(time);
     }
     let before = span(text).map_err(|_| refused())?;
@@ -81,6 +84,21 @@ pub fn after(span: Duration, now: Time) -> Option<Time> {
 /// The errors of [`moment`].
 pub fn given(text: Option<&str>, now: Time) -> Result<Option<Time>> {
     text.map(|text| moment(text, now)).transpose()
+}
+
+/// Parses a revision, which may be a time in any form of [`moment`]. The name of a snapshot goes first.
+///
+/// # Errors
+/// `InvalidInput` if the text is not a revision.
+pub fn revision(text: &str, memory: &Memory, lane: &str) -> Result<Revision> {
+    let revision = text.parse()?;
+    if matches!(revision, Revision::Name(_))
+        && let Ok(time) = moment(text, memory.view().now())
+        && memory.resolve(&revision, lane).is_err()
+    {
+        return Ok(Revision::Time(time));
+    }
+    Ok(revision)
 }
 
 #[cfg(test)]
@@ -120,9 +138,11 @@ mod tests {
         assert_eq!(read("2026-01-01"), "2026-01-01T00:00:00.000000Z");
         assert_eq!(read("90s"), "2026-01-31T08:13:30.000000Z");
         assert_eq!(read("3d"), "2026-01-28T08:15:00.000000Z");
+        assert_eq!(read("yesterday"), "2026-01-30T00:00:00.000000Z");
+        assert_eq!(read("2025-11"), "2025-11-01T00:00:00.000000Z");
         for bad in [
             "",
-            "yesterday",
+            "some day",
             "-3d",
             "2026-13-01",
             "9999999999999999999h",

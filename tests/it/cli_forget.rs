@@ -152,3 +152,31 @@ fn what_one_forget_took_comes_back_as_it_says_and_else_only_where_it_is_meant() 
     folder.refused(1, &["unforget", "--last"]);
     folder.json(&["unforget", "--last", "--all-scopes"]);
 }
+
+#[test]
+fn what_a_question_finds_is_shown_and_forgotten_only_if_it_is_one_item() {
+    let folder = Folder::with_store();
+    remember(&folder, "office", "The office is in Oslo", &[]);
+    remember(&folder, "door", "The office has a green door", &[]);
+    remember(&folder, "chess", "Ada plays chess on Sundays", &[]);
+    let root = folder.root();
+    for options in [&["--dry-run"][..], &[]] {
+        let answer = folder.json(&[&["forget", "--about", "office"], options].concat());
+        let mut found = ids(&answer["items"]);
+        found.sort_unstable();
+        assert_eq!(found, ["door", "office"]);
+        assert!(answer["items"][0]["text"].is_string() && answer["commit"].is_null());
+        assert_eq!(answer["dry_run"], true);
+    }
+    let refused = folder.refused(1, &["forget", "--about", "office", "--yes"]);
+    assert_eq!(refused["code"], "ambiguous");
+    assert_eq!(refused["ids"].as_array().map(Vec::len), Some(2));
+    let refused = folder.refused(1, &["forget", "--about", "zeppelin", "--yes"]);
+    assert_eq!(refused["code"], "not_found");
+    assert_eq!(folder.root(), root);
+    let done = folder.json(&["forget", "--about", "who plays chess?", "--yes"]);
+    assert_eq!(done["forgotten"][0], "chess");
+    folder.json(&["unforget", "chess"]);
+    assert_eq!(folder.root(), root);
+    folder.refused(2, &["forget", "door", "--about", "office"]);
+}

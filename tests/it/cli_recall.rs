@@ -200,3 +200,136 @@ fn without_a_question_the_summaries_around_a_time_are_shown() {
         ["s2", "s3"]
     );
 }
+
+/// Returns a store with one fact for each text, in the global scope.
+fn with_facts(facts: &[(&str, &str)]) -> Folder {
+    let folder = Folder::with_store();
+    let line = |(id, text): &(&str, &str)| serde_json::json!({ "id": id, "text": text }).to_string();
+    let lines: Vec<String> = facts.iter().map(line).collect();
+    let stored = folder.feed(
+        &["remember", "--jsonl", "-", "--scope", "global"],
+        lines.join("\n"),
+    );
+    assert_eq!(stored.code, 0, "{}", stored.err);
+    folder
+}
+
+#[test]
+fn words_are_found_as_people_write_them() {
+    let folder = with_facts(&[
+        ("camel", "The function parseHTTPRequest is slow"),
+        ("snake", "Set max_retry_count to three"),
+        ("digits", "utf8Decoder drops half characters"),
+        ("grouped", "The city has 1,000,000 inhabitants"),
+        ("spaced", "The archive has 2 500 000 pages"),
+        ("short", "The queue holds 10k messages"),
+        ("unit", "The disk has 5GB left"),
+        ("hex", "The mask is 0xFF everywhere"),
+        ("date", "The contract ends on 2026-11-03"),
+        ("street", "She lives in the Goethestraße"),
+        ("north", "The ship sails to Tromsø"),
+        ("band", "Her favourite band is The Who"),
+        ("it", "IT moved to floor three"),
+        ("play", "To be or not to be is her favourite line"),
+        ("who", "WHO stands for World Health Organization"),
+    ]);
+    for (question, expected) in [
+        ("http request", "camel"),
+        ("ParseHttpRequest", "camel"),
+        ("parse_http_request", "camel"),
+        ("maxRetryCount", "snake"),
+        ("utf-8 decoder", "digits"),
+        ("1000000", "grouped"),
+        ("1 000 000", "grouped"),
+        ("1.000.000", "grouped"),
+        ("2,500,000", "spaced"),
+        ("10000", "short"),
+        ("10,000 messages", "short"),
+        ("5 GB", "unit"),
+        ("5gb", "unit"),
+        ("ff", "hex"),
+        ("0xff", "hex"),
+        ("3 November", "date"),
+        ("November 2026", "date"),
+        ("3 novembre", "date"),
+        ("Goethestrasse", "street"),
+        ("Tromso", "north"),
+        ("The Who", "band"),
+        ("the who", "band"),
+        ("IT", "it"),
+        ("Where did IT move?", "it"),
+        ("to be or not to be", "play"),
+        ("WHO", "who"),
+    ] {
+        let found = folder.json(&["recall", question]);
+        let first = found["hits"][0]["id"].as_str();
+        assert_eq!(first, Some(expected), "{question}: {found}");
+    }
+    let folder = with_facts(&[("date", "The contract ends on 3 November 2026")]);
+    assert_eq!(ids(&folder.json(&["recall", "2026-11-03"])), ["date"]);
+}
+
+#[test]
+fn a_hit_of_one_common_word_is_weak_and_an_answer_is_not() {
+    let folder = with_facts(&[
+        (
+            "phone",
+            "The phone number of the on-call engineer is 555-0134; call it at night",
+        ),
+        (
+            "limit",
+            "The rate limit of the public API is 600 requests a minute",
+        ),
+        ("office", "The office is in Oslo"),
+        ("lunch", "The team lunch is every Wednesday at the Thai place"),
+    ]);
+    let found = folder.json(&["recall", "how many calls can a client make?"]);
+    assert_eq!(found["no_good_match"], true, "{found}");
+    assert!(
+        found["hits"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|hit| hit["weak"] == true),
+        "{found}"
+    );
+    for question in [
+        "Where is the office?",
+        "rate limit of the API",
+        "When is the team lunch?",
+    ] {
+        let found = folder.json(&["recall", question]);
+        let hit = &found["hits"][0];
+        assert!(found["no_good_match"] == false && hit["weak"] == false, "{found}");
+        assert!((0.35..=1.0).contains(&hit["score"].as_f64().unwrap()), "{found}");
+    }
+    let none = folder.json(&["recall", "zeppelin"]);
+    assert_eq!(none["no_good_match"], true);
+    let told = folder.run(&["recall", "how many calls can a client make?"]);
+    assert!(told.out.contains("no good match"), "{told:?}");
+    let asked = r#"{"qid":"1","query":"how many calls can a client make?"}"#;
+    let answers = folder
+        .feed(&["recall", "--queries", "-", "--json"], asked)
+        .documents();
+    assert_eq!(answers[0]["no_good_match"], true);
+}
+
+#[test]
+fn times_are_given_in_words() {
+    let folder = tea();
+    for (expected, arguments) in [
+        (&["a", "c"][..], &["--since", "2026-03"][..]),
+        (&[], &["--until", "2026-03"]),
+        (&["c"], &["--since", "last week"]),
+        (&["c"], &["--since", "15 March 2026", "--until", "today"]),
+        (&["a"], &["--until", "2 weeks ago"]),
+        (&[], &["--since", "yesterday"]),
+    ] {
+        let now = ["--now", "2026-03-23T12:00:00Z"];
+        let found = folder.json(&[&["recall", "tea"][..], arguments, &now].concat());
+        assert_eq!(ids(&found), expected, "{arguments:?}");
+    }
+    let refused = folder.refused(1, &["recall", "tea", "--since", "some day"]);
+    assert!(refused["message"].to_string().contains("some day"), "{refused}");
+    assert_eq!(folder.stream(&["log", "--until", "last month"]).len(), 0);
+}

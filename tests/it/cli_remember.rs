@@ -367,3 +367,42 @@ fn people_are_told_what_is_over_before_it_began_and_what_is_only_alike() {
     let alike = folder.run(&["remember", "key secret"]);
     assert!(!alike.out.contains("means the same"), "{alike:?}");
 }
+
+#[test]
+fn skip_keeps_other_facts_and_names_the_item_that_was_there() {
+    let folder = Folder::with_store();
+    let say = |text: &str| {
+        folder.json(&[
+            "remember",
+            "--on-duplicate",
+            "skip",
+            "--scope",
+            "global",
+            "--",
+            text,
+        ])
+    };
+    for (one, two) in [
+        ("Alice manages Bob", "Bob manages Alice"),
+        ("The flag is -x", "The flag is x"),
+        ("Set timeout < 30", "Set timeout > 30"),
+        ("rating ★★★★☆", "rating ★★☆☆☆"),
+        ("if a:\n    b\n    c", "if a:\n    b\nc"),
+    ] {
+        assert_eq!(say(one)["status"], "created", "{one}");
+        assert_eq!(say(two)["status"], "created", "{two}");
+    }
+    let first = say("The planning meeting takes place on Monday at ten in the large room");
+    let again = say("the planning meeting really takes place on monday at ten, in the large room.");
+    assert_eq!(
+        (&again["status"], &again["id"]),
+        (&"duplicate".into(), &first["id"]),
+        "{again}"
+    );
+    assert_eq!(again["duplicates"][0]["id"], first["id"]);
+    let told = folder.run(&["remember", "--scope", "global", "Alice  manages Bob"]);
+    assert!(
+        told.out.contains("not stored") && told.out.contains("fact/"),
+        "{told:?}"
+    );
+}

@@ -25,6 +25,7 @@ use super::trusted_stores::{Check, TrustedStores, check_found, check_named, is_o
 use super::verb::Groups;
 use treering::agent;
 use treering::inspect::digest::to_hex;
+use treering::inspect::ingest::moment::revision;
 use treering::{
     CommitInfo, Error, ErrorCode, ErrorKind, HashAlgorithm, Memory, Options, Origin, Result, Revision, Root,
     Time, View, Writer,
@@ -438,18 +439,18 @@ impl Context {
     pub(crate) fn view(&self, memory: &Memory) -> Result<View> {
         match self.at() {
             None => Ok(memory.view()),
-            Some(at) => memory.view_at(&at.parse()?, &self.lane()),
+            Some(at) => memory.view_at(&revision(at, memory, &self.lane())?, &self.lane()),
         }
     }
 
     /// Parses a revision and returns its commit.
     pub(crate) fn resolve(&self, memory: &Memory, text: &str) -> Result<CommitInfo> {
-        memory.resolve(&text.parse()?, &self.lane())
+        memory.resolve(&revision(text, memory, &self.lane())?, &self.lane())
     }
 
     /// Parses a revision and returns its state.
     pub(crate) fn view_of(&self, memory: &Memory, text: &str) -> Result<View> {
-        match text.parse()? {
+        match revision(text, memory, &self.lane())? {
             Revision::Head => Ok(memory.view()),
             revision => memory.view_at(&revision, &self.lane()),
         }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::answers::history::SnapshotLine;
 use treering::agent::{self, Agent, Reach};
 use treering::inspect::agent::clean_writer;
+use treering::inspect::ingest::moment;
 use treering::{Error, ErrorKind, Id, Memory, Object, Origin, Result, Revision, Scope, View, Writer};
 
 /// The default limit on the tokens of an answer.
@@ -154,7 +155,7 @@ impl Service {
     /// `InvalidInput` if the text is not a revision; `NotFound` if there is no such state.
     pub(crate) fn state(&self, revision: &str) -> Result<View> {
         self.head()?;
-        match revision.parse()? {
+        match moment::revision(revision, self.memory(), self.session())? {
             Revision::Head => Ok(self.memory().view()),
             revision => self.memory().view_at(&revision, self.session()),
         }

@@ -15,7 +15,7 @@ use std::sync::Arc;
 use crate::agent::index_keys::{key_at, key_in};
 use crate::agent::item::{Item, counts_in_quota};
 use crate::agent::superseding::{Superseding, object_at};
-use crate::agent::words::collapsed;
+use crate::agent::words::{are_same, collapsed};
 use crate::digest::keyed;
 use crate::engine::{Derive, Keep, Version, View};
 use crate::error::Result;
@@ -186,7 +186,7 @@ impl Texts {
 /// Checks whether an object has this scope, kind and text.
 pub(super) fn has_text(object: &Object, (scope, kind, text): (&str, &str, &str)) -> bool {
     let says = object.content().unwrap_or_default();
-    object.scope() == scope && object.kind() == kind && collapsed(says) == collapsed(text)
+    object.scope() == scope && object.kind() == kind && are_same(says, text)
 }
 
 /// Returns the hash of the scope and trust of an object, or `None` if the object does not count towards a quota.

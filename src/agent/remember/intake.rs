@@ -14,7 +14,7 @@ use crate::agent::item::{Item, NewItem, Sensitivity, item_of};
 use crate::agent::session::{SESSION_PREFIX, session_of};
 use crate::agent::superseding::has_the_right;
 use crate::agent::vocabulary::kind;
-use crate::agent::words::collapsed;
+use crate::agent::words::are_same;
 use crate::engine::Staged;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object, Origin};
@@ -251,5 +251,5 @@ pub(super) fn owner_of(object: &Object) -> Option<String> {
 pub(super) fn says(agent: &Agent, object: &Object, text: &str) -> Result<bool> {
     let full = original_of(agent.memory(), &Item::from(object.clone()))?;
     let said = full.as_ref().unwrap_or(object).content();
-    Ok(said.is_some_and(|said| collapsed(said) == collapsed(text)))
+    Ok(said.is_some_and(|said| are_same(said, text)))
 }

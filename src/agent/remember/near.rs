@@ -95,7 +95,7 @@ pub(super) fn near(
         }
         let alike = Alike {
             id: object.id().clone(),
-            similarity: one.similarity.likeness,
+            similarity: shown_similarity(&one),
             shown: StoredText::of(agent, &object, with_untrusted),
         };
         match one.relation {
@@ -113,6 +113,14 @@ pub(super) fn near(
         }
     }
     Ok(near)
+}
+
+/// Returns the similarity that an answer shows. Texts that differ in a detail are not similar enough for a merge.
+fn shown_similarity(near: &recall::Near) -> f32 {
+    match near.relation {
+        recall::Relation::Duplicate => near.similarity.likeness.min(recall::MERGE - 0.005),
+        _ => near.similarity.likeness,
+    }
 }
 
 /// Merges the text and fields of an item into an object, and reviews the joined text. Merges into the full text of a

@@ -39,10 +39,14 @@ pub struct RecallHit {
     pub kind: String,
     /// The scope of the item.
     pub scope: String,
-    /// The score. Only scores of the same answer can be compared.
+    /// How well the hit answers the question, from 0 to 1. Scores of different answers can be compared. The best hit has
+    /// the confidence of the answer; the other hits are in proportion to it, in the order of their ranks.
     #[serde(serialize_with = "five_digits")]
     pub score: f32,
-    /// The confidence that the hit answers the question, 0 to 1. Confidences of different answers can be compared.
+    /// Whether the hit is no good match: its score is below 0.35. It may share only a common word with the question.
+    #[serde(rename = "weak")]
+    pub is_weak: bool,
+    /// The confidence of this hit alone, from 0 to 1: how much of the question its words contain.
     #[serde(serialize_with = "five_digits")]
     pub confidence: f32,
     /// The titles of the item: those above it from the top down, then its own.
@@ -82,6 +86,8 @@ pub struct RecallHit {
 pub struct Recalled {
     /// The hits, best first. For an empty question, the summaries in order of time.
     pub hits: Vec<RecallHit>,
+    /// Whether no hit is a good match: the question has words, and every hit is weak.
+    pub no_good_match: bool,
     /// The total size of the texts of the hits, in tokens.
     pub tokens: usize,
     /// The number of ranked hits that did not fit into the budget.
@@ -167,6 +173,7 @@ impl<'a> Found<'a> {
             query,
             recalled: Recalled {
                 hits: Vec::new(),
+                no_good_match: false,
                 tokens: 0,
                 skipped: 0,
                 left_out: 0,
@@ -203,6 +210,7 @@ impl<'a> Found<'a> {
             kind: object.kind().to_owned(),
             scope: object.scope().to_owned(),
             score: 1.0,
+            is_weak: false,
             confidence: 1.0,
             titles,
             snippet: self.snippet(&shown),

@@ -26,7 +26,7 @@ use crate::agent::superseding::{Superseding, object_at};
 use crate::engine::View;
 use crate::error::Result;
 use crate::object::{Id, Object, Time};
-use treering_text::recall::{self, Embedder, Key, Moved, Scratch, Signal};
+use treering_text::recall::{self, Embedder, Key, Moved, Scratch, Signal, WEAK};
 
 /// The maximum number of matches that are counted in a scope outside the reach.
 pub const MATCHES_MAX: usize = 1_000;
@@ -95,6 +95,7 @@ impl Search<'_> {
             let why = moved.into_iter().chain(in_words(&reasons)).collect();
             found.add(RecallHit {
                 score: hit.score,
+                is_weak: hit.score < WEAK,
                 confidence: hit.confidence,
                 why,
                 reasons: self.query.explain.then_some(reasons),
@@ -104,6 +105,7 @@ impl Search<'_> {
         }
         let mut recalled = found.recalled;
         recalled.left_out = answer.hidden;
+        recalled.no_good_match = recalled.hits.iter().all(|hit| hit.is_weak);
         if recalled.hits.is_empty() && self.among.is_none() {
             recalled.elsewhere = recall_index.lend(|scratch| self.elsewhere(scratch));
         }

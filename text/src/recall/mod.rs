@@ -16,10 +16,12 @@ mod index;
 mod query;
 mod text;
 
-pub use duplicates::{Compare, Contradiction, MERGE, Near, Relation, Similarity, similarity};
+pub use duplicates::{
+    Compare, Contradiction, MERGE, Near, Relation, Similarity, differ_in_indentation, similarity,
+};
 pub use index::{Document, Full, Index, Key};
 pub use query::{
     Answer, CHARS_A_TOKEN, Embedder, Filter, Hit, IsSuccessor, Moved, Query, Reason, SIGNALS, Scratch,
-    Signal, Snippet, five_digits, snippet, tokens,
+    Signal, Snippet, WEAK, five_digits, snippet, tokens,
 };
 pub use text::runs::is_spaceless;

@@ -7,11 +7,12 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use treering::agent::{
-    Agent, Decayed, Forgot, Forgotten, Item, LinesRemembered, Restored, Review, StoredText,
+    Agent, Decayed, Forgot, Forgotten, Item, LinesRemembered, RecallHit, Restored, Review, StoredText,
 };
 use treering::inspect::agent::CommitIfAny;
 use treering::inspect::engine::ChangeKind;
-use treering::{CommitDigest, CommitInfo, Id, ObjectDigest, Root, Time};
+use treering::{CommitDigest, CommitInfo, Id, Object, ObjectDigest, Root, Time, Value};
+use treering_text::recall::five_digits;
 
 /// The answer of `remember --jsonl`.
 #[derive(Serialize, JsonSchema)]
@@ -107,6 +108,43 @@ impl ItemsForgotten {
             others: forgot.others,
         }
     }
+}
+
+/// An item that `forget --about` found.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ItemAbout {
+    #[serde(flatten)]
+    pub(crate) item: ItemLine,
+    /// How well the item answers the question, as in `recall`.
+    #[serde(serialize_with = "five_digits")]
+    pub(crate) score: f32,
+    #[serde(skip)]
+    pub(crate) is_pinned: bool,
+}
+
+impl ItemAbout {
+    /// Returns the line of a hit. Withholds an untrusted text unless `with_untrusted`.
+    pub(crate) fn of(agent: &Agent, object: Object, hit: &RecallHit, with_untrusted: bool) -> Self {
+        let item = Item::from(object);
+        Self {
+            item: ItemLine::of(agent, &item, with_untrusted),
+            score: hit.score,
+            is_pinned: item.object().attribute("pinned") == Some(Value::Bool(true)),
+        }
+    }
+}
+
+/// The answer of `forget --about`.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct ItemsAbout {
+    /// The good matches of the question, best first; or, if there are none, the nearest items.
+    pub(crate) items: Vec<ItemAbout>,
+    /// Whether no item is a good match.
+    pub(crate) no_good_match: bool,
+    /// The ids of the forgotten items.
+    pub(crate) forgotten: Vec<Id>,
+    #[serde(flatten)]
+    pub(crate) outcome: Outcome,
 }
 
 /// The answer of `unforget`.

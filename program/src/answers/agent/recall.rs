@@ -16,6 +16,8 @@ pub(crate) struct FoundForLine {
     #[schemars(schema_with = "text")]
     pub(crate) qid: Json,
     pub(crate) hits: Vec<RecallHit>,
+    /// Whether no hit is a good match.
+    pub(crate) no_good_match: bool,
     /// The number of ranked hits that did not fit into the budget.
     pub(crate) skipped: usize,
     pub(crate) left_out: LeftOut,

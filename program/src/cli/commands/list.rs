@@ -173,6 +173,12 @@ fn has_expired(view: &View, query: Query) -> Result<bool> {
 /// Parses a time, or resolves a revision and returns the time of its commit.
 fn moment(context: &Context, memory: &Memory, text: Option<&str>) -> Result<Option<Time>> {
     let Some(text) = text else { return Ok(None) };
+    // A snapshot may be called like a day.
+    if matches!(text.parse(), Ok(Revision::Name(_)))
+        && let Ok(commit) = context.resolve(memory, text)
+    {
+        return Ok(Some(commit.commit.time));
+    }
     match time::moment(text, memory.view().now()) {
         Ok(time) => Ok(Some(time)),
         Err(_) => Ok(Some(context.resolve(memory, text)?.commit.time)),

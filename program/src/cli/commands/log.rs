@@ -42,7 +42,7 @@ pub(crate) struct Log {
     /// Only commits of this operation: put, ingest, remove, rollback, undo, ...
     #[arg(long, value_name = "OP")]
     op: Option<String>,
-    /// Only commits since this time: an RFC 3339 time, a date, or an age (90s, 2h, 3d)
+    /// Only commits since this time: a date, a time, an age (3d), or words (yesterday, last week, 2026-11)
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// Only commits until this time

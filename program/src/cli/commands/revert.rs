@@ -49,7 +49,7 @@ pub(crate) struct Revert {
     /// The commits of this actor; may be repeated
     #[arg(long, value_name = "A")]
     actor: Vec<String>,
-    /// Only commits since this time: an RFC 3339 time, a date, or an age (90s, 2h, 3d)
+    /// Only commits since this time: a date, a time, an age (3d), or words (yesterday, last week, 2026-11)
     #[arg(long, value_name = "TIME")]
     since: Option<String>,
     /// Only commits until this time

@@ -3,16 +3,18 @@
 //! Three gates reject a pair first: a negation in one text, opposite directions, and opposite words. Two statements that
 //! give different values to one attribute are rejected too. A rejected pair is no duplicate, however similar its texts
 //! are otherwise. It is a conflict if only one place differs and nothing explains the difference. The other pairs get a
-//! score from shared and related words, numbers, the last word, and character n-grams. No statistics of a store are
-//! needed.
+//! score from shared and related words, numbers, the last word, and character n-grams. Texts with other details, such as
+//! the order of the words or an operator, are similar at most. No statistics of a store are needed.
 //!
 //! # Layer
 //! Above `recall::text` and, for the nearest documents, `recall::query`.
 //!
 //! # Invariants
 //! - DUP-1: a pair that a gate rejects is never a duplicate.
+//! - DUP-2: texts that differ in a detail are never the same statement.
 
 mod contradiction;
+mod details;
 mod values;
 mod words;
 
@@ -24,6 +26,7 @@ use crate::recall::text::lists::{CAPTION_SYNONYMS, SYNONYMS};
 use crate::recall::text::relations::{Relations, relations};
 pub use contradiction::Contradiction;
 use contradiction::are_opposites;
+pub use details::differ_in_indentation;
 use words::{Grams, Words, dice, grams, is_number};
 
 /// The smallest similarity that is reported as a duplicate.
@@ -48,6 +51,8 @@ static RELATIONS: LazyLock<Relations> = LazyLock::new(|| relations(&[SYNONYMS, C
 pub struct Similarity {
     /// The similarity of the two texts, from 0 to 1, regardless of the gates.
     pub likeness: f32,
+    /// Whether the texts are very similar, but differ in a detail (DUP-2).
+    pub differs: bool,
     /// The gate that rejected the pair.
     pub contradiction: Option<Contradiction>,
     /// Whether the texts contradict each other, because nothing explains their difference.
@@ -72,7 +77,7 @@ impl Similarity {
     pub fn relation(self) -> Relation {
         match self.contradiction {
             Some(contradiction) if self.is_conflict => Relation::Conflict(contradiction),
-            None if self.likeness >= MERGE => Relation::Same,
+            None if self.likeness >= MERGE && !self.differs => Relation::Same,
             None if self.likeness >= REPORT => Relation::Duplicate,
             _ => Relation::Different,
         }
@@ -103,8 +108,10 @@ fn compare(one: &Words, two: &Words) -> Similarity {
         - 0.8 * flag(one.goes_away() != two.goes_away() && only_one.len() + only_two.len() <= 2);
     let gate = contradiction(one, two, &only_one, &only_two);
     let found = one.statement.contradicts(&two.statement);
+    let likeness = 1.0 / (1.0 + (-weight).exp());
     Similarity {
-        likeness: 1.0 / (1.0 + (-weight).exp()),
+        likeness,
+        differs: likeness >= MERGE && one.details.differ(&two.details),
         contradiction: match found {
             Some(Contradiction::Value) | None => found.or(gate),
             Some(_) => gate.or(found),

@@ -7,6 +7,7 @@ use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 use std::sync::LazyLock;
 
+use super::details::Details;
 use super::values::Statement;
 use crate::recall::text::lists;
 use crate::recall::text::terms::{term_of, words};
@@ -15,7 +16,7 @@ use crate::recall::text::terms::{term_of, words};
 const NUMBERS: &str = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen \
      sixteen seventeen eighteen nineteen twenty";
 /// The largest number of words of a text that are compared.
-const WORDS_MAX: usize = 512;
+pub(super) const WORDS_MAX: usize = 512;
 
 /// The roles of a word, as bits.
 type Roles = u16;
@@ -39,6 +40,11 @@ fn role_of(word: &str) -> Roles {
     ROLES.get(word).copied().unwrap_or_default()
 }
 
+/// Returns whether a word negates a statement.
+pub(super) fn negates(word: &str) -> bool {
+    role_of(word) & NEGATES != 0
+}
+
 /// The words of a text.
 pub(crate) struct Words {
     /// The union of the roles of all words.
@@ -51,6 +57,8 @@ pub(crate) struct Words {
     pub(crate) grams: Grams,
     /// The text as a statement about values.
     pub(super) statement: Statement,
+    /// The details in which another statement with the same words may differ.
+    pub(super) details: Details,
 }
 
 impl Words {
@@ -75,6 +83,7 @@ impl Words {
             last: counted.last().cloned(),
             terms,
             statement: Statement::new(text),
+            details: Details::new(text, &joined),
         }
     }
 
@@ -103,7 +112,7 @@ fn unique<'a>(terms: impl Iterator<Item = &'a String>) -> Vec<String> {
 }
 
 /// Returns the term of a word; a number word becomes digits.
-fn term(word: &str) -> String {
+pub(super) fn term(word: &str) -> String {
     match NUMBERS.split_whitespace().position(|number| number == word) {
         Some(value) => value.to_string(),
         None => term_of(word),

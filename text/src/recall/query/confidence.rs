@@ -1,33 +1,44 @@
 //! The confidence that a document answers the question. Confidences of different questions can be compared.
 //!
 //! # Layer
-//! Uses the scores of a ranking, but not the other signals.
+//! Uses the scores of a ranking, and the signals that name a time or a speaker.
 
 use std::collections::HashMap;
 
+use super::Hit;
 use super::base::MASK_TERMS;
 use super::rank::Ranking;
+use super::signals::Signal;
 
-/// The offset of the logistic curve of the confidence.
-const OFFSET: f32 = -3.8;
+/// The offset of the logistic curve of the confidence. The factors were fitted on questions with an answer, and on the
+/// same questions asked of another conversation.
+const OFFSET: f32 = -4.6;
 /// The factor of the covered share of the question in the logistic curve of the confidence.
 const COVERED: f32 = 5.1;
 /// The factor of the base score in the logistic curve of the confidence.
 const BASE: f32 = 4.3 / 40.0;
+/// The factor of the number of matching terms in the logistic curve: one word in common may be chance.
+const COUNTED: f32 = 0.4;
+/// The number of matching terms above which more of them say nothing new.
+const COUNTED_MAX: f32 = 3.0;
+/// The factor of a time that the question names in the logistic curve.
+const TIME: f32 = 1.5;
+/// The factor of a speaker that the question names in the logistic curve.
+const SPEAKER: f32 = 0.3;
 /// The weight of a term that occurs in the previous message.
 const PREVIOUS: f32 = 0.7;
 /// The weight of a term that occurs in the next message.
 const NEXT: f32 = 0.56;
 
-/// Returns the confidence of each document in `numbers`, in the same order.
-pub(crate) fn confidences(ranking: &Ranking<'_>, numbers: &[u32]) -> Vec<f32> {
+/// Returns the confidence of each hit, in the same order.
+pub(crate) fn confidences(ranking: &Ranking<'_>, hits: &[Hit]) -> Vec<f32> {
     let (scratch, terms) = (ranking.scratch, &ranking.question.terms);
     // Each document, with the previous and the next document of its session.
-    let triples: Vec<[Option<u32>; 3]> = numbers
+    let triples: Vec<[Option<u32>; 3]> = hits
         .iter()
-        .map(|&number| {
-            let neighbour = ranking.index.neighbours(number);
-            [Some(number), neighbour(-1), neighbour(1)]
+        .map(|hit| {
+            let neighbour = ranking.index.neighbours(hit.number);
+            [Some(hit.number), neighbour(-1), neighbour(1)]
         })
         .collect();
     let mut read: Vec<u32> = triples.iter().flatten().flatten().copied().collect();
@@ -60,10 +71,23 @@ pub(crate) fn confidences(ranking: &Ranking<'_>, numbers: &[u32]) -> Vec<f32> {
         });
         parts.sum()
     };
-    let curve = |&triple: &[Option<u32>; 3]| {
+    let curve = |(&triple, hit): (&[Option<u32>; 3], &Hit)| {
         let base = triple[0].map_or(0.0, |number| scratch.base[number as usize]);
         let share = if whole > 0.0 { covered(triple) / whole } else { 0.0 };
-        1.0 / (1.0 + (-(OFFSET + COVERED * share + BASE * base)).exp())
+        let own = terms
+            .iter()
+            .enumerate()
+            .map(|(place, term)| term.weight * cell(triple[0], place));
+        let count = own.sum::<f32>().min(COUNTED_MAX);
+        let signal = |signal: Signal| hit.signals[signal as usize];
+        let time = signal(Signal::Date).max(signal(Signal::Event));
+        let sum = OFFSET
+            + COVERED * share
+            + BASE * base
+            + COUNTED * count
+            + TIME * time
+            + SPEAKER * signal(Signal::Speaker);
+        1.0 / (1.0 + (-sum).exp())
     };
-    triples.iter().map(curve).collect()
+    triples.iter().zip(hits).map(curve).collect()
 }

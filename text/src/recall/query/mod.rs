@@ -101,10 +101,10 @@ impl<'a> Query<'a> {
 pub struct Hit {
     /// The key of the document.
     pub key: Key,
-    /// The weighted sum of the signals. Only scores of one answer can be compared.
+    /// How well the document answers the query, from 0 to 1: the weighted sum of the signals, scaled so that the best hit
+    /// has the confidence of the answer. Scores of different answers can be compared.
     pub score: f32,
-    /// The confidence that the document answers the query, from 0 to 1. Confidences of different answers can be
-    /// compared.
+    /// The confidence that this document alone answers the query, from 0 to 1.
     pub confidence: f32,
     /// Whether the document is part of a conversation, which decides the weights of the signals.
     pub conversation: bool,
@@ -116,7 +116,12 @@ pub struct Hit {
     pub(crate) number: u32,
     /// The weight of recency in the query.
     recency: f32,
+    /// The factor of the weights in the answer, once it is known.
+    scale: f32,
 }
+
+/// The score below which a hit is no good match. `docs/agent/recall.md` has the rates of errors.
+pub const WEAK: f32 = 0.35;
 
 /// One line of an explanation.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, JsonSchema)]
@@ -156,7 +161,7 @@ impl Hit {
             name: NAMES[signal],
             meaning: MEANINGS[signal],
             value: self.signals[signal],
-            weight: weights[signal],
+            weight: weights[signal] * self.scale,
         })
     }
 }
@@ -294,13 +299,27 @@ enum Wanted {
     Matches,
 }
 
+/// The number of hits that decide about the confidence of an answer, whatever the limit is.
+const JUDGED: usize = 10;
+/// The confidence of an answer that vectors may have found: words alone do not judge it.
+const UNJUDGED: f32 = 0.5;
+
 /// Returns the best candidates of a ranking.
 fn hits(ranking: &Ranking<'_>) -> Vec<Hit> {
     let mut best = arrange(ranking, ranking.candidates());
-    best.truncate(ranking.query.limit);
-    let numbers: Vec<u32> = best.iter().map(|hit| hit.number).collect();
-    for (hit, confidence) in best.iter_mut().zip(confidences(ranking, &numbers)) {
+    best.truncate(ranking.query.limit.max(JUDGED));
+    let confidences = confidences(ranking, &best);
+    for (hit, confidence) in best.iter_mut().zip(confidences) {
         hit.confidence = confidence;
+    }
+    let judged = best.iter().take(JUDGED).map(|hit| hit.confidence);
+    let least = ranking.dense.map_or(0.0, |_| UNJUDGED);
+    let confidence = judged.fold(least, f32::max);
+    best.truncate(ranking.query.limit);
+    let top = best.first().map_or(0.0, |hit| hit.score);
+    for hit in &mut best {
+        hit.scale = if top > 0.0 { confidence / top } else { 0.0 };
+        hit.score = (hit.score * hit.scale).max(0.0);
     }
     best
 }

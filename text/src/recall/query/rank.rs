@@ -372,6 +372,7 @@ impl<'a> Ranking<'a> {
             moved: None,
             number,
             recency,
+            scale: 1.0,
         }
     }
 

@@ -6,6 +6,7 @@
 use strsim::osa_distance;
 
 use crate::recall::index::Postings;
+use crate::recall::text::variants::is_common;
 
 /// The weight of a term that differs in one letter or only in its ending.
 const NEARLY: f32 = 0.8;
@@ -19,7 +20,7 @@ const NEARLY_FRONT: usize = 5;
 
 /// Returns the indexed terms that are similar to `term`, which is not in the index.
 pub(crate) fn nearly(postings: &Postings, term: &str) -> Vec<(u32, f32)> {
-    if term.chars().count() < NEARLY_LETTERS_MIN {
+    if term.chars().count() < NEARLY_LETTERS_MIN || is_common(term) {
         return Vec::new();
     }
     let prefix = front(term, NEARLY_PREFIX);

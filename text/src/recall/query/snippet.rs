@@ -8,6 +8,7 @@ use std::ops::Range;
 use crate::recall::text::language::Languages;
 use crate::recall::text::runs::{RunKind, Runs};
 use crate::recall::text::terms::{Side, facts_of, for_each_sign, term_in, word_of};
+use crate::recall::text::variants::parts;
 
 /// A part of a text.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -49,13 +50,16 @@ fn matches(text: &str, terms: &[String]) -> Vec<(usize, Range<usize>)> {
     let (mut found, languages) = (Vec::new(), Languages::of(text));
     let (mut word, mut term) = (String::new(), String::new());
     let position = |term: &str| terms.iter().position(|other| other == term);
+    let mut of_word = |raw: &str| {
+        if !begins_alike(raw, terms) {
+            return None;
+        }
+        word_of(raw, &mut word);
+        position(term_in(languages, raw, &word, facts_of(&word), &mut term)?)
+    };
     for run in Runs::new(text) {
         let term = match run.kind {
-            RunKind::Word if !begins_alike(run.text, terms) => None,
-            RunKind::Word => {
-                word_of(run.text, &mut word);
-                position(term_in(languages, run.text, &word, facts_of(&word), &mut term).unwrap_or_default())
-            }
+            RunKind::Word => of_word(run.text).or_else(|| parts(run.text).into_iter().find_map(&mut of_word)),
             _ => {
                 let mut first = None;
                 for_each_sign(run, Side::Document, |sign| {

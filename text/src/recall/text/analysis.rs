@@ -9,6 +9,7 @@ use super::language::Languages;
 use super::marks::{Class, Marker, Marks};
 use super::runs::{Run, RunKind, Runs, is_apostrophe};
 use super::terms::{Side, facts_of, fenced, for_each_sign, term_in, term_of_language, word_of};
+use super::variants::{common, for_each_variant, is_acronym, is_like_name, parts};
 
 /// The count of one occurrence of a term outside of code, in units of a quarter.
 pub(crate) const QUARTERS_PROSE: u32 = 4;
@@ -47,8 +48,8 @@ pub(crate) struct Analysis {
 /// Calls `found` with each term of a text and its titles, its count in units of a quarter, and whether the term adds to
 /// the length. Only the text itself has marks, dates and calls.
 ///
-/// Emoji are decoration, and the single characters of a script without spaces repeat its pairs of characters. So
-/// neither adds to the length.
+/// Emoji are decoration, and the single characters of a script without spaces repeat its pairs of characters. Variants
+/// repeat words too. So none of them adds to the length.
 pub(crate) fn analyse(source: Source<'_>, day: Day, mut found: impl FnMut(&str, u32, bool)) -> Analysis {
     let languages = source.languages();
     for language in languages.unusual() {
@@ -57,13 +58,18 @@ pub(crate) fn analyse(source: Source<'_>, day: Day, mut found: impl FnMut(&str, 
     let mut reader = Reader {
         languages,
         folded: String::new(),
+        stop_words: 0,
+        first: String::new(),
+        before: String::new(),
+        part: String::new(),
         term: String::new(),
         found,
     };
     for (titles, quarters) in [(source.title, QUARTERS_TITLE), (source.above, QUARTERS_PROSE)] {
         for run in Runs::new(titles) {
-            reader.read(run, quarters);
+            reader.read(titles, run, quarters);
         }
+        reader.end(titles, quarters);
     }
     let mut marker = Marker::new(source.text, day);
     let mut piece = String::new();
@@ -71,7 +77,7 @@ pub(crate) fn analyse(source: Source<'_>, day: Day, mut found: impl FnMut(&str, 
     for (code, part) in fenced(source.text) {
         let quarters = if code { QUARTERS_CODE } else { QUARTERS_PROSE };
         for run in Runs::new(part) {
-            let class = reader.read(run, quarters);
+            let class = reader.read(part, run, quarters);
             if run.kind != RunKind::Word {
                 continue;
             }
@@ -81,6 +87,7 @@ pub(crate) fn analyse(source: Source<'_>, day: Day, mut found: impl FnMut(&str, 
                 marker.push(at + run.start, run.text.len(), &reader.folded, class);
             }
         }
+        reader.end(part, quarters);
         at += part.len() + 3;
     }
     Analysis {
@@ -95,30 +102,72 @@ struct Reader<F> {
     languages: Languages,
     /// The folded form of the last word.
     folded: String,
+    /// The number of stop words in a row. Only three or more have terms of their pairs, because two are too common.
+    stop_words: usize,
+    /// The folded forms of the last two of them.
+    first: String,
+    before: String,
+    /// The folded form of the part of a word.
+    part: String,
     term: String,
     found: F,
 }
 
 impl<F: FnMut(&str, u32, bool)> Reader<F> {
-    /// Passes on the terms of a run. Returns the classes of a word.
-    fn read(&mut self, run: Run<'_>, quarters: u32) -> Class {
-        let found = &mut self.found;
-        match run.kind {
-            RunKind::Word => {
-                word_of(run.text, &mut self.folded);
-                let facts = facts_of(&self.folded);
-                let term = term_in(self.languages, run.text, &self.folded, facts, &mut self.term);
-                if let Some(term) = term.filter(|term| !term.is_empty()) {
-                    found(term, quarters, true);
-                }
-                return facts.class;
-            }
-            RunKind::Spaceless => for_each_sign(run, Side::Document, |sign| {
-                let is_pair = sign.chars().nth(1).is_some();
-                found(sign, quarters, is_pair || run.text == sign);
-            }),
-            RunKind::Emoji => for_each_sign(run, Side::Document, |sign| found(sign, quarters, false)),
+    /// Passes on the terms of a run of `text`. Returns the classes of a word.
+    fn read(&mut self, text: &str, run: Run<'_>, quarters: u32) -> Class {
+        if run.kind == RunKind::Word {
+            return self.read_word(text, run, quarters);
         }
+        self.stop_words = 0;
+        let found = &mut self.found;
+        for_each_sign(run, Side::Document, |sign| {
+            let is_pair = sign.chars().nth(1).is_some();
+            let adds = run.kind == RunKind::Spaceless && (is_pair || run.text == sign);
+            found(sign, quarters, adds);
+        });
         0
+    }
+
+    fn read_word(&mut self, text: &str, run: Run<'_>, quarters: u32) -> Class {
+        let found = &mut self.found;
+        word_of(run.text, &mut self.folded);
+        let facts = facts_of(&self.folded);
+        let Some(term) = term_in(self.languages, run.text, &self.folded, facts, &mut self.term) else {
+            if self.stop_words == 2 {
+                found(&common(&[&self.first, &self.before]), quarters, false);
+            }
+            if self.stop_words >= 2 {
+                found(&common(&[&self.before, &self.folded]), quarters, false);
+            }
+            if is_like_name(run.text, &text[..run.start]) {
+                found(&common(&[&self.folded]), quarters, false);
+            }
+            if is_acronym(run.text) {
+                found(&common(&[run.text]), quarters, false);
+            }
+            self.stop_words += 1;
+            std::mem::swap(&mut self.first, &mut self.before);
+            self.before.clone_from(&self.folded);
+            return facts.class;
+        };
+        self.stop_words = 0;
+        if !term.is_empty() {
+            found(term, quarters, true);
+        }
+        for part in parts(run.text) {
+            word_of(part, &mut self.part);
+            let of_part = facts_of(&self.part);
+            if let Some(term) = term_in(self.languages, part, &self.part, of_part, &mut self.term) {
+                found(term, quarters, false);
+            }
+        }
+        facts.class
+    }
+
+    /// Ends a text: passes on the variants of its numbers and dates.
+    fn end(&mut self, text: &str, quarters: u32) {
+        self.stop_words = 0;
+        for_each_variant(text, |_, term| (self.found)(term, quarters, false));
     }
 }

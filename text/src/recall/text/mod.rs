@@ -15,3 +15,4 @@ pub(crate) mod relations;
 pub(crate) mod runs;
 pub(crate) mod stem;
 pub(crate) mod terms;
+pub(crate) mod variants;

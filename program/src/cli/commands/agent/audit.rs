@@ -39,7 +39,7 @@ pub(crate) struct Audit {
     /// Only commits that changed this object
     #[arg(long, value_name = "ID")]
     pub(crate) id: Option<String>,
-    /// Only commits since this time: an RFC 3339 time, a date, or an age (90s, 2h, 3d)
+    /// Only commits since this time: a date, a time, an age (3d), or words (yesterday, last week, 2026-11)
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
     /// Only commits until this time

@@ -5,8 +5,9 @@
 
 use std::time::Duration;
 
+use super::forget_about;
 use crate::answers::agent::items::{
-    Expires, ForgottenLine, ItemLine, ItemsForgotten, ItemsRestored, Outcome,
+    Expires, ForgottenLine, ItemLine, ItemsAbout, ItemsForgotten, ItemsRestored, Outcome,
 };
 use crate::cli::commands::prelude::*;
 use treering::agent::Forgetting;
@@ -19,13 +20,15 @@ use treering::inspect::object::lane_of;
 /// # Notes
 /// Removes the items that meet all conditions, in one commit. Several ids or several scopes are alternatives. A pinned
 /// item is removed only by its id. History keeps forgotten items: `forgotten` lists them, `gc` keeps them for 30 days,
-/// and `erase` removes them permanently.
+/// and `erase` removes them permanently. --about shows the items that answer a question, and asks which of them to
+/// forget; without a terminal it only shows them.
 ///
 /// # Examples
 /// ```text
 /// treering forget facts/office -m 'they moved'
 /// treering forget --tag draft --older-than 30d --dry-run
 /// treering forget --in-session night-run
+/// treering forget --about 'where is the office?'
 /// ```
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
@@ -51,6 +54,9 @@ pub(crate) struct Forget {
     /// Items of this kind
     #[arg(long, value_name = "KIND")]
     pub(crate) kind: Option<String>,
+    /// Show the items that answer this question, and forget those that you choose
+    #[arg(long, value_name = "QUESTION", conflicts_with_all = ["ids", "tag", "any_tag", "older_than", "in_session", "from_source", "kind"])]
+    pub(crate) about: Option<String>,
     #[command(flatten)]
     pub(crate) scopes: ScopeOptions,
     #[command(flatten)]
@@ -58,12 +64,21 @@ pub(crate) struct Forget {
     /// Print what would be removed, and change nothing
     #[arg(long)]
     pub(crate) dry_run: bool,
+    /// With --about, forget the item without asking if exactly one item is a good match
+    #[arg(long, requires = "about")]
+    pub(crate) yes: bool,
 }
 
 impl Verb for Forget {
-    const ANSWERS: &'static [Form] = &[form::<ItemsForgotten>("commit is null if nothing was forgotten")];
+    const ANSWERS: &'static [Form] = &[
+        form::<ItemsForgotten>("commit is null if nothing was forgotten"),
+        form::<ItemsAbout>("with --about"),
+    ];
 
     fn run(self, context: &mut Context) -> Done {
+        if let Some(question) = &self.about {
+            return forget_about::run(context, &self, question);
+        }
         let agent = context.agent_to_change(self.dry_run)?;
         let now = agent.memory().view().now();
         let mut what = Forgetting {
@@ -85,9 +100,9 @@ impl Verb for Forget {
         let forgot = agent.forget(&what, &context.writer(), self.dry_run)?;
         let answer = ItemsForgotten::of(&agent, forgot, self.dry_run, self.shown.with_untrusted);
         context.answer(&answer, |answer, context| {
-            let (items, outcome) = (&answer.forgotten, &answer.outcome);
-            show_moved(context, ["would forget", "forgot"], items, outcome)?;
-            if outcome.commit.is_some() {
+            let items: Vec<_> = answer.forgotten.iter().collect();
+            show_moved(context, ["would forget", "forgot"], &items, &answer.outcome)?;
+            if answer.outcome.commit.is_some() {
                 context.note_unforget("restore the items with");
             }
             Ok(())
@@ -147,7 +162,8 @@ impl Verb for Unforget {
         let answer = ItemsRestored::of(&agent, back, self.dry_run, self.shown.with_untrusted);
         context.answer(&answer, |answer, context| {
             let verbs = ["would restore", "restored"];
-            show_moved(context, verbs, &answer.restored, &answer.outcome)
+            let items: Vec<_> = answer.restored.iter().collect();
+            show_moved(context, verbs, &items, &answer.outcome)
         })?;
         note_left(
             context,
@@ -263,10 +279,10 @@ fn ids_of(texts: &[String]) -> Result<Vec<Id>> {
 }
 
 /// Prints the items, and the new head if the verb made a commit.
-fn show_moved(
+pub(super) fn show_moved(
     context: &mut Context,
     [would, did]: [&str; 2],
-    items: &[ItemLine],
+    items: &[&ItemLine],
     outcome: &Outcome,
 ) -> Result<()> {
     context.write_rows(items.iter().map(Ok), |item, context| {
@@ -281,7 +297,7 @@ fn show_moved(
     context.line(format_args!("{verb} {count}{head}"))
 }
 
-fn note_left(context: &mut Context, ids: &[Id], why: &str) {
+pub(super) fn note_left(context: &mut Context, ids: &[Id], why: &str) {
     for id in ids {
         context.note("left", format!("{id} is unchanged: {why}"));
     }

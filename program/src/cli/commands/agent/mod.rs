@@ -10,6 +10,7 @@ mod decay;
 mod envelope;
 mod folder;
 mod forget;
+mod forget_about;
 mod guard;
 mod import;
 mod note;

@@ -65,7 +65,8 @@ pub(crate) struct Recall {
     /// Only items with this tag; if repeated, items that have at least one of these tags
     #[arg(long = "any-tag", value_name = "TAG")]
     pub(crate) any_tags: Vec<String>,
-    /// Only items whose time is at or after TIME: a date, a time, or an age (3d)
+    /// Only items whose time is at or after TIME: a date, a time, an age (3d), or words
+    /// (yesterday, last week, 2026-11)
     #[arg(long, value_name = "TIME")]
     pub(crate) since: Option<String>,
     /// Only items whose time is before TIME
@@ -170,6 +171,9 @@ fn query_of(context: &Context, verb: &Recall, now: Time) -> Result<RecallQuery> 
 fn recall_one(context: &mut Context, agent: &Agent, view: &View, query: &RecallQuery) -> Done {
     let recalled = agent.recall(view, query)?;
     context.answer(&recalled, |recalled, context| {
+        if recalled.no_good_match && !recalled.hits.is_empty() {
+            context.line("no good match; the nearest items:")?;
+        }
         if context.output.mode() == Mode::Table {
             show_lines(context, recalled, view.now())?;
         } else {
@@ -202,6 +206,7 @@ fn show_lines(context: &mut Context, recalled: &Recalled, now: Time) -> Result<(
         let id = output.paint(Meaning::Name, one_line(hit.id.as_str()));
         let mut about = vec![time::ago(hit.time, now), hit.kind.clone(), hit.scope.clone()];
         about.extend(hit.speaker.clone());
+        about.extend(hit.is_weak.then(|| "weak match".to_owned()));
         match hit.trust {
             Origin::DirectUser => {}
             trust if trust.is_trusted() => about.push(format!("class {trust}")),
@@ -333,6 +338,7 @@ fn recall_lines(context: &mut Context, agent: &Agent, view: &View, query: &Recal
         let answer = FoundForLine {
             qid: read.qid,
             hits: recalled.hits,
+            no_good_match: recalled.no_good_match,
             skipped: recalled.skipped,
             elsewhere: recalled.elsewhere,
             left_out: LeftOut::of(recalled.left_out),
