@@ -124,6 +124,12 @@ impl Memory {
         self.inner.disk().is_in_place()
     }
 
+    /// Returns whether both are handles of one open store.
+    #[doc(hidden)]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
     /// Returns warnings for the owner, such as a torn tail or a wrong clock.
     pub fn warnings(&self) -> Vec<String> {
         self.inner.opened().warnings()

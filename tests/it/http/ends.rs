@@ -207,6 +207,41 @@ fn sockets_without_a_token_make_room_for_clients() {
     drop((more, sockets));
 }
 
+/// Measures how long a client waits beside 900 sockets that come back at once: `--ignored --nocapture`.
+#[test]
+#[ignore = "a measurement, which depends on the machine"]
+fn the_wait_beside_900_sockets() {
+    let folder = Folder::with_store();
+    let server = Server::start(&folder, &[]);
+    let is_over = std::sync::atomic::AtomicBool::new(false);
+    let mut waits = Vec::new();
+    thread::scope(|scope| {
+        for _ in 0..9 {
+            scope.spawn(|| {
+                let mut sockets: Vec<_> = (0..100).map(|_| server.connect()).collect();
+                while !is_over.load(Ordering::Relaxed) {
+                    for socket in &mut sockets {
+                        socket.set_nonblocking(true).unwrap();
+                        if socket.write_all(b"G").is_err() || socket.peek(&mut [0]).is_ok() {
+                            *socket = server.connect();
+                        }
+                    }
+                    thread::sleep(Duration::from_millis(20));
+                }
+            });
+        }
+        for _ in 0..40 {
+            let begun = std::time::Instant::now();
+            server.call("memory_status", &json!({}));
+            waits.push(begun.elapsed());
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    waits.sort();
+    println!("median {:?}, longest {:?}", waits[20], waits[39]);
+    assert!(waits[39] < Duration::from_secs(10));
+}
+
 /// INVARIANT HTP-1: nothing is read or done for a request before its host, origin and token were checked, and its body
 /// never is read beyond the limit.
 #[test]

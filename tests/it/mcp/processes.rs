@@ -128,13 +128,13 @@ fn a_store_that_was_replaced_is_opened_again() {
     fs::rename(&store, folder.path("old")).unwrap();
     copy(&backup, &store);
     client.remember("The pot is round.");
-    assert!(client.recall("cups").1.is_empty() && client.recall("pot").1.len() == 1);
+    assert!(client.recall("cups").1.is_empty() && client.recall("pot").0.contains("round"));
     fs::remove_dir_all(&store).unwrap();
     let error = client.refused("memory_recall", json!({ "query": "office" }));
     assert_eq!(error["code"], "no_store");
     folder.json(&["init"]);
     client.remember("Ada drinks tea.");
-    assert!(client.recall("office").1.is_empty() && client.recall("Ada").1.len() == 1);
+    assert!(client.recall("office").1.is_empty() && client.recall("Ada").0.contains("drinks"));
     assert_eq!(client.end().0, Some(0));
     assert_eq!(folder.json(&["verify"])["ok"], true);
     assert_eq!(folder.json(&["verify", "--store", "old"])["ok"], true);

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use axum::Json;
-use axum::body::Bytes;
+use axum::body::{Bytes, to_bytes};
 use axum::extract::{FromRequest as _, Request, State};
 use axum::http::request::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, StatusCode, header};
@@ -18,10 +18,11 @@ use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, Stream
 
 use super::BODY_BYTES_MAX;
 use super::admission::ChosenSession;
-use super::answer::Refusal;
+use super::answer::{Refusal, SENTENCE_BYTES_MAX};
 use super::mcp_sessions::Sessions;
 use crate::serve::Server;
-use crate::serve::mcp::{Connection, Handler, refusal_of};
+use crate::serve::mcp::{Connection, Handler, checked_id, not_allowed};
+use treering_text::visible::printable;
 
 /// The header with the session of MCP.
 pub(super) const MCP_SESSION: &str = "mcp-session-id";
@@ -65,10 +66,22 @@ async fn check_message(request: Request, next: Next) -> Response {
     let Ok(body) = Bytes::from_request(Request::new(body), &()).await else {
         return StatusCode::BAD_REQUEST.into_response();
     };
-    if let Some(refusal) = refusal_of(&body) {
-        return (StatusCode::BAD_REQUEST, Json(refusal)).into_response();
+    let id = match checked_id(&body) {
+        Ok(id) => id,
+        Err(refusal) => return (StatusCode::BAD_REQUEST, Json(refusal)).into_response(),
+    };
+    let response = next.run(Request::from_parts(head, body.into())).await;
+    let is_text = |kind: &HeaderValue| kind.as_bytes().starts_with(b"text/plain");
+    let kind = response.headers().get(header::CONTENT_TYPE);
+    if response.status() != StatusCode::BAD_REQUEST || !kind.is_none_or(is_text) {
+        return response;
     }
-    next.run(Request::from_parts(head, body.into())).await
+    // rmcp says in words what the message lacks, such as a session.
+    let why = to_bytes(response.into_body(), SENTENCE_BYTES_MAX)
+        .await
+        .unwrap_or_default();
+    let refusal = not_allowed(&id, &printable(&String::from_utf8_lossy(&why)));
+    (StatusCode::BAD_REQUEST, Json(refusal)).into_response()
 }
 
 /// Keeps the order in which sessions are used, and ends the one that was idle for the longest time if a request begins one

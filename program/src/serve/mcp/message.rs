@@ -21,16 +21,25 @@ pub(super) const INVALID_REQUEST: i32 = -32_600;
 
 pub(super) type Message = RxJsonRpcMessage<RoleServer>;
 
-/// Returns the answer to the body of a request of HTTP, unless the body is one valid message.
-pub(crate) fn refusal_of(body: &[u8]) -> Option<Json> {
-    let message = json_of(body).and_then(|value| match value {
-        Json::Array(_) => {
-            let why = "a request of HTTP has one message: send the messages of a batch one by one";
-            Err(refusal(&Json::Null, INVALID_REQUEST, why))
-        }
-        value => message_of(value),
-    });
-    message.err()
+/// Returns the id of the message in the body of a request of HTTP, which is null for a notification.
+///
+/// # Errors
+/// The answer to a body that is not one valid message.
+#[cfg(feature = "http")]
+pub(crate) fn checked_id(body: &[u8]) -> Result<Json, Json> {
+    let value = json_of(body)?;
+    if value.is_array() {
+        let why = "a request of HTTP has one message: send the messages of a batch one by one";
+        return Err(refusal(&Json::Null, INVALID_REQUEST, why));
+    }
+    let id = value["id"].clone();
+    message_of(value).map(|_| id)
+}
+
+/// Returns the answer to a message that the protocol does not allow now.
+#[cfg(feature = "http")]
+pub(crate) fn not_allowed(id: &Json, why: &str) -> Json {
+    refusal(id, INVALID_REQUEST, why)
 }
 
 /// Returns the JSON of a line or body, or the answer to it (MSG-1). Half an emoji becomes U+FFFD.
@@ -180,10 +189,15 @@ mod tests {
             assert_eq!(answer.get("id"), id.as_ref(), "{}", String::from_utf8_lossy(text));
             assert_eq!(answer["error"]["code"], PARSE_ERROR);
         }
+    }
+
+    #[cfg(feature = "http")]
+    #[test]
+    fn a_request_of_http_has_one_message() {
         let half = br#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"\ud83d"}}"#;
-        assert_eq!(refusal_of(half), None);
+        assert_eq!(checked_id(half), Ok(json!(1)));
         for bad in [json!([]), json!([{"jsonrpc": "2.0", "id": 1, "method": "ping"}])] {
-            let answer = refusal_of(bad.to_string().as_bytes()).unwrap();
+            let answer = checked_id(bad.to_string().as_bytes()).unwrap_err();
             assert_eq!(answer["error"]["code"], INVALID_REQUEST);
         }
     }

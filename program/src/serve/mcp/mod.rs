@@ -26,7 +26,7 @@ use tokio::sync::Notify;
 
 pub(crate) use self::handler::{Connection, Handler};
 #[cfg(feature = "http")]
-pub(crate) use self::message::refusal_of;
+pub(crate) use self::message::{checked_id, not_allowed};
 use self::transport::Lines;
 use super::stop::{runtime, stopped};
 use crate::serve::Server;
