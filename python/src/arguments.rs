@@ -60,7 +60,10 @@ pub(crate) fn citations(given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Citati
 pub(crate) fn entries(given: &Bound<'_, PyAny>) -> PyResult<Vec<NewEntry>> {
     let mut read = Vec::new();
     let _inside = Inside::attached(given.py());
-    if given.extract::<(Bound<'_, PyString>, Bound<'_, PyString>)>().is_ok() {
+    if given
+        .extract::<(Bound<'_, PyString>, Bound<'_, PyString>)>()
+        .is_ok()
+    {
         return Err(pyo3::exceptions::PyTypeError::new_err(
             "a tuple of two str may be one entry or two: give a list of entries, such as [(speaker, text)]",
         ));

@@ -98,7 +98,9 @@ fn run_checks(draft: &Bound<'_, Draft>, checks: &[Py<PyAny>]) -> PyResult<(Stage
         return Err(error);
     }
     let (staged, memory) = (draft.get().take(py)?, draft.get().handle.memory(py)?);
-    let kept = run(py, || memory.quarantine(&staged.draft, &format!("the check {name} failed")));
+    let kept = run(py, || {
+        memory.quarantine(&staged.draft, &format!("the check {name} failed"))
+    });
     let hint = kept.ok().flatten();
     let hint = hint.map(|name| format!("nothing was changed; the staged change is saved as {name}"));
     let message = format!("the check {name} failed: {error}");
@@ -118,7 +120,12 @@ fn verdict(draft: &Bound<'_, Draft>, check: &Bound<'_, PyAny>) -> Result<Verdict
         Ok(verdict) => refusal(&verdict).map(|why| why.map(|why| Refused { why, cause: None })),
         Err(error) if is_refusal(py, &error) => {
             let why = error.value(py).str().map(|why| why.to_string());
-            why.map(|why| Some(Refused { why, cause: Some(error) }))
+            why.map(|why| {
+                Some(Refused {
+                    why,
+                    cause: Some(error),
+                })
+            })
         }
         Err(error) => Err(error),
     };
@@ -208,6 +215,10 @@ fn outcome(
     ) = run_checks(draft, own)?;
     let agent = draft.get().handle.agent(py)?;
     let policy = policy.clone();
+    let results = results
+        .into_iter()
+        .map(|(name, refused)| (name, refused.map(|refused| refused.why)));
+    let results: Vec<_> = results.collect();
     let guarded = run(py, move || {
         let (writer, base) = (staged.writer().clone(), staged.base().clone());
         let change = move |guard: &mut treering::Draft| {
@@ -220,8 +231,7 @@ fn outcome(
         };
         let checks = results
             .into_iter()
-            .fold(Checks::new(policy), |checks, (name, refused)| {
-                let why = refused.map(|refused| refused.why);
+            .fold(Checks::new(policy), |checks, (name, why)| {
                 checks.and(name, move |_| why.clone().map_or(Ok(()), Err))
             });
         agent.attempt(&writer, change, &checks)

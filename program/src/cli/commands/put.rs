@@ -11,7 +11,7 @@
 
 use super::prelude::*;
 use crate::answers::commits::{Put as PutAnswer, PutLines, Tally};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::attributes::attribute;
 use super::progress::BatchProgress;
@@ -160,7 +160,7 @@ struct Sums {
     tally: Tally,
     last: Option<CommitInfo>,
     /// The objects whose newer versions were replaced.
-    newer: Vec<Id>,
+    newer: BTreeSet<Id>,
 }
 
 fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
@@ -171,17 +171,28 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
     // The verb reads the first batch before it opens the store, so a refused batch creates no store.
     let first = Batch::read(&mut reader, size, Vec::new())?;
     let memory = context.open_or_create(|empty| {
-        let staged = first.clone().stage(empty, &rehearsing, written)?;
+        let staged = first.clone().stage(
+            empty,
+            &rehearsing,
+            &Since {
+                written,
+                view: empty.view(),
+            },
+        )?;
         let checked = empty.check(&staged.draft);
         checked.map_err(|error| at_named_line(&staged.numbers, error))
     })?;
     let writer = context.writer();
+    let since = Since {
+        written,
+        view: memory.refresh()?,
+    };
     let mut sums = Sums::default();
     let mut progress = BatchProgress::default();
     let mut batch = first;
     let mut put_all = || loop {
         progress.begin(batch.lines.len(), reader.number(), batch.is_last);
-        let left = std::mem::take(&mut batch).write(&memory, &writer, written, &mut sums)?;
+        let left = std::mem::take(&mut batch).write(&memory, &writer, &since, &mut sums)?;
         let seq = sums.last.as_ref().map(|info| info.commit.seq);
         progress.end(seq, left.iter().map(|(number, _)| *number));
         let waiting = left.len();
@@ -217,22 +228,42 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
 }
 
 /// Names the objects whose newer versions were replaced.
-fn note_newer(context: &mut Context, newer: &[Id]) {
+fn note_newer(context: &mut Context, newer: &BTreeSet<Id>) {
     if newer.is_empty() {
         return;
     }
-    let (named, more) = newer.split_at(newer.len().min(NAMED_MAX));
-    let named: Vec<_> = named.iter().map(|id| one_line(id.as_str())).collect();
-    let more = match more.len() {
+    let named = newer.iter().take(NAMED_MAX).map(|id| one_line(id.as_str()));
+    let named: Vec<_> = named.collect();
+    let more = match newer.len() - named.len() {
         0 => String::new(),
         more => format!(" and {more} more"),
     };
     let what = counted(newer.len() as u64, "newer version");
-    let text = format!(
-        "the lines replaced {what}: {}{more}; treering history ID shows what was there",
-        named.join(", ")
-    );
+    let named = named.join(", ");
+    let text = format!("the lines replaced {what}: {named}{more}; treering history ID shows what was there");
     context.output.note("newer_replaced", text);
+}
+
+/// What the verb knows of the time before it: when the file was written, and the state before the first line.
+struct Since {
+    written: Option<Time>,
+    view: View,
+}
+
+/// Returns whether the version of `now` is newer than the staged one, and this run did not write it.
+fn is_newer(memory: &Memory, draft: &Draft, since: &Since, now: &View, id: &Id) -> Result<bool> {
+    let version = |view: &View| Ok::<_, Error>(view.get(id)?.map(|object| object.digest()));
+    if version(&since.view)? != version(now)? {
+        return Ok(false);
+    }
+    let updated = now.stamps(id)?.map(|(_, updated)| updated);
+    if since.written.is_some() && updated > since.written {
+        return Ok(true);
+    }
+    let digest = draft.digest(id)?;
+    Ok(digest
+        .map_or(Ok(None), |digest| memory.version(digest))?
+        .is_some())
 }
 
 /// Returns the time at which a file was written last. Standard input has none.
@@ -290,8 +321,8 @@ impl Batch {
     }
 
     /// Stages the lines. An error names the line of the refused object.
-    fn stage(self, memory: &Memory, writer: &Writer, written: Option<Time>) -> Result<StagedBatch> {
-        let (before, mut newer) = (memory.refresh()?, Vec::new());
+    fn stage(self, memory: &Memory, writer: &Writer, since: &Since) -> Result<StagedBatch> {
+        let (now, mut newer) = (memory.refresh()?, BTreeSet::new());
         let mut draft = memory.draft(writer);
         draft.authorise(Authorisation::Replacements);
         let (mut tally, mut numbers, mut past) = (Tally::default(), Vec::new(), Vec::new());
@@ -323,16 +354,8 @@ impl Batch {
                 }
             }
             for id in updated {
-                let is_newer = before
-                    .stamps(id)?
-                    .is_some_and(|(_, time)| Some(time) > written && written.is_some());
-                let is_back = || {
-                    draft
-                        .digest(id)?
-                        .map_or(Ok(None), |digest| memory.version(digest))
-                };
-                if is_newer || is_back()?.is_some() {
-                    newer.push(id.clone());
+                if is_newer(memory, &draft, since, &now, id)? {
+                    newer.insert(id.clone());
                 }
             }
             numbers.extend(named);
@@ -348,14 +371,8 @@ impl Batch {
 
     /// Commits the lines as one commit. An error names the line of the refused object. If the commit changes nothing,
     /// returns the lines of the earlier versions that are not in history yet.
-    fn write(
-        self,
-        memory: &Memory,
-        writer: &Writer,
-        written: Option<Time>,
-        sums: &mut Sums,
-    ) -> Result<Vec<Line>> {
-        let staged = self.stage(memory, writer, written)?;
+    fn write(self, memory: &Memory, writer: &Writer, since: &Since, sums: &mut Sums) -> Result<Vec<Line>> {
+        let staged = self.stage(memory, writer, since)?;
         let drafted = staged.draft.counts();
         let committed = memory.commit(staged.draft, "put");
         let committed = committed.map_err(|error| at_named_line(&staged.numbers, error))?;
@@ -387,7 +404,7 @@ struct StagedBatch {
     /// The lines of earlier versions, with their digests.
     past: Vec<(ObjectDigest, Line)>,
     /// The objects whose present version is newer than their line.
-    newer: Vec<Id>,
+    newer: BTreeSet<Id>,
 }
 
 /// Adds the number of a line to an error of a commit: the first of the last lines of each id that the error names.

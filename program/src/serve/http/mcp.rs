@@ -16,7 +16,6 @@ use axum::routing::{MethodRouter, any_service};
 use rmcp::model::{Extensions, ProtocolVersion};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
-use super::BODY_BYTES_MAX;
 use super::admission::ChosenSession;
 use super::answer::{Refusal, SENTENCE_BYTES_MAX};
 use super::mcp_sessions::Sessions;
@@ -33,10 +32,10 @@ const ANSWERS: [(&str, &str); 2] = [("application", "json"), ("text", "event-str
 const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
 
 /// Returns the settings of MCP. Its token ends the sessions of the protocol.
-pub(super) fn config() -> StreamableHttpServerConfig {
+pub(super) fn config(body_bytes_max: usize) -> StreamableHttpServerConfig {
     StreamableHttpServerConfig::default()
         .with_json_response(true)
-        .with_max_request_body_bytes(BODY_BYTES_MAX)
+        .with_max_request_body_bytes(body_bytes_max)
         // `admission` has checked the host, with its port, and the origin.
         .disable_allowed_hosts()
 }

@@ -89,7 +89,7 @@ pub(crate) fn serve(
     runtime()?.block_on(async {
         let stopped = stopped()?;
         let listener = tokio::net::TcpListener::from_std(listener).map_err(failed)?;
-        let config = mcp::config();
+        let config = mcp::config(BODY_BYTES_MAX);
         let sessions = config.cancellation_token.clone();
         let pulse = Arc::new(Pulse::new());
         let mut routes = Router::new();

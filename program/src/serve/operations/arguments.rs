@@ -92,10 +92,10 @@ fn refused(name: &str, value: &Json, wanted: &str) -> Error {
     }
     let hint = match inner.filter(|inner| is_of(inner, wanted)) {
         Some(inner) => format!(
-            "{name} holds JSON as a text: give the value {}",
+            "the argument {name} holds JSON as a text: give the value {}",
             cut(&inner.to_string(), SHOWN)
         ),
-        None => format!("give {name} as {named}"),
+        None => format!("give the argument {name} as {named}"),
     };
     let message = format!("the argument '{name}' is {}, but must be {named}", kind_of(value));
     Error::invalid(printable(&message))
