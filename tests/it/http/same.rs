@@ -269,7 +269,7 @@ fn greeting() -> Value {
     json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params })
 }
 
-/// INVARIANT SES-1: at most 256 sessions are open. A new one ends the one that was idle for the longest time.
+/// INVARIANT MPS-1: at most 256 sessions are open. A new one ends the one that was idle for the longest time.
 #[test]
 fn the_number_of_sessions_of_the_protocol_is_limited() {
     let folder = Folder::with_store();

@@ -4,7 +4,7 @@
 //! Layer 9, part of serve. Uses rmcp.
 //!
 //! # Invariants
-//! - SES-1: at most [`SESSIONS_MAX`] sessions are open. A new one ends the one whose last request was answered first, and
+//! - MPS-1: at most [`SESSIONS_MAX`] sessions are open. A new one ends the one whose last request was answered first, and
 //!   none whose request still runs.
 
 use std::collections::HashMap;
@@ -101,7 +101,7 @@ impl Sessions {
         change(one);
     }
 
-    /// Ends an idle session if no further one may begin (SES-1). Returns false if all are at work.
+    /// Ends an idle session if no further one may begin (MPS-1). Returns false if all are at work.
     pub(super) async fn make_room(&self) -> bool {
         let open: Vec<SessionId> = self.manager.sessions.read().await.keys().cloned().collect();
         if open.len() < SESSIONS_MAX {
@@ -165,7 +165,7 @@ impl HttpBody for Using {
 mod tests {
     use super::*;
 
-    /// INVARIANT SES-1: a new session ends the one whose last request was answered first, and none whose request still runs.
+    /// INVARIANT MPS-1: a new session ends the one whose last request was answered first, and none whose request still runs.
     #[tokio::test]
     async fn the_session_that_is_idle_for_the_longest_time_ends() {
         let sessions = Arc::new(Sessions::default());
