@@ -53,6 +53,7 @@ impl Agent {
         let store = Store {
             handle: Handle::new(memory, Some(agent)),
             writer,
+            project: caller.project.clone(),
             callbacks: Some(callbacks.unbind()),
         };
         Bound::new(py, (Self { caller }, store))

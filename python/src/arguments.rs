@@ -4,7 +4,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
 use treering::agent::{Caller, Citation, NewEntry, Policy, Settings};
 
-use crate::convert::{maybe_time, origin, value};
+use crate::convert::{maybe_time, one_or_many, origin, value};
 use crate::errors::{OrRaise, invalid};
 use crate::exit::Inside;
 
@@ -24,15 +24,14 @@ pub(crate) fn caller_of(project: Option<String>, writer: treering::Writer) -> Ca
     caller
 }
 
-/// Reads citations from dicts with `file`, and maybe `line` and `note`, or from names of files.
+/// Reads citations from dicts with `file`, and maybe `line` and `note`, or from names of files. One of them needs no list.
 pub(crate) fn citations(given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Citation>> {
     let mut read = Vec::new();
     let Some(given) = given.filter(|given| !given.is_none()) else {
         return Ok(read);
     };
     let _inside = Inside::attached(given.py());
-    for one in given.try_iter()? {
-        let one = one?;
+    for one in one_or_many(given)? {
         read.push(match one.cast::<PyDict>() {
             Ok(fields) => {
                 let field = |name: &str| fields.get_item(name);
@@ -54,12 +53,22 @@ pub(crate) fn citations(given: Option<&Bound<'_, PyAny>>) -> PyResult<Vec<Citati
     Ok(read)
 }
 
-/// Reads entries: texts, pairs of speaker and text, or dicts.
+/// Reads entries: texts, pairs of speaker and text, or dicts. One text or dict needs no list.
+///
+/// # Errors
+/// `TypeError` for a tuple of two texts, which may be one entry or two.
 pub(crate) fn entries(given: &Bound<'_, PyAny>) -> PyResult<Vec<NewEntry>> {
     let mut read = Vec::new();
     let _inside = Inside::attached(given.py());
-    for one in given.try_iter()? {
-        let one = one?;
+    if given
+        .extract::<(Bound<'_, PyString>, Bound<'_, PyString>)>()
+        .is_ok()
+    {
+        return Err(pyo3::exceptions::PyTypeError::new_err(
+            "a tuple of two str may be one entry or two: give a list of entries, such as [(speaker, text)]",
+        ));
+    }
+    for one in one_or_many(given)? {
         read.push(if let Ok(fields) = one.cast::<PyDict>() {
             let field = |name: &str| {
                 fields

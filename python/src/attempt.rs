@@ -1,8 +1,10 @@
 //! Attempts: a draft is committed only if its checks pass.
 //!
-//! A check of the caller is a function of the draft. It refuses the change if it raises, returns `False`, or returns a
-//! text with the reason. The checks of a policy are those of `treering::agent::Checks`.
+//! A check of the caller is a function of the draft. It refuses the change if it returns `False` or a text with the reason,
+//! or raises `AssertionError`, `DeniedError` or `InvalidInputError`. Any other exception is a fault of the check. The checks
+//! of a policy are those of `treering::agent::Checks`.
 
+use pyo3::exceptions::{PyAssertionError, PyException};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 use treering::Committed;
@@ -10,7 +12,7 @@ use treering::agent::{Checks, Guarded, Policy, Report};
 
 use crate::answers::answer;
 use crate::draft::{Draft, Staged, replay};
-use crate::errors::{raised, rejected};
+use crate::errors::{check_failed, is_of_kind, raised, rejected};
 use crate::exit::Inside;
 use crate::handle::run;
 
@@ -58,42 +60,86 @@ pub(crate) struct Checked {
     pub(crate) report: Option<Py<PyAny>>,
 }
 
-/// The name of a check, with the reason if it refuses the change.
-type Verdict = (String, Option<String>);
+/// The name of a check, with the refusal if it refuses the change.
+type Verdict = (String, Option<Refused>);
+
+/// Why a check refuses the change, with the exception by which it said so.
+struct Refused {
+    why: String,
+    cause: Option<PyErr>,
+}
+
+/// A check that did not come to a verdict.
+struct Broken {
+    name: String,
+    error: PyErr,
+}
 
 /// Runs the checks of the caller on a draft, and finishes it. Returns the staged changes and the verdict of each check.
+///
+/// # Errors
+/// `CheckError` if a check is broken: it raised an exception that is no refusal. The change is then kept under `rejected/`.
 fn run_checks(draft: &Bound<'_, Draft>, checks: &[Py<PyAny>]) -> PyResult<(Staged, Vec<Verdict>)> {
     let py = draft.py();
     draft.get().check(py)?;
-    let _inside = Inside::attached(py);
-    let results: PyResult<Vec<_>> = checks
+    let inside = Inside::attached(py);
+    let results: Result<Vec<_>, Broken> = checks
         .iter()
         .map(|check| verdict(draft, check.bind(py)))
         .collect();
-    match results {
-        Ok(results) => Ok((draft.get().take(py)?, results)),
-        Err(error) => {
-            draft.get().discard(py)?;
-            Err(error)
-        }
+    drop(inside);
+    let Broken { name, error } = match results {
+        Ok(results) => return Ok((draft.get().take(py)?, results)),
+        Err(broken) => broken,
+    };
+    if !error.is_instance_of::<PyException>(py) {
+        // Passes on a KeyboardInterrupt or SystemExit.
+        draft.get().discard(py)?;
+        return Err(error);
     }
+    let (staged, memory) = (draft.get().take(py)?, draft.get().handle.memory(py)?);
+    let kept = run(py, || {
+        memory.quarantine(&staged.draft, &format!("the check {name} failed"))
+    });
+    let hint = kept.ok().flatten();
+    let hint = hint.map(|name| format!("nothing was changed; the staged change is saved as {name}"));
+    let message = format!("the check {name} failed: {error}");
+    let broken = check_failed(py, &message, hint.as_deref());
+    broken.set_cause(py, Some(error));
+    Err(broken)
 }
 
 /// Runs one check of the caller on a draft.
-fn verdict(draft: &Bound<'_, Draft>, check: &Bound<'_, PyAny>) -> PyResult<Verdict> {
+fn verdict(draft: &Bound<'_, Draft>, check: &Bound<'_, PyAny>) -> Result<Verdict, Broken> {
+    let py = draft.py();
     let name = check
         .getattr("__name__")
         .and_then(|name| name.extract::<String>());
     let name = name.unwrap_or_else(|_| "check".to_owned());
-    let why = match check.call1((draft,)) {
-        Ok(verdict) => refusal(&verdict)?,
-        Err(error) if error.is_instance_of::<pyo3::exceptions::PyException>(draft.py()) => {
-            Some(error.value(draft.py()).str()?.to_string())
+    let refused = match check.call1((draft,)) {
+        Ok(verdict) => refusal(&verdict).map(|why| why.map(|why| Refused { why, cause: None })),
+        Err(error) if is_refusal(py, &error) => {
+            let why = error.value(py).str().map(|why| why.to_string());
+            why.map(|why| {
+                Some(Refused {
+                    why,
+                    cause: Some(error),
+                })
+            })
         }
-        // Passes on a KeyboardInterrupt or SystemExit.
-        Err(error) => return Err(error),
+        Err(error) => Err(error),
     };
-    Ok((name, why))
+    match refused {
+        Ok(refused) => Ok((name, refused)),
+        Err(error) => Err(Broken { name, error }),
+    }
+}
+
+/// Returns whether an exception of a check refuses the change: an `assert`, or an error about the change itself.
+fn is_refusal(py: Python<'_>, error: &PyErr) -> bool {
+    error.is_instance_of::<PyAssertionError>(py)
+        || is_of_kind(py, error, "DeniedError")
+        || is_of_kind(py, error, "InvalidInputError")
 }
 
 /// Returns the reason for a refusal: a text, or `False`.
@@ -115,9 +161,12 @@ pub(crate) fn attempted(draft: &Bound<'_, Draft>, op: &str, checks: &[Py<PyAny>]
         results,
     ) = run_checks(draft, checks)?;
     let memory = draft.get().handle.memory(py)?;
-    let failed = results
-        .into_iter()
-        .filter_map(|(name, why)| why.map(|why| format!("{name}: {why}")));
+    let mut cause = None;
+    let failed = results.into_iter().filter_map(|(name, refused)| {
+        let refused = refused?;
+        cause = cause.take().or(refused.cause);
+        Some(format!("{name}: {}", refused.why))
+    });
     let failed: Vec<_> = failed.collect();
     if failed.is_empty() {
         staged.snapshot_before();
@@ -131,7 +180,9 @@ pub(crate) fn attempted(draft: &Bound<'_, Draft>, op: &str, checks: &[Py<PyAny>]
     })?;
     let hint = kept.map(|name| format!("nothing was changed; the staged change is saved as {name}"));
     let message = format!("the change was rejected: {why}");
-    Err(rejected(py, &message, hint.as_deref(), ids))
+    let error = rejected(py, &message, hint.as_deref(), ids);
+    error.set_cause(py, cause);
+    Err(error)
 }
 
 /// Commits a draft if the checks of a policy and of the caller pass. Also returns the report of the guard.
@@ -164,6 +215,10 @@ fn outcome(
     ) = run_checks(draft, own)?;
     let agent = draft.get().handle.agent(py)?;
     let policy = policy.clone();
+    let results = results
+        .into_iter()
+        .map(|(name, refused)| (name, refused.map(|refused| refused.why)));
+    let results: Vec<_> = results.collect();
     let guarded = run(py, move || {
         let (writer, base) = (staged.writer().clone(), staged.base().clone());
         let change = move |guard: &mut treering::Draft| {

@@ -196,18 +196,22 @@ pub(crate) fn conflicts(py: Python<'_>, given: &str) -> PyResult<Conflicts> {
     )
 }
 
+/// Returns the members of an iterable. A text or a dict is one member, and is never taken apart.
+pub(crate) fn one_or_many<'py>(given: &Bound<'py, PyAny>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+    if given.is_instance_of::<PyString>() || given.is_instance_of::<PyDict>() {
+        return Ok(vec![given.clone()]);
+    }
+    given.try_iter()?.collect()
+}
+
 /// Reads one text, or a sequence of texts.
 pub(crate) fn texts(given: Option<&Bound<'_, PyAny>>, what: &str) -> PyResult<Vec<String>> {
     let Some(given) = given.filter(|given| !given.is_none()) else {
         return Ok(Vec::new());
     };
-    if given.is_instance_of::<PyString>() {
-        return Ok(vec![value(given)?]);
-    }
     let _inside = Inside::attached(given.py());
     let mut read = Vec::new();
-    for one in given.try_iter()? {
-        let one = one?;
+    for one in one_or_many(given)? {
         if !one.is_instance_of::<PyString>() {
             let message = format!("{what} must be a str or an iterable of str");
             return Err(PyTypeError::new_err(message));

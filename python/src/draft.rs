@@ -7,7 +7,7 @@ use std::thread::ThreadId;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use pyo3::{PyTraverseError, PyVisit};
-use treering::agent::NewItem;
+use treering::agent::{Caller, Confinement, NewItem};
 use treering::{Id, NewObject, ObjectDigest};
 
 use crate::answers::{Answer, changes};
@@ -15,7 +15,7 @@ use crate::attempt::{Checked, Mode, attempted, guarded};
 use crate::callbacks::Callbacks;
 use crate::committed::Committed;
 use crate::convert::{attributes, digest, id, kind, maybe_time, position, scope, texts, value};
-use crate::errors::{invalid, unusable};
+use crate::errors::{OrRaise as _, invalid, unusable};
 use crate::handle::{Handle, OfProcess, run};
 use crate::object::Object;
 use crate::store::Store;
@@ -79,7 +79,8 @@ pub(crate) struct Draft {
     pub(crate) handle: Arc<Handle>,
     callbacks: Option<Py<Callbacks>>,
     staged: OfProcess<Mutex<Option<Staged>>>,
-    writer: treering::Writer,
+    /// The writer and its place.
+    caller: Caller,
     mode: Mode,
     outcome: Mutex<Checked>,
     /// The thread that uses the staged changes.
@@ -105,7 +106,11 @@ impl Drop for Using<'_> {
 impl Draft {
     pub(crate) fn new(py: Python<'_>, store: &Store, draft: treering::Draft, mode: Mode) -> PyResult<Self> {
         store.handle.check(py)?;
-        let writer = draft.writer().clone();
+        let caller = Caller {
+            project: store.project.clone(),
+            writer: draft.writer().clone(),
+            confinement: Confinement::None,
+        };
         let staged = Staged {
             draft,
             steps: Vec::new(),
@@ -115,7 +120,7 @@ impl Draft {
             handle: Arc::clone(&store.handle),
             callbacks: store.callbacks.as_ref().map(|callbacks| callbacks.clone_ref(py)),
             staged: OfProcess::new(Mutex::new(Some(staged))),
-            writer,
+            caller,
             mode,
             outcome: Mutex::default(),
             user: Mutex::default(),
@@ -312,8 +317,9 @@ impl Draft {
         Ok(self.stage(py, Step::Put(Box::new(object)))?.0)
     }
 
-    /// Stages an item of the agent, as ``Agent.remember`` would store it, without the search for duplicates.
-    #[pyo3(signature = (text, *, id, kind="fact", scope="global", tags=None, source=None, pinned=false))]
+    /// Stages an item of the agent, as ``Agent.remember`` would store it, without the search for duplicates. Without
+    /// ``scope``, the item belongs to the project, as with ``remember``.
+    #[pyo3(signature = (text, *, id, kind="fact", scope=None, tags=None, source=None, pinned=false))]
     #[expect(clippy::too_many_arguments, reason = "each field is a keyword")]
     fn put_item(
         &self,
@@ -321,14 +327,14 @@ impl Draft {
         #[pyo3(from_py_with = value)] text: String,
         id: &str,
         kind: &str,
-        scope: &str,
+        scope: Option<&str>,
         tags: Option<&Bound<'_, PyAny>>,
         source: Option<String>,
         pinned: bool,
     ) -> PyResult<&'static str> {
         let item = NewItem {
             kind: self::kind(py, kind)?,
-            scope: self::scope(py, scope)?,
+            scope: self.caller.scope(scope).or_raise(py)?,
             tags: texts(tags, "tags")?,
             source,
             is_pinned: pinned,
@@ -409,7 +415,7 @@ impl Draft {
     #[getter]
     fn writer(&self) -> crate::writer::Writer {
         crate::writer::Writer {
-            writer: self.writer.clone(),
+            writer: self.caller.writer.clone(),
         }
     }
 

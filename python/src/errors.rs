@@ -67,6 +67,20 @@ pub(crate) fn rejected(py: Python<'_>, message: &str, hint: Option<&str>, ids: V
     make(py, "Denied", message, "rejected", hint, ids)
 }
 
+/// Returns the exception for a check of the caller that came to no verdict.
+pub(crate) fn check_failed(py: Python<'_>, message: &str, hint: Option<&str>) -> PyErr {
+    make(py, "Check", message, "check_failed", hint, Vec::new())
+}
+
+/// Returns whether an exception is of the class with this name in `treering.errors`.
+pub(crate) fn is_of_kind(py: Python<'_>, error: &PyErr, class: &str) -> bool {
+    let _inside = Inside::attached(py);
+    let class = py
+        .import("treering.errors")
+        .and_then(|module| module.getattr(class));
+    class.is_ok_and(|class| error.matches(py, class).unwrap_or_default())
+}
+
 /// Returns the exception for a handle that cannot be used.
 pub(crate) fn unusable(py: Python<'_>, message: &str, code: &str, hint: &str) -> PyErr {
     make(py, "Handle", message, code, Some(hint), Vec::new())

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
+use treering::agent::Caller;
 use treering::upkeep::Erasing;
 use treering::upkeep::Retention;
 use treering::{Durability, Options};
@@ -80,9 +81,11 @@ fn memory_of<'py>(
     writer: Option<&Bound<'py, Writer>>,
 ) -> PyResult<Bound<'py, Memory>> {
     let usual = treering::Writer::of(treering::Origin::Model);
+    let writer = Writer::or(writer, &usual);
     let store = Store {
         handle: Handle::new(memory, None),
-        writer: Writer::or(writer, &usual),
+        project: Caller::here(writer.clone()).project,
+        writer,
         callbacks: None,
     };
     with_store(py, store)
@@ -270,8 +273,9 @@ impl Memory {
         Draft::new(py, store, draft, Mode::Plain(op.to_owned()))
     }
 
-    /// Begins a draft whose checks run before the commit. A check refuses the change if it raises, returns ``False``, or
-    /// returns a text with the reason; then the draft is kept under ``rejected/``, and ``DeniedError`` is raised.
+    /// Begins a draft whose checks run before the commit. A check refuses the change if it returns ``False`` or a text with
+    /// the reason, or if an ``assert`` in it fails; then the draft is kept under ``rejected/``, and ``DeniedError`` is raised.
+    /// Another exception of a check is the cause of a ``CheckError``.
     #[pyo3(signature = (*checks, op="attempt", writer=None))]
     fn attempt(
         slf: &Bound<'_, Self>,

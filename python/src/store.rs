@@ -30,6 +30,8 @@ const POLL_MAX: Duration = Duration::from_millis(50);
 pub(crate) struct Store {
     pub(crate) handle: Arc<Handle>,
     pub(crate) writer: treering::Writer,
+    /// The project of the host, to which new items of drafts belong as those of `remember`.
+    pub(crate) project: Option<String>,
     /// The functions of an agent. The agent itself refers to them weakly.
     pub(crate) callbacks: Option<Py<Callbacks>>,
 }
@@ -40,6 +42,7 @@ impl Store {
         Self {
             handle: Arc::clone(&self.handle),
             writer,
+            project: self.project.clone(),
             callbacks: self.callbacks.as_ref().map(|callbacks| callbacks.clone_ref(py)),
         }
     }

@@ -697,3 +697,57 @@ def test_a_judge_must_be_a_function() -> None:
 def test_an_embedder_needs_a_name_and_a_function(options: dict[str, Any]) -> None:
     with pytest.raises((TypeError, ValueError)):
         treering.in_memory(**options)
+
+
+@pytest.mark.parametrize(
+    ("given", "texts"),
+    [
+        ("hello", ["hello"]),
+        ({"text": "hello", "speaker": "user"}, ["hello"]),
+        (["hello", "you"], ["hello", "you"]),
+        ([("user", "hello")], ["hello"]),
+        (iter(["hello"]), ["hello"]),
+    ],
+)
+def test_one_text_is_one_entry(agent: Agent, given: Any, texts: list[str]) -> None:
+    agent.append(given, session="s")
+    assert [one.content for one in agent.entries("s")] == texts
+
+
+@pytest.mark.parametrize("given", [b"hello", 7, ("user", "hello"), None])
+def test_what_may_be_several_entries_is_refused(agent: Agent, given: Any) -> None:
+    with pytest.raises(TypeError):
+        agent.append(given, session="s")
+
+
+@pytest.mark.parametrize(
+    ("given", "files"),
+    [
+        ("a.txt", ["a.txt"]),
+        ({"file": "a.txt", "line": 3}, ["a.txt"]),
+        (["a.txt", {"file": "b.txt"}], ["a.txt", "b.txt"]),
+        ((), []),
+    ],
+)
+def test_one_citation_needs_no_list(agent: Agent, given: Any, files: list[str]) -> None:
+    done = agent.remember("The tea is in the kitchen", citations=given)
+    found = agent.view()[done.id].attributes.get("citations", [])
+    assert [one["file"] for one in found] == files
+
+
+@pytest.mark.parametrize("name", ["tags", "supersedes", "citations"])
+def test_bytes_are_no_text(agent: Agent, name: str) -> None:
+    with pytest.raises(TypeError):
+        agent.remember("The tea is in the kitchen", **{name: b"ab"})  # type: ignore[arg-type]
+
+
+def test_one_text_is_one_wherever_several_may_be_given(agent: Agent) -> None:
+    done = agent.remember("The tea is in the kitchen", tags="kitchen", id="a")
+    assert agent.view()[done.id].attributes["tags"] == ["kitchen"]
+    for conditions in ({"kinds": "fact"}, {"tags": "kitchen"}, {"any_tags": "kitchen"}, {"scopes": "project"}):
+        assert len(agent.recall("tea", **conditions)) == 1  # type: ignore[arg-type]
+    assert agent.view().get_all("a")[0] is not None
+    assert [one.id for one in agent.forget(tags="kitchen").items] == ["a"]
+    for wrong in ("hello", {"text": "hello"}):
+        with pytest.raises(TypeError):
+            agent.remember_many(wrong)

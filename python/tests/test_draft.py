@@ -256,6 +256,43 @@ def test_an_interrupt_in_a_check_is_no_verdict(memory: Memory) -> None:
     assert len(memory) == 0 and draft.finished
 
 
+@pytest.mark.parametrize("guarded", [False, True])
+@pytest.mark.parametrize("error", [KeyError("x"), RuntimeError("no model"), ZeroDivisionError(), OSError("gone")])
+def test_an_exception_in_a_check_is_no_refusal(guarded: bool, error: Exception) -> None:
+    def broken(draft: Draft) -> None:
+        raise error
+
+    with treering.in_memory() as agent:
+        with pytest.raises(treering.CheckError, match="broken") as caught:
+            with agent.attempt(broken) if guarded else agent.memory.attempt(broken) as draft:
+                draft.put_item("tea", id="a")
+        assert not isinstance(caught.value, treering.DeniedError)
+        assert caught.value.__cause__ is error and caught.value.code == "check_failed"
+        assert caught.value.hint is not None and "rejected/" in caught.value.hint
+        assert draft.finished and len(agent.view()) == 0
+
+
+def test_a_refusal_by_an_assert_has_its_cause(memory: Memory) -> None:
+    with pytest.raises(treering.DeniedError) as caught:
+        with memory.attempt(refuse_by_exception) as draft:
+            draft.put("a")
+    assert isinstance(caught.value.__cause__, AssertionError)
+
+
+@pytest.mark.parametrize("project", ["tea", "", None])
+def test_an_item_of_a_draft_has_the_scope_of_remember(project: str | None) -> None:
+    with treering.in_memory(project=project) as agent:
+        item = agent.remember("The office is in Oslo")
+        for start in (agent.attempt, agent.memory.draft, agent.memory.attempt):
+            with start() as draft:
+                draft.put_item("The tea is green", id="plans/tea")
+            assert agent.view()["plans/tea"].scope == item.scope == agent.scope
+            agent.memory.remove("plans/tea")
+        with agent.attempt() as draft:
+            draft.put_item("The tea is green", id="plans/tea", scope="project:other")
+        assert agent.view()["plans/tea"].scope == "project:other"
+
+
 def test_a_check_must_be_a_function(memory: Memory) -> None:
     with pytest.raises(TypeError, match="function"):
         memory.attempt("not a function")  # type: ignore[arg-type]

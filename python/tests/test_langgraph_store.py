@@ -269,3 +269,22 @@ def test_what_is_untrusted_is_not_found() -> None:
     TreeringStore(agent).put(("n",), "k", {"text": "tea"})
     assert TreeringStore(agent).search(("n",), query="tea") == []
     assert len(TreeringStore(agent, with_untrusted=True).search(("n",), query="tea")) == 1
+
+
+def test_a_text_is_no_namespace(store: TreeringStore) -> None:
+    wrong: Any = "users"
+    for call in (
+        lambda: store.put(wrong, "k", {"a": "b"}),
+        lambda: store.get(wrong, "k"),
+        lambda: store.search(wrong),
+    ):
+        with pytest.raises(TypeError, match="tuple"):
+            call()
+
+
+def test_one_path_of_a_field_needs_no_list() -> None:
+    with TreeringStore(treering.in_memory(), fields="text") as store:
+        store.put(("notes",), "one", {"text": "green tea", "other": "marmalade"})
+        store.put(("notes",), "two", {"text": "nothing", "other": "marmalade"}, index="other")  # type: ignore[arg-type]
+        assert [one.key for one in store.search(("notes",), query="tea")] == ["one"]
+        assert [one.key for one in store.search(("notes",), query="marmalade")] == ["two"]

@@ -233,3 +233,28 @@ async def test_a_run_of_the_sdk_keeps_its_history(session: TreeringSession) -> N
     second = await agents.Runner.run(agent, "Again", session=session)
     assert (first.final_output, second.final_output) == ("saw 1", "saw 3")
     assert len(await session.get_items()) == 4
+
+
+@pytest.mark.parametrize("by_agent", [True, False])
+async def test_recall_finds_the_messages(by_agent: bool) -> None:
+    with treering.in_memory(project="garden" if by_agent else None) as agent:
+        session = TreeringSession("c", agent if by_agent else agent.memory)
+        await session.add_items(
+            [
+                said("Who waters the tomatoes?"),
+                {"role": "assistant", "content": [{"type": "output_text", "text": "Ada waters them on Mondays"}]},
+                {"type": "function_call_output", "call_id": "c", "output": "the secret marmalade"},
+            ]
+        )
+        found = [hit.snippet for hit in agent.recall("tomatoes")]
+        assert any("tomatoes" in text for text in found)
+        assert any("Mondays" in hit.snippet for hit in agent.recall("Mondays"))
+        assert not agent.recall("marmalade").hits, "an output of a tool is not the word of the model"
+        assert len(await session.get_items()) == 3
+
+
+@pytest.mark.parametrize("wrong", ["hello", b"hello", {"role": "user", "content": "hello"}])
+async def test_items_are_a_list(session: TreeringSession, wrong: Any) -> None:
+    with pytest.raises(TypeError):
+        await session.add_items(wrong)
+    assert await session.get_items() == []

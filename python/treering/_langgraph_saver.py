@@ -286,7 +286,7 @@ class TreeringSaver(BaseCheckpointSaver[str]):
         self._change("delete_thread", names.thread, stage)
 
     def delete_for_runs(self, run_ids: Sequence[str]) -> None:
-        wanted = set(run_ids)
+        wanted = {run_ids} if isinstance(run_ids, str) else set(run_ids)
         view = self.memory.refresh()
         found = view.query(kind=_KIND, prefix="langgraph/")
         threads = {str(one["thread"]) for one in found if one.get("run") in wanted}
@@ -300,7 +300,7 @@ class TreeringSaver(BaseCheckpointSaver[str]):
     def prune(self, thread_ids: Sequence[str], *, strategy: str = "keep_latest") -> None:
         if strategy not in ("keep_latest", "delete"):
             raise ValueError("the strategy must be keep_latest or delete")
-        for thread in thread_ids:
+        for thread in [thread_ids] if isinstance(thread_ids, str) else thread_ids:
             if strategy == "delete":
                 self.delete_thread(thread)
             else:

@@ -64,7 +64,7 @@ class TreeringStore(BaseStore):
         self.ttl_config = ttl
         self.agent = agent
         self._scope = scope
-        self._fields = list(fields)
+        self._fields = _paths(fields)
         self._with_untrusted = with_untrusted
 
     @classmethod
@@ -179,7 +179,7 @@ class TreeringStore(BaseStore):
         """Returns the text that a search looks at, or nothing if the item must not be found."""
         if op.index is False:
             return None
-        paths = self._fields if op.index is None else op.index
+        paths = self._fields if op.index is None else _paths(op.index)
         texts = [text for path in paths for text in get_text_at_path(dict(op.value or {}), path)]
         return "\n".join(texts)
 
@@ -217,8 +217,19 @@ class TreeringStore(BaseStore):
         return [(hit.score, one) for hit, one in zip(hits, objects) if one is not None]
 
 
+def _paths(given: Iterable[str]) -> list[str]:
+    """Returns the paths of fields. One text is one path."""
+    return [given] if isinstance(given, str) else list(given)
+
+
+def _check_namespace(namespace: Iterable[str]) -> None:
+    if isinstance(namespace, str):
+        raise TypeError(f"a namespace is a tuple of str: write ({namespace!r},)")
+
+
 def _folder(namespace: tuple[str, ...]) -> str:
     """Returns the prefix of the ids below a namespace. Deep namespaces share one prefix."""
+    _check_namespace(namespace)
     return _PREFIX + "".join(f"{label(part)}/" for part in namespace[:_LABELS_MAX])
 
 
@@ -299,6 +310,7 @@ def _namespaces(view: View, op: ListNamespacesOp) -> list[tuple[str, ...]]:
 
 def _matches(namespace: tuple[str, ...], condition: MatchCondition) -> bool:
     path = condition.path
+    _check_namespace(path)
     if len(path) > len(namespace):
         return False
     if condition.match_type == "suffix":

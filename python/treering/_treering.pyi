@@ -290,7 +290,7 @@ class Draft:
         *,
         id: str,
         kind: str = "fact",
-        scope: str = "global",
+        scope: str | None = None,
         tags: _Texts | None = None,
         source: str | None = None,
         pinned: bool = False,
@@ -535,7 +535,7 @@ class Agent(Store):
         order: int | None = None,
         time: _Time | None = None,
         expires: _Time | None = None,
-        citations: Iterable[str | dict[str, Any]] | None = None,
+        citations: str | dict[str, Any] | Iterable[str | dict[str, Any]] | None = None,
         confidence: float | None = None,
         sensitivity: _Sensitivity | None = None,
         source: str | None = None,
@@ -634,7 +634,7 @@ class Agent(Store):
     def delete_note(self, id: str, *, scope: str | None = None, writer: Writer | None = None) -> bool: ...
     def append(
         self,
-        entries: Iterable[_Entry],
+        entries: str | Mapping[str, Any] | Iterable[_Entry],
         *,
         session: str | None = None,
         parent: str | None = None,

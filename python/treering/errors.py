@@ -10,6 +10,7 @@ from typing import Final
 
 __all__ = [
     "BusyError",
+    "CheckError",
     "ConflictError",
     "CorruptError",
     "DeniedError",
@@ -66,6 +67,10 @@ class DeniedError(TreeringError):
     """A policy refused the change. Correct the change before another try."""
 
 
+class CheckError(TreeringError):
+    """A check of the caller failed: it raised an exception, which is the ``__cause__``. Nothing was changed. Mend the check."""
+
+
 class BusyError(TreeringError):
     """Another process holds the lock. Wait and try again."""
 
@@ -108,6 +113,7 @@ _KINDS: Final[dict[str, type[TreeringError]]] = {
     "Poisoned": PoisonedError,
     "Internal": InternalError,
     "Handle": HandleError,
+    "Check": CheckError,
 }
 
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import json
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from os import PathLike
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -30,11 +30,17 @@ __all__ = ["TreeringSession"]
 
 T = TypeVar("T")
 
+_SPEAKERS = ("user", "assistant")
+_TEXT_MAX = 100_000
+"""The characters of a message that are searched."""
+
 
 class TreeringSession:
     """The items of a conversation, in their order. Each call is one commit in the lane of the session.
 
-    The ids of the items are below ``openai-agents/SESSION/``. An item is stored exactly as the SDK gives it.
+    The ids of the items are below ``openai-agents/SESSION/``. An item is stored exactly as the SDK gives it. ``recall`` finds
+    the messages by their text, in the scope of the session: that of the agent, or of the project of the current folder.
+    Outputs of tools are not searched.
     """
 
     def __init__(
@@ -44,15 +50,15 @@ class TreeringSession:
         *,
         session_settings: SessionSettings | None = None,
         writer: Writer | None = None,
-        scope: str = "openai-agents",
+        scope: str | None = None,
     ) -> None:
         self.session_id = session_id
         self.session_settings = session_settings
         self.memory = memory.memory if isinstance(memory, Agent) else memory
         self._writer = session_writer(writer or self.memory.writer, session_id)
-        self._scope = scope
+        self._scope = _usual_scope(memory) if scope is None else scope
         self._prefix = f"openai-agents/{label(session_id, 40)}/"
-        self._chunks = Chunks(f"{self._prefix}chunk/", scope)
+        self._chunks = Chunks(f"{self._prefix}chunk/", self._scope)
 
     @classmethod
     def open(cls, session_id: str, path: str | PathLike[str]) -> TreeringSession:
@@ -70,6 +76,8 @@ class TreeringSession:
 
     async def add_items(self, items: list[TResponseInputItem]) -> None:
         """Appends items."""
+        if isinstance(items, (str, bytes, Mapping)):
+            raise TypeError("items must be a list of items, such as [{'role': 'user', 'content': 'Hello'}]")
         if items:
             await asyncio.to_thread(self._change, "add_items", lambda draft: self._add(draft, items))
 
@@ -122,7 +130,8 @@ class TreeringSession:
         for number, item in enumerate(items, first):
             data = json.dumps(item, ensure_ascii=False, default=_plain).encode("utf-8", "surrogatepass")
             fields = self._chunks.put(draft, [("json", data)])
-            draft.put(self._item(number), kind="openai_item", scope=self._scope, attributes=fields)
+            text = _text(json.loads(data.decode("utf-8", "replace")))
+            draft.put(self._item(number), text, kind="openai_item", scope=self._scope, attributes=fields)
         self._set_next(draft, first + len(items), "add")
 
     def _pop(self, draft: Draft) -> TResponseInputItem | None:
@@ -197,6 +206,29 @@ class TreeringSession:
         if first == end:
             raise NotFoundError("the session has no turn to take back", "nothing_to_undo")
         self._cut(draft, first, end, "undo")
+
+
+def _usual_scope(memory: Memory | Agent) -> str:
+    """Returns the scope of a new item, as ``remember`` and ``put_item`` choose it."""
+    if isinstance(memory, Agent):
+        return memory.scope
+    draft = memory.draft("scope")
+    draft.put_item("text", id="openai-agents/scope")
+    found = draft.get("openai-agents/scope")
+    draft.discard()
+    assert found is not None
+    return found.scope
+
+
+def _text(item: Any) -> str | None:
+    """Returns the text of a message, by which ``recall`` finds it. Other items, such as outputs of tools, have none."""
+    if not isinstance(item, dict) or cast("dict[str, Any]", item).get("role") not in _SPEAKERS:
+        return None
+    content = cast("dict[str, Any]", item).get("content")
+    parts = content if isinstance(content, list) else [{"text": content}]
+    texts = [cast("dict[str, Any]", part).get("text") for part in cast("list[Any]", parts) if isinstance(part, dict)]
+    text = "\n".join(one for one in texts if isinstance(one, str))
+    return text[:_TEXT_MAX] or None
 
 
 def _plain(value: Any) -> Any:

@@ -12,11 +12,15 @@
 
 use std::path::Path;
 
+use crate::digest::{Domain, HashAlgorithm, HashSuite, to_hex};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::Scope;
 
 /// The files and folders that mark the top folder of a project.
 const MARKS: [&str; 5] = [".git", ".hg", ".jj", ".treering", ".opencode"];
+
+/// The number of bytes of the digest in a shortened scope, before the encoding as hexadecimal digits.
+const DIGEST_BYTES: usize = 8;
 
 /// The caller's project, session and agent. The scope words `project`, `session` and `agent` refer to them.
 ///
@@ -64,7 +68,7 @@ impl Place {
     pub fn scope(&self, word: &str) -> Result<Scope> {
         match self.named().into_iter().find(|(class, ..)| *class == word) {
             None => Scope::new(word),
-            Some((class, Some(name), _)) => Scope::new(&format!("{class}:{name}")),
+            Some((class, Some(name), _)) => scope_of(class, name),
             Some((_, None, hint)) => Err(Error::invalid(format!("there is no current {word}"))
                 .with_code(ErrorCode::NoPlace)
                 .with_hint(hint)),
@@ -106,6 +110,24 @@ impl Place {
         }
         Ok(Reach::Scopes(scopes))
     }
+}
+
+/// Returns the scope of a project, session or agent. A folder may have any name, so one that is too long for a scope is
+/// shortened and gets a digest of the whole name, and control characters are replaced.
+///
+/// # Errors
+/// None; every name makes a scope.
+fn scope_of(class: &str, name: &str) -> Result<Scope> {
+    let whole = format!("{class}:{name}");
+    if let Ok(scope) = Scope::new(&whole) {
+        return Ok(scope);
+    }
+    let suite = HashSuite::new(HashAlgorithm::Blake3);
+    let digest = suite.hash_bytes(Domain::Text, whole.as_bytes());
+    let end = format!("~{}", to_hex(&digest[..DIGEST_BYTES]));
+    let plain = whole.replace(char::is_control, "-");
+    let kept = plain.floor_char_boundary(Scope::RULE.bytes_max - end.len());
+    Scope::new(&(plain[..kept].to_owned() + &end))
 }
 
 /// The scopes that a verb may read. The default contains no scope, so a verb finds no items.
@@ -190,5 +212,28 @@ mod tests {
         std::fs::create_dir_all(&deep).unwrap();
         std::fs::create_dir(folder.path().join("tea/.git")).unwrap();
         assert_eq!(Place::of_folder(&deep).project.as_deref(), Some("tea"));
+    }
+
+    #[test]
+    fn every_name_of_a_folder_makes_a_scope_of_its_own() {
+        let mut scopes = std::collections::BTreeSet::new();
+        for name in [
+            "議事録と設計メモ".repeat(6),
+            "議事録と設計メモ".repeat(7),
+            "a".repeat(120),
+            "a".repeat(121),
+            "a".repeat(255),
+            "two\nlines".to_owned(),
+            "two\tlines".to_owned(),
+            "two-lines".to_owned(),
+        ] {
+            for class in ["project", "session", "agent"] {
+                let scope = scope_of(class, &name).unwrap();
+                assert!(scope.as_str().starts_with(&format!("{class}:")), "{scope}");
+                assert_eq!(scope_of(class, &name).unwrap(), scope);
+                assert!(scopes.insert(scope), "{name:?} has the scope of another name");
+            }
+        }
+        assert!(scope_of("project", "").is_ok_and(|scope| scope.as_str() == "project:"));
     }
 }

@@ -517,6 +517,14 @@ impl Disk for FileDisk {
         self.identity
     }
 
+    fn is_in_place(&self) -> bool {
+        match rustix::fs::stat(&self.path) {
+            Ok(found) => (found.st_dev, found.st_ino) == self.identity,
+            // The open folder keeps its number, so no new folder can have it. A removed folder has no names.
+            Err(_) => rustix::fs::fstat(&self.folder).is_ok_and(|folder| folder.st_nlink > 0),
+        }
+    }
+
     fn free_bytes(&self) -> Option<u64> {
         let found = rustix::fs::fstatvfs(&self.folder).ok()?;
         found.f_bavail.checked_mul(found.f_frsize)

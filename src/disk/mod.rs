@@ -117,6 +117,12 @@ pub trait Disk: Send + Sync {
     /// Returns the device number and the file number of the folder. Two paths to the same store have equal numbers.
     fn identity(&self) -> (u64, u64);
 
+    /// Returns whether the path of the folder still leads to this folder, or to nothing because the folder was moved.
+    /// Returns false once another folder has the path, or the folder was removed.
+    fn is_in_place(&self) -> bool {
+        true
+    }
+
     /// Returns the number of bytes that this user can still write to the disk. Returns `None` if the number is unknown.
     fn free_bytes(&self) -> Option<u64> {
         None

@@ -117,6 +117,19 @@ impl Memory {
         self.inner.path.as_deref()
     }
 
+    /// Returns whether the path of the store still leads to the opened folder. Otherwise every call that reads the log
+    /// fails with the code `store_moved`, and the host opens the store again.
+    #[doc(hidden)]
+    pub fn is_in_place(&self) -> bool {
+        self.inner.disk().is_in_place()
+    }
+
+    /// Returns whether both are handles of one open store.
+    #[doc(hidden)]
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.inner, &other.inner)
+    }
+
     /// Returns warnings for the owner, such as a torn tail or a wrong clock.
     pub fn warnings(&self) -> Vec<String> {
         self.inner.opened().warnings()
@@ -164,6 +177,9 @@ impl Memory {
     /// The errors of [`Self::sync`].
     pub fn close(self) -> Result<()> {
         self.sync()?;
+        if !self.is_in_place() {
+            return Ok(());
+        }
         let mut writing = self.inner.log.lock();
         // A handle that has written nothing does no upkeep.
         if writing.has_written {

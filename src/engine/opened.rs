@@ -11,6 +11,7 @@ use crossbeam_channel::{Receiver, Sender, unbounded};
 use crate::digest::{CommitDigest, KeyPath, Root};
 use crate::disk::Disk;
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::log::{Log, Mode};
 use crate::object::Object;
 use crate::store::{CommitEntry, Store};
 use crate::threads::{ArcSwap, Mutex};
@@ -110,6 +111,36 @@ impl Opened {
             return Err(Error::new(ErrorKind::Io, message).with_code(ErrorCode::ReadOnly));
         }
         Ok(())
+    }
+
+    /// Returns an error if the path of the store leads to another folder than the opened one, for example because a
+    /// backup was restored. The handle would otherwise write where nobody reads.
+    ///
+    /// # Errors
+    /// `NotFound` (code `store_moved`).
+    pub(crate) fn check_in_place(&self) -> Result<()> {
+        if self.disk.is_in_place() {
+            return Ok(());
+        }
+        let folder = self.disk.describe();
+        let message = format!("the store in {folder} was replaced or removed after it was opened");
+        Err(Error::not_found(message)
+            .with_code(ErrorCode::StoreMoved)
+            .with_hint("open the store again; nothing was read or written"))
+    }
+
+    /// Returns `error`, unless it is damage that only says that another store has the folder.
+    pub(crate) fn or_replaced(&self, error: Error) -> Error {
+        let format = || Log::format_in(&*self.disk, Mode::ReadOnly);
+        if !error.is_corruption() || !format().is_ok_and(|format| format.instance != self.instance) {
+            return error;
+        }
+        let folder = self.disk.describe();
+        Error::not_found(format!(
+            "{folder} contains another store than the one that was opened"
+        ))
+        .with_code(ErrorCode::StoreMoved)
+        .with_hint("start the program again, which opens the store that is there now")
     }
 
     /// Adds a warning for the owner, unless the warning is already in the list.

@@ -372,3 +372,44 @@ fn a_missing_file_is_not_found_and_makes_no_store() {
     );
     assert!(!folder.path("home").exists());
 }
+
+/// An export that is put back replaces what changed since, and `put` says so.
+#[test]
+fn put_counts_the_newer_versions_that_it_replaces() {
+    let folder = Folder::with_store();
+    folder.write("lines.jsonl", (0..3).map(line).collect::<String>());
+    let first = folder.json(&["put", "--jsonl", "lines.jsonl"]);
+    assert_eq!(first["newer_replaced"], 0);
+    folder.json(&["export", "out.jsonl"]);
+    folder.put("o/1", "a newer text");
+    // The file was written before the newer version.
+    let put = folder.json(&["put", "--jsonl", "out.jsonl"]);
+    assert_eq!((&put["updated"], &put["newer_replaced"]), (&json!(1), &json!(1)));
+    // A stream has no time, but the line is an earlier version of this store.
+    folder.put("o/1", "a newer text");
+    let lines = std::fs::read_to_string(folder.path("out.jsonl")).unwrap();
+    let ran = folder.feed(&["put", "--jsonl", "-"], &lines);
+    assert!(
+        ran.code == 0 && ran.err.contains("1 newer version") && ran.err.contains("o/1"),
+        "{ran:?}"
+    );
+    // A change of what is stored is no return.
+    let ran = folder.feed(
+        &["put", "--jsonl", "-", "--json"],
+        lines.replace("text 1", "text 7"),
+    );
+    assert_eq!(ran.documents()[0]["newer_replaced"], 0);
+    folder.json(&["undo"]);
+    assert_eq!(folder.json(&["get", "o/1"])["content"], "text 1");
+    // Another machine wrote after the export, a version that this store never had.
+    let other = Folder::with_store();
+    other.put("o/1", "another text");
+    std::fs::copy(folder.path("out.jsonl"), other.path("copy.jsonl")).unwrap();
+    let old = std::fs::File::options()
+        .append(true)
+        .open(other.path("copy.jsonl"))
+        .unwrap();
+    old.set_modified(std::time::SystemTime::UNIX_EPOCH).unwrap();
+    let put = other.json(&["put", "--jsonl", "copy.jsonl"]);
+    assert_eq!((&put["created"], &put["newer_replaced"]), (&json!(2), &json!(1)));
+}

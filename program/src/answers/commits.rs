@@ -42,6 +42,9 @@ pub(crate) struct Put {
 pub(crate) struct PutLines {
     #[serde(flatten)]
     pub(crate) tally: Tally,
+    /// The number of objects whose version was newer than the line that replaced it: the line has an earlier version of this
+    /// store, or the object changed after the file was written.
+    pub(crate) newer_replaced: u64,
     #[serde(flatten)]
     pub(crate) commit: CommitInfo,
 }

@@ -18,6 +18,7 @@ use serde_json::{Serializer, Value as Json, json};
 use super::agent_context::read_found;
 use super::context::{shown, xdg_folder};
 use super::errors::refused;
+use treering::inspect::ingest::json::parse;
 use treering::{Error, ErrorCode, Result};
 
 /// The name of the server in a settings file.
@@ -291,13 +292,14 @@ impl SettingsFile {
         }
         let mut all: Json = match old.filter(|old| !old.trim().is_empty()) {
             None => json!({}),
-            Some(old) => match serde_json::from_str(old) {
+            // A repeated key and a number that JSON values cannot hold would be lost.
+            Some(old) => match parse(old.trim_start()) {
                 Ok(all) => all,
                 // A file with comments may have the entry already.
                 Err(_) if self.start_in(old).ok().flatten().as_ref() == Some(start) => {
                     return Ok(old.to_owned());
                 }
-                Err(error) => return Err(self.not_kept(start, &error.to_string())),
+                Err(error) => return Err(self.not_kept(start, error.message())),
             },
         };
         let servers = all

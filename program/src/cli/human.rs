@@ -35,6 +35,8 @@ const COLUMN_MAX: usize = 40;
 const COLUMN_MAX_SHOWN: usize = 64;
 /// The mark of what an untrusted writer wrote, and the name of its column.
 pub(crate) const UNTRUSTED: &str = "!";
+/// What a language model gets in the place of a text that is not trusted.
+pub(crate) const WITHHELD: &str = "(withheld, because it is not trusted)";
 /// The number of rows that a table aligns and writes together.
 pub(crate) const ROWS_ALIGNED: usize = 256;
 

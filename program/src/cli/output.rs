@@ -255,6 +255,7 @@ impl Output {
             coloured: mode == Mode::Table && AutoStream::choice(&io::stdout()) != ColorChoice::Never,
             // Without a terminal, no text is cut.
             width: (mode != Mode::Agent && io::stdout().is_terminal()).then(help_width),
+            hides_untrusted: mode == Mode::Agent,
         };
     }
 

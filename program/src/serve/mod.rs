@@ -25,11 +25,13 @@ pub(crate) mod http;
 pub(crate) mod mcp;
 mod naming;
 pub(crate) mod operations;
-mod server;
+pub(crate) mod server;
 pub(crate) mod service;
 mod stop;
 #[cfg(feature = "http")]
 pub(crate) mod ui;
+mod whole_characters;
 
 pub(crate) use server::Server;
 pub(crate) use service::{Caller, Service};
+pub(crate) use whole_characters::whole_characters;

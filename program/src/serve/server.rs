@@ -5,6 +5,8 @@
 //!
 //! # Invariants
 //! - SRV-4: an operation never blocks the runtime, and its panic is an error of that call alone.
+//! - SRV-5: an operation reads and writes the store that is in the folder at its begin. If another one was put there, it is
+//!   opened first.
 
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -12,6 +14,7 @@ use std::sync::Arc;
 #[cfg(feature = "http")]
 use std::time::Instant;
 
+use parking_lot::Mutex;
 use serde_json::{Map, Value as Json};
 
 #[cfg(feature = "http")]
@@ -26,10 +29,33 @@ use treering::{Error, Result};
 pub(crate) const CALLS_MAX: u32 = 32;
 const CALLS: NonZeroUsize = NonZeroUsize::new(CALLS_MAX as usize).expect("32 is not zero");
 
+/// Opens the store again.
+pub(crate) type Reopen = Box<dyn Fn() -> Result<Agent> + Send + Sync>;
+
+/// The agent over the present store, and how to open the one that replaces it.
+struct Current {
+    agent: Mutex<Agent>,
+    reopen: Reopen,
+}
+
+impl Current {
+    /// Returns the agent over the store in the folder (SRV-5).
+    ///
+    /// # Errors
+    /// The errors of opening the store that replaced the one before.
+    fn agent(&self) -> Result<Agent> {
+        let mut agent = self.agent.lock();
+        if !agent.memory().is_in_place() {
+            *agent = (self.reopen)()?;
+        }
+        Ok(agent.clone())
+    }
+}
+
 /// What the clients of a server share. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Server {
-    agent: Async<Agent>,
+    agent: Async<Current>,
     caller: Arc<Caller>,
     profile: Profile,
     #[cfg(feature = "http")]
@@ -38,9 +64,13 @@ pub(crate) struct Server {
 
 impl Server {
     /// Returns a server. A missing actor of `caller`, and a session that nobody named, are named after each client.
-    pub(crate) fn new(agent: Agent, caller: Caller, profile: Profile) -> Self {
+    pub(crate) fn new(agent: Agent, reopen: Reopen, caller: Caller, profile: Profile) -> Self {
+        let current = Current {
+            agent: Mutex::new(agent),
+            reopen,
+        };
         Self {
-            agent: Async::with_calls(agent, CALLS),
+            agent: Async::with_calls(current, CALLS),
             caller: Arc::new(caller),
             profile,
             #[cfg(feature = "http")]
@@ -75,14 +105,14 @@ impl Server {
     /// Does `work` for a client off the runtime (SRV-4).
     ///
     /// # Errors
-    /// The errors of `work`; `Internal` if it panics.
+    /// The errors of `work`; `Internal` if it panics; those of opening a store that replaced the one before (SRV-5).
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         caller: Caller,
         work: impl FnOnce(&Service) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let call = move |agent: &Agent| {
-            let service = Service::new(agent.clone(), caller);
+        let call = move |current: &Current| {
+            let service = Service::new(current.agent()?, caller);
             // The locks are never poisoned, and a change is committed whole or not at all.
             catch_unwind(AssertUnwindSafe(|| work(&service)))
                 .unwrap_or_else(|_| Err(Error::internal("an operation failed")))

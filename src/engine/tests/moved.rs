@@ -1,10 +1,13 @@
-//! Records that moved after they were read, because of a recovery or of a rewrite that could not be loaded.
+//! Records that moved after they were read, because of a recovery or of a rewrite that could not be loaded; and folders that
+//! were moved or replaced under an open store.
 
+use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 use super::{content, note, put};
 use crate::engine::{Memory, Options, Retention, VerifyDepth, Writer};
-use crate::error::{ErrorKind, Result};
+use crate::error::{ErrorCode, ErrorKind, Result};
 use crate::testing::sim_disk::{CrashImage, Fault, ReadFault, SimDisk};
 
 fn open(disk: &SimDisk, create: bool) -> Result<Memory> {
@@ -132,4 +135,86 @@ fn a_read_that_fails_after_another_handles_rewrite_is_tried_again() -> Result<()
         "{failed} failed, {again} succeeded later"
     );
     Ok(())
+}
+
+/// Copies a folder with its subfolders.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let (path, to) = (
+            entry.as_ref().unwrap().path(),
+            to.join(entry.unwrap().file_name()),
+        );
+        if path.is_dir() {
+            copy(&path, &to);
+        } else {
+            fs::copy(&path, &to).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_replaced_store_is_not_called_damaged() {
+    type Replace = fn(&Path, &Path);
+    let remove = |store: &Path, _: &Path| fs::remove_dir_all(store).unwrap();
+    let cases: [(&str, Replace); 5] = [
+        ("removed", remove),
+        ("restored", |store, backup| {
+            fs::remove_dir_all(store).unwrap();
+            copy(backup, store);
+        }),
+        ("moved away and restored", |store, backup| {
+            fs::rename(store, store.with_extension("old")).unwrap();
+            copy(backup, store);
+        }),
+        ("made anew", |store, _| {
+            fs::remove_dir_all(store).unwrap();
+            drop(Memory::create(store).unwrap());
+        }),
+        ("another store in the same folder", |store, _| {
+            let other = store.with_extension("other");
+            drop(Memory::create(&other).unwrap());
+            fs::remove_dir_all(store.join("log")).unwrap();
+            for entry in fs::read_dir(store).unwrap() {
+                drop(fs::remove_file(entry.unwrap().path()));
+            }
+            for entry in fs::read_dir(&other).unwrap() {
+                let name = entry.unwrap().file_name();
+                fs::rename(other.join(&name), store.join(&name)).unwrap();
+            }
+        }),
+    ];
+    for (name, replace) in cases {
+        let folder = tempfile::tempdir().unwrap();
+        let (store, backup) = (folder.path().join("store"), folder.path().join("backup"));
+        let memory = Memory::create(&store).unwrap();
+        put(&memory, "a", "first");
+        copy(&store, &backup);
+        put(&memory, "b", "second");
+        replace(&store, &backup);
+        let code = memory.refresh().unwrap_err().code();
+        assert_eq!(code, ErrorCode::StoreMoved, "{name}: refresh");
+        let code = memory
+            .put(note("c", "third"), &Writer::user())
+            .unwrap_err()
+            .code();
+        assert_eq!(code, ErrorCode::StoreMoved, "{name}: put");
+        drop(memory);
+        assert!(
+            Memory::open(&store).is_ok_and(|memory| memory.verify(VerifyDepth::Full).unwrap().ok)
+                || name == "removed"
+        );
+    }
+}
+
+#[test]
+fn a_store_whose_folder_was_moved_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let memory = Memory::create(folder.path().join("store")).unwrap();
+    put(&memory, "a", "first");
+    fs::rename(folder.path().join("store"), folder.path().join("new")).unwrap();
+    put(&memory, "b", "second");
+    memory.close().unwrap();
+    let memory = Memory::open(folder.path().join("new")).unwrap();
+    assert_eq!(content(&memory.view(), "b").as_deref(), Some("second"));
 }

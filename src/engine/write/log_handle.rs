@@ -156,6 +156,7 @@ impl LogHandle {
     /// Takes the lock if the handle does not hold it, and reads the commits of other processes.
     pub(crate) fn begin(&mut self, source: &Source) -> Result<()> {
         source.opened.check_writable()?;
+        source.opened.check_in_place()?;
         if self.lock.is_none() {
             let settings = &source.opened.settings;
             self.lock = Some(self.log.lock_while(settings.wait, &|| settings.check_stop())?);
@@ -165,6 +166,7 @@ impl LogHandle {
         if self.is_elsewhere(&prepared) {
             prepared = self.load(source).and_then(|()| self.prepare(source));
         }
+        let prepared = prepared.map_err(|error| source.opened.or_replaced(error));
         let prepared = prepared.and_then(|()| self.check_agreement(source));
         match &prepared {
             Ok(()) => remove_outdated(&source.opened, self),
@@ -213,6 +215,12 @@ impl LogHandle {
 
     /// Reads the commits of other processes. Takes no lock and writes nothing.
     pub(crate) fn catch_up(&mut self, source: &Source) -> Result<()> {
+        source.opened.check_in_place()?;
+        self.read_new(source)
+            .map_err(|error| source.opened.or_replaced(error))
+    }
+
+    fn read_new(&mut self, source: &Source) -> Result<()> {
         if self.is_behind {
             return self.load(source);
         }

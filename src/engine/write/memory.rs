@@ -16,6 +16,9 @@ use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Op, Reference, ReferenceClass, ReferenceName, StagedChange, check_snapshot_name};
 use crate::store::Store;
 
+/// The session of names that an untrusted writer without a session gives.
+const UNTRUSTED: &str = "untrusted";
+
 impl Memory {
     /// Does what [`Self::attempt`] does, on a given draft, and commits with the operation `op`. The function `told`
     /// redacts the reason of a refusal before the reason is written.
@@ -120,7 +123,8 @@ impl Memory {
     }
 
     /// Makes a snapshot of the head. If `name` is `None`, the snapshot is an automatic snapshot in the ring of the
-    /// writer's lane. The cost does not depend on the size of the state.
+    /// writer's lane. The cost does not depend on the size of the state. A name by an untrusted writer taints its session,
+    /// or the session `untrusted` if the writer has none.
     ///
     /// # Errors
     /// `InvalidInput` if the name is invalid or taken; the errors of [`Self::commit`].
@@ -129,12 +133,31 @@ impl Memory {
     /// When the call returns, the change is as durable as a commit.
     pub fn snapshot(&self, name: Option<&str>, writer: &Writer) -> Result<SnapshotInfo> {
         name.map_or(Ok(()), check_snapshot_name)?;
+        let tainted = match name {
+            Some(_) if !writer.trust.is_trusted() => Some(self.tainted(writer)?),
+            _ => None,
+        };
+        let writer = tainted.as_ref().unwrap_or(writer);
         let taken = self
             .inner
             .write_as(writer, |writing| self.inner.take_snapshot(writing, name, writer));
         taken
             .inspect(|info| trace::snapshot(info.seq, writer.session.as_deref(), info.root))
             .inspect_err(|error| trace::refused("snapshot", writer.session.as_deref(), error))
+    }
+
+    /// Taints the session of an untrusted writer, and returns the writer with it. A reference has no class of trust, so
+    /// readers know that a name is untrusted only by its session.
+    fn tainted(&self, writer: &Writer) -> Result<Writer> {
+        let mut writer = writer.clone();
+        let session = writer.session.get_or_insert_with(|| UNTRUSTED.to_owned()).clone();
+        self.refresh()?;
+        let mut draft = self.draft(&writer);
+        if !draft.is_tainted(&session)? {
+            draft.taint(&session)?;
+            self.commit(draft, "taint")?;
+        }
+        Ok(writer)
     }
 
     /// Deletes the name of a snapshot. The commit and the state of the snapshot stay.

@@ -2,7 +2,9 @@
 
 mod admission;
 mod ends;
+mod messages;
 mod openapi;
+mod request_log;
 mod same;
 mod scopes;
 mod start;

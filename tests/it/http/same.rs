@@ -269,15 +269,24 @@ fn greeting() -> Value {
     json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params })
 }
 
+/// INVARIANT MPS-1: at most 256 sessions are open. A new one ends the one that was idle for the longest time.
 #[test]
 fn the_number_of_sessions_of_the_protocol_is_limited() {
     let folder = Folder::with_store();
     let server = Server::start(&folder, &[]);
-    for _ in 0..256 {
-        assert_eq!(server.post_with("/mcp", ACCEPT, &greeting()).status, 200);
-    }
-    let more = server.post_with("/mcp", ACCEPT, &greeting());
-    assert_eq!(more.refusal(), (503, "busy".to_owned()));
+    let begin = || {
+        let reply = server.post_with("/mcp", ACCEPT, &greeting());
+        assert_eq!(reply.status, 200, "{reply:?}");
+        let session = reply.value("mcp-session-id").unwrap();
+        format!("{ACCEPT}Mcp-Session-Id: {session}\r\nMCP-Protocol-Version: 2025-06-18\r\n")
+    };
+    let sessions: Vec<_> = (0..256).map(|_| begin()).collect();
+    let message = json!({ "jsonrpc": "2.0", "id": 2, "method": "ping" });
+    let ask = |session: &String| server.post_with("/mcp", session, &message).status;
+    assert_eq!(ask(&sessions[0]), 200);
+    let new = begin();
+    assert_eq!([&new, &sessions[0], &sessions[2]].map(ask), [200; 3]);
+    assert_eq!(ask(&sessions[1]), 404, "it was idle for the longest time");
     // A client of the newest revision needs no session.
     assert!(server.mcp("tools/list", json!({}))["tools"].is_array());
 }

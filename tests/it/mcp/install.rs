@@ -376,3 +376,24 @@ fn the_path_of_a_missing_store_is_absolute() {
     let args = read(&folder, "home/.cursor/mcp.json")["mcpServers"]["treering"]["args"].clone();
     assert_eq!(args[3], folder.path("new").to_str().unwrap());
 }
+
+/// A file with a key twice, as after a merge by hand, is left alone: an edit would lose one of the values.
+#[test]
+fn a_file_with_a_repeated_key_is_left_alone() {
+    for text_ in [
+        r#"{"mcpServers":{"notes":{"command":"notes"}},"mcpServers":{"maps":{"command":"maps"}}}"#,
+        r#"{"mcpServers":{"notes":{"command":"notes","command":"other"}}}"#,
+        r#"{"a":{"b":[{"c":1,"c":2}]},"mcpServers":{}}"#,
+        r#"{"limit":123456789012345678901234567890,"mcpServers":{}}"#,
+    ] {
+        let folder = Folder::with_store();
+        folder.write("home/.cursor/mcp.json", text_);
+        let error = folder.refused(1, &["mcp", "install", "--client", "cursor", "--yes"]);
+        assert_eq!(error["code"], "file_exists", "{error}");
+        assert!(text(&error["hint"]).contains("mcpServers"), "{error}");
+        assert_eq!(
+            fs::read_to_string(folder.path("home/.cursor/mcp.json")).unwrap(),
+            text_
+        );
+    }
+}

@@ -212,3 +212,28 @@ fn a_batch_is_answered_by_an_array() {
     assert_eq!(ids, [None, Some(7), Some(8), Some(9)]);
     assert_eq!(folder.stream(&["list"]).len(), 1);
 }
+
+/// JavaScript writes half an emoji if it cuts a text within one. The rest of the text is kept, and the answer has the id.
+#[test]
+fn half_an_emoji_is_answered_with_its_id() {
+    let folder = Folder::with_store();
+    let mut client = Client::start(&folder, &["--scope", "global"]);
+    for (id, tool, field) in [(70, "memory_remember", "text"), (71, "memory_recall", "query")] {
+        let call = json!({ "name": tool, "arguments": { field: "the tea is hot HALF" } });
+        let request = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/call", "params": call });
+        client.send(&request.to_string().replace("HALF", "\\ud83d"));
+        let answer = client.receive();
+        assert!(
+            answer["id"] == id && answer["result"]["isError"] != true,
+            "{answer}"
+        );
+    }
+    assert!(client.recall("hot").0.contains("the tea is hot \u{FFFD}"));
+    // What cannot be mended has the id, too.
+    client.send(r#"{"jsonrpc":"2.0","id":72,"method":"tools/call","params":{"name":"\x"}}"#);
+    let answer = client.receive();
+    assert_eq!(
+        (&answer["id"], &answer["error"]["code"]),
+        (&json!(72), &json!(-32_700))
+    );
+}

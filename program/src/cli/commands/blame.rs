@@ -6,7 +6,7 @@
 use super::cells::{trust_column, writer_columns};
 use super::prelude::*;
 use crate::answers::history::BlameLine;
-use crate::cli::human::spare;
+use crate::cli::human::{WITHHELD, spare};
 use treering::inspect::object::lane_of;
 
 /// List who wrote each part
@@ -45,7 +45,19 @@ impl Verb for Blame {
             return Err(no_object(&memory, &id, &view, change.as_ref()));
         }
         let parts = parts.iter().take(self.limit.unwrap_or(usize::MAX));
-        let lines = parts.map(|blamed| BlameLine::of(&memory, blamed));
+        let is_trusted = view.get(&id)?.is_some_and(|object| object.origin().is_trusted());
+        let is_for_model = context.output.is_compact();
+        let lines = parts.map(|blamed| {
+            let mut line = BlameLine::of(&memory, blamed)?;
+            if is_for_model && !(is_trusted && line.by.trust.is_some_and(Origin::is_trusted)) {
+                WITHHELD.clone_into(&mut line.text);
+                // The name of an attribute is a text, too.
+                if let Some((sort, _)) = line.part.split_once("attr:") {
+                    line.part = format!("{sort}attr");
+                }
+            }
+            Ok(line)
+        });
         context.rows(lines, cells_of)
     }
 }

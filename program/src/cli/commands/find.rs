@@ -6,7 +6,9 @@
 use std::collections::{HashMap, HashSet};
 
 use super::cells::trust_column;
+use super::gists::Gists;
 use super::prelude::*;
+use crate::cli::human::WITHHELD;
 use treering::inspect::engine::TextRecord;
 use treering::{TextDigest, Value};
 
@@ -62,6 +64,22 @@ pub(crate) struct RecordHolder {
     of: String,
     r#where: String,
     found: String,
+    /// Whether a version or commit of a trusted class has the text. Others and names have no class of their own.
+    #[serde(skip)]
+    is_trusted: bool,
+}
+
+impl RecordHolder {
+    /// Takes out what a language model may not see.
+    fn withhold(&mut self) {
+        if !self.is_trusted {
+            self.found = WITHHELD.to_owned();
+            self.r#where.clear();
+            if self.is_a == "reference" {
+                self.of.clear();
+            }
+        }
+    }
 }
 
 impl Verb for Find {
@@ -75,12 +93,16 @@ impl Verb for Find {
         let most = self.limit.unwrap_or(usize::MAX);
         let memory = context.open_to_read()?;
         if self.history {
-            let found = search_log(&memory, &wanted)?;
+            let mut found = search_log(&memory, &wanted)?;
+            if context.output.is_compact() {
+                found.iter_mut().for_each(RecordHolder::withhold);
+            }
             let fields = ["is_a", "digest", "of", "where", "found"];
             return context.table(found.into_iter().take(most).map(Ok), &fields);
         }
         let view = context.view(&memory)?;
-        let found = search_state(context, &view, &wanted);
+        let gists = Gists::new(context, &memory, None);
+        let found = search_state(context, &view, gists, &wanted);
         context.rows(found.take(most), |row, context| {
             let mut cells = columns(row, &["id", "kind", "where", "found"], context);
             cells.insert(0, trust_column(row.origin, context));
@@ -93,12 +115,20 @@ impl Verb for Find {
 fn search_state<'a>(
     context: &Context,
     view: &'a View,
+    gists: Gists,
     wanted: &'a str,
 ) -> impl Iterator<Item = Result<Holder>> + use<'a> {
     let check_stop = context.stopper();
-    let holder = |object: Object| {
+    let holder = move |object: Object| {
         let found = |(place, text): (String, String)| Some((place, excerpt(&text, wanted)?));
         let (r#where, found) = fields_of(&object).into_iter().find_map(found)?;
+        // The name of an attribute is a text, too.
+        let r#where = if gists.withholds(&object) {
+            String::new()
+        } else {
+            r#where
+        };
+        let found = gists.text(&object, &found);
         Some(Holder {
             id: object.id().to_string(),
             kind: object.kind().to_owned(),
@@ -108,7 +138,7 @@ fn search_state<'a>(
         })
     };
     let objects = view.objects().map(move |object| check_stop().and(object));
-    objects.filter_map(move |object| object.map(holder).transpose())
+    objects.filter_map(move |object| object.map(&holder).transpose())
 }
 
 /// Searches the fields of all records in the log.
@@ -117,11 +147,24 @@ fn search_log(memory: &Memory, wanted: &str) -> Result<Vec<RecordHolder>> {
     // The log may contain a record twice.
     let mut seen = HashSet::new();
     // A content or text record may precede the record that refers to it.
-    let mut owners: HashMap<String, (String, &str)> = HashMap::new();
+    let mut owners: HashMap<String, Owner> = HashMap::new();
     memory.text_records(&mut |record| {
         let (holder, texts, names) = parts_of(record);
-        let names = names.into_iter();
-        owners.extend(names.filter_map(|(place, digest)| Some((digest?, (holder.of.clone(), place)))));
+        for (place, digest) in names
+            .into_iter()
+            .filter_map(|(place, digest)| Some((place, digest?)))
+        {
+            let is_trusted = owners.get(&digest).is_none_or(|owner| owner.is_trusted) && holder.is_trusted;
+            let of = holder.of.clone();
+            owners.insert(
+                digest,
+                Owner {
+                    of,
+                    place,
+                    is_trusted,
+                },
+            );
+        }
         for (place, text) in texts {
             let key = (holder.digest.clone(), holder.of.clone(), place.clone());
             if let Some(excerpt) = excerpt(&text, wanted)
@@ -138,11 +181,20 @@ fn search_log(memory: &Memory, wanted: &str) -> Result<Vec<RecordHolder>> {
     })?;
     for holder in &mut found {
         let owner = holder.digest.as_ref().and_then(|digest| owners.get(digest));
-        if let Some((of, place)) = owner {
-            (holder.of, holder.r#where) = (of.clone(), (*place).to_owned());
+        if let Some(owner) = owner {
+            (holder.of, holder.r#where) = (owner.of.clone(), owner.place.to_owned());
+            holder.is_trusted = owner.is_trusted;
         }
     }
     Ok(found)
+}
+
+/// The record that refers to a record of a content or text.
+struct Owner {
+    of: String,
+    place: &'static str,
+    /// Whether all records that refer to it are trusted.
+    is_trusted: bool,
 }
 
 /// The fields of a record and their texts.
@@ -159,6 +211,7 @@ fn parts_of(record: TextRecord) -> (RecordHolder, Texts, Names) {
         of: of.to_owned(),
         r#where: String::new(),
         found: String::new(),
+        is_trusted: false,
     };
     let text = |is_a, digest, text| {
         (
@@ -171,13 +224,15 @@ fn parts_of(record: TextRecord) -> (RecordHolder, Texts, Names) {
     match record {
         TextRecord::Version(object) => {
             let content = object.content_digest().map(|(digest, _)| digest.to_hex());
-            let holder = holder("version", Some(object.digest().to_hex()), object.id().as_str());
+            let mut holder = holder("version", Some(object.digest().to_hex()), object.id().as_str());
+            holder.is_trusted = object.origin().is_trusted();
             (holder, fields_of(&object), vec![("content", content)])
         }
         TextRecord::Content(digest, content) => text("content", digest.to_hex(), content),
         TextRecord::Text(digest, reason) => text("text", digest.to_hex(), reason),
         TextRecord::Commit(CommitInfo { digest, commit }) => {
-            let holder = holder("commit", Some(digest.to_hex()), &format!("seq:{}", commit.seq));
+            let mut holder = holder("commit", Some(digest.to_hex()), &format!("seq:{}", commit.seq));
+            holder.is_trusted = commit.trust.is_trusted();
             let names = vec![("reason", hex(commit.reason)), ("source", hex(commit.source))];
             let texts = texts(&[
                 ("actor", commit.actor.as_deref()),

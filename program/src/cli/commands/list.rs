@@ -94,7 +94,7 @@ impl Verb for List {
         });
         let rows = rows.map(|object| Listed::of(&view, object?));
         let rows = rows.filter(|row| row.as_ref().map_or(true, is_wanted));
-        let gists = Gists::new(context, &memory, self.with_untrusted);
+        let gists = Gists::new(context, &memory, Some(self.with_untrusted));
         let cells = |row: &Listed, context: &Context| cells_of(row, &gists, self.recent, context);
         let shown = if self.recent {
             let newest = newest(rows, self.limit.unwrap_or(RECENT))?;

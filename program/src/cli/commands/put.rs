@@ -11,7 +11,7 @@
 
 use super::prelude::*;
 use crate::answers::commits::{Put as PutAnswer, PutLines, Tally};
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use super::attributes::attribute;
 use super::progress::BatchProgress;
@@ -26,6 +26,8 @@ use treering::{Authorisation, Draft, NewObject, Position, Staged, Value, Writer}
 /// The largest number of earlier versions that wait for the line of their object. A larger `--batch` raises the limit.
 const PAST_LINES_MAX: usize = 10_000;
 
+/// The number of objects that the note about newer versions names.
+const NAMED_MAX: usize = 5;
 /// The number of lines that all processors parse together.
 const LINES_TOGETHER: usize = 4_096;
 /// The number of bytes after which the lines that were read so far are parsed.
@@ -34,6 +36,10 @@ const BYTES_TOGETHER: usize = 8 << 20;
 /// Store one object, or many
 ///
 /// Replaces an existing object completely: fields that you omit are removed.
+///
+/// # Notes
+/// With --jsonl, the answer counts the newer versions that lines replaced: those of objects that changed after FILE was
+/// written, or whose line has an earlier version of this store. A line has no time of its own.
 ///
 /// # Examples
 /// ```text
@@ -153,26 +159,40 @@ fn object_of(context: &Context, verb: Put) -> Result<NewObject> {
 struct Sums {
     tally: Tally,
     last: Option<CommitInfo>,
+    /// The objects whose newer versions were replaced.
+    newer: BTreeSet<Id>,
 }
 
 fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
+    let written = written_at(file);
     let mut input = open_input(context, file)?;
     let mut reader = Lines::of(&mut *input);
     let rehearsing = context.writer();
     // The verb reads the first batch before it opens the store, so a refused batch creates no store.
     let first = Batch::read(&mut reader, size, Vec::new())?;
     let memory = context.open_or_create(|empty| {
-        let staged = first.clone().stage(empty, &rehearsing)?;
+        let staged = first.clone().stage(
+            empty,
+            &rehearsing,
+            &Since {
+                written,
+                view: empty.view(),
+            },
+        )?;
         let checked = empty.check(&staged.draft);
         checked.map_err(|error| at_named_line(&staged.numbers, error))
     })?;
     let writer = context.writer();
+    let since = Since {
+        written,
+        view: memory.refresh()?,
+    };
     let mut sums = Sums::default();
     let mut progress = BatchProgress::default();
     let mut batch = first;
     let mut put_all = || loop {
         progress.begin(batch.lines.len(), reader.number(), batch.is_last);
-        let left = std::mem::take(&mut batch).write(&memory, &writer, &mut sums)?;
+        let left = std::mem::take(&mut batch).write(&memory, &writer, &since, &mut sums)?;
         let seq = sums.last.as_ref().map(|info| info.commit.seq);
         progress.end(seq, left.iter().map(|(number, _)| *number));
         let waiting = left.len();
@@ -195,14 +215,65 @@ fn put_lines(context: &mut Context, file: &Path, size: u64) -> Done {
             objects: view.len(),
             ..sums.tally
         },
+        newer_replaced: sums.newer.len() as u64,
         commit: view.commit(),
     };
     let (tally, head) = (answer.tally, context.head_line(&answer.commit));
     context.say(&answer, format_args!("{}; {head}", tally_text(&tally)))?;
+    note_newer(context, &sums.newer);
     if tally.created + tally.updated > 0 {
         context.note_way_back("reverse the last batch with");
     }
     Ok(DONE)
+}
+
+/// Names the objects whose newer versions were replaced.
+fn note_newer(context: &mut Context, newer: &BTreeSet<Id>) {
+    if newer.is_empty() {
+        return;
+    }
+    let named = newer.iter().take(NAMED_MAX).map(|id| one_line(id.as_str()));
+    let named: Vec<_> = named.collect();
+    let more = match newer.len() - named.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    let what = counted(newer.len() as u64, "newer version");
+    let named = named.join(", ");
+    let text = format!("the lines replaced {what}: {named}{more}; treering history ID shows what was there");
+    context.output.note("newer_replaced", text);
+}
+
+/// What the verb knows of the time before it: when the file was written, and the state before the first line.
+struct Since {
+    written: Option<Time>,
+    view: View,
+}
+
+/// Returns whether the version of `now` is newer than the staged one, and this run did not write it.
+fn is_newer(memory: &Memory, draft: &Draft, since: &Since, now: &View, id: &Id) -> Result<bool> {
+    let version = |view: &View| Ok::<_, Error>(view.get(id)?.map(|object| object.digest()));
+    if version(&since.view)? != version(now)? {
+        return Ok(false);
+    }
+    let updated = now.stamps(id)?.map(|(_, updated)| updated);
+    if since.written.is_some() && updated > since.written {
+        return Ok(true);
+    }
+    let digest = draft.digest(id)?;
+    Ok(digest
+        .map_or(Ok(None), |digest| memory.version(digest))?
+        .is_some())
+}
+
+/// Returns the time at which a file was written last. Standard input has none.
+fn written_at(file: &Path) -> Option<Time> {
+    let written = file
+        .metadata()
+        .ok()
+        .filter(std::fs::Metadata::is_file)?
+        .modified();
+    written.ok().map(Time::from)
 }
 
 /// A line with its number.
@@ -250,7 +321,8 @@ impl Batch {
     }
 
     /// Stages the lines. An error names the line of the refused object.
-    fn stage(self, memory: &Memory, writer: &Writer) -> Result<StagedBatch> {
+    fn stage(self, memory: &Memory, writer: &Writer, since: &Since) -> Result<StagedBatch> {
+        let (now, mut newer) = (memory.refresh()?, BTreeSet::new());
         let mut draft = memory.draft(writer);
         draft.authorise(Authorisation::Replacements);
         let (mut tally, mut numbers, mut past) = (Tally::default(), Vec::new(), Vec::new());
@@ -270,11 +342,20 @@ impl Batch {
                 ((line.object.id.clone(), number), (line.object, rule))
             };
             let (named, objects): (Vec<_>, Vec<_>) = run.map(object).unzip();
-            for (staged, (_, number)) in draft.stage_all(objects).zip(&named) {
+            let mut updated = Vec::new();
+            for (staged, (id, number)) in draft.stage_all(objects).zip(&named) {
                 match staged.map_err(|error| at_line(*number, error))? {
                     Staged::Created => tally.created += 1,
-                    Staged::Updated => tally.updated += 1,
+                    Staged::Updated => {
+                        tally.updated += 1;
+                        updated.push(id);
+                    }
                     Staged::Unchanged => tally.unchanged += 1,
+                }
+            }
+            for id in updated {
+                if is_newer(memory, &draft, since, &now, id)? {
+                    newer.insert(id.clone());
                 }
             }
             numbers.extend(named);
@@ -284,13 +365,14 @@ impl Batch {
             tally,
             numbers,
             past,
+            newer,
         })
     }
 
     /// Commits the lines as one commit. An error names the line of the refused object. If the commit changes nothing,
     /// returns the lines of the earlier versions that are not in history yet.
-    fn write(self, memory: &Memory, writer: &Writer, sums: &mut Sums) -> Result<Vec<Line>> {
-        let staged = self.stage(memory, writer)?;
+    fn write(self, memory: &Memory, writer: &Writer, since: &Since, sums: &mut Sums) -> Result<Vec<Line>> {
+        let staged = self.stage(memory, writer, since)?;
         let drafted = staged.draft.counts();
         let committed = memory.commit(staged.draft, "put");
         let committed = committed.map_err(|error| at_named_line(&staged.numbers, error))?;
@@ -300,6 +382,7 @@ impl Batch {
         sums.tally.unchanged += tally.unchanged + others.added + others.changed;
         let mut left = Vec::new();
         if committed.changed {
+            sums.newer.extend(staged.newer);
             sums.last = Some(committed.commit);
         } else {
             for (digest, line) in staged.past {
@@ -320,6 +403,8 @@ struct StagedBatch {
     numbers: Vec<(Id, u64)>,
     /// The lines of earlier versions, with their digests.
     past: Vec<(ObjectDigest, Line)>,
+    /// The objects whose present version is newer than their line.
+    newer: BTreeSet<Id>,
 }
 
 /// Adds the number of a line to an error of a commit: the first of the last lines of each id that the error names.

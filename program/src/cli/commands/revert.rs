@@ -175,7 +175,7 @@ fn lines(
     dry_run: bool,
     with_derived: bool,
 ) -> Result<Vec<String>> {
-    let gists = Gists::new(context, memory, false);
+    let gists = Gists::new(context, memory, None);
     let changed = reverted.reverted.iter().map(|object| {
         let lines = if dry_run && !context.output.is_compact() {
             whole(context, memory, object)?.join("\n")

@@ -18,8 +18,9 @@ use crate::cli::args::LaneOptions;
 #[cfg(feature = "http")]
 use crate::cli::token_file::{new_token, token_in};
 #[cfg(feature = "http")]
-use crate::serve::http::{self, Listening, Page, Ticket, Token};
+use crate::serve::http::{self, Listening, Page, RequestLog, Ticket, Token};
 use crate::serve::operations::Profile;
+use crate::serve::server::Reopen;
 use crate::serve::service::{TOKENS_LEAST, TOKENS_MAX};
 use crate::serve::{Caller, Server, Service, mcp};
 use treering::Writer;
@@ -101,6 +102,9 @@ struct HttpOptions {
     /// Listen to other machines, too. The traffic is not encrypted
     #[arg(long, requires = "http", conflicts_with = "mcp", hide = NO_HTTP)]
     allow_remote: bool,
+    /// Print a line for each request on standard error: time, method, path, status, time taken, bytes, session
+    #[arg(long, conflicts_with = "mcp", hide = NO_HTTP)]
+    log_requests: bool,
     /// Show the memory as a page, whose address is printed
     #[arg(long, conflicts_with = "mcp", hide = NO_HTTP)]
     ui: bool,
@@ -173,13 +177,15 @@ impl Serve {
             refuse_secret_name(what, name.as_deref().unwrap_or_default())?;
         }
         context.serves = true;
-        let agent = if self.mcp || self.http.http.is_some() {
+        let is_created = self.mcp || self.http.http.is_some();
+        let agent = if is_created {
             context.agent_to_create(|_| Ok(()))?
         } else if self.http.write {
             context.agent_to_write()?
         } else {
             context.agent_to_read()?
         };
+        let reopen = reopening_store(context, is_created || self.http.write);
         let names_session = session.is_none();
         // TREERING_TRUST is the class of the person or program that starts the server, and not that of its client.
         let mut writer = Writer::of(context.options.trust.unwrap_or(Origin::Model));
@@ -199,8 +205,27 @@ impl Serve {
         };
         // A bad scope is an error now, not in each answer.
         Service::new(agent.clone(), caller.clone()).scope(None)?;
-        Ok((Server::new(agent.clone(), caller, self.profile), agent))
+        Ok((Server::new(agent.clone(), reopen, caller, self.profile), agent))
     }
+}
+
+/// Returns what opens the store again after another one was put into its folder, such as a backup.
+fn reopening_store(context: &Context, to_write: bool) -> Reopen {
+    let (found, settings) = (context.found_store(), context.settings());
+    let is_checked = !context.options.untrusted_store;
+    let options = if to_write {
+        context.engine_options()
+    } else {
+        context.reading_options()
+    };
+    Box::new(move || {
+        let (path, check) = found.clone()?;
+        if is_checked {
+            check(&path)?;
+        }
+        let memory = options.clone().open(&path)?;
+        Ok(Agent::new(memory, settings.clone()?.0))
+    })
 }
 
 #[cfg(feature = "http")]
@@ -262,6 +287,10 @@ impl HttpOptions {
             page,
             hosts: self.allow_host,
             origins: self.allow_origin,
+            log: match self.log_requests {
+                true => Some(RequestLog::start(io::stderr(), context.options.json)?),
+                false => None,
+            },
         };
         let file = self.token_file;
         http::serve(server, listening, |bound| {

@@ -4,6 +4,7 @@
 //! Layer 10, part of cli.
 
 use super::cells::trust_column;
+use super::gists::Gists;
 use super::prelude::*;
 use crate::cli::diagram::tops;
 use crate::cli::human::spare;
@@ -50,6 +51,7 @@ impl Verb for Tree {
 
     fn run(self, context: &mut Context) -> Done {
         let (memory, view) = context.open_view()?;
+        let gists = Gists::new(context, &memory, None);
         let tops = match &self.id {
             Some(id) => vec![Id::new(id)?],
             None => tops(&view, self.limit)?,
@@ -71,7 +73,7 @@ impl Verb for Tree {
                 parent: object.parent().map(str::to_owned),
                 kind: object.kind().to_owned(),
                 children: view.child_count(&id)?,
-                gist: gist(&object),
+                gist: gists.of(&object),
                 origin: object.origin(),
                 id: id.to_string(),
             }))

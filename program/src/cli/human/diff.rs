@@ -8,7 +8,7 @@
 use std::time::Duration;
 
 use super::style::{Style, wrapped};
-use super::{UNTRUSTED, cut, gist, one_line, value};
+use super::{UNTRUSTED, WITHHELD, cut, gist, one_line, value};
 use crate::answers::field_changes::{FieldChange, field_changes};
 use crate::answers::line_diff::hunks;
 use crate::cli::output::{Meaning, printable};
@@ -60,6 +60,10 @@ pub(crate) fn change_lines(
         header = format!("{header} {UNTRUSTED}");
     }
     let painted = style.paint(meaning, &header);
+    let is_foreign = |object: &&Object| !object.origin().is_trusted();
+    if style.hides_untrusted && [old, new].iter().flatten().any(is_foreign) {
+        return vec![format!("{painted}  {WITHHELD}")];
+    }
     match (old, new) {
         (Some(old), Some(new)) => {
             let mut lines = vec![painted];
@@ -173,6 +177,7 @@ mod tests {
         let style = Style {
             coloured: false,
             width,
+            ..Style::default()
         };
         change_lines(style, "a", Some(old), Some(new))
     }

@@ -14,6 +14,8 @@ pub(crate) struct Style {
     pub(crate) coloured: bool,
     /// The width of a line. `None` without a terminal, where no text is cut.
     pub(crate) width: Option<usize>,
+    /// Whether a language model reads the lines, so that texts which are not trusted stay out.
+    pub(crate) hides_untrusted: bool,
 }
 
 impl Style {

@@ -10,9 +10,11 @@
 //! # Invariants
 //! - ADM-1: a request is admitted only with exactly one `Host` of the list, with no `Origin` outside the list, and with the
 //!   token of its part: that of the API, or that of the page. `/health` and the files of the page need none, and the page
-//!   checks its ticket itself. No answer and no comparison tells how much of a token is right.
+//!   checks its ticket itself. The `Host` of `/health` may be any, because a probe does not know the names of the server.
+//!   No answer and no comparison tells how much of a token is right.
 //! - ADM-2: no origin but its own reads or changes something for the page, whatever the list has.
 
+use std::borrow::Cow;
 use std::error::Error as _;
 use std::iter::successors;
 use std::net::SocketAddr;
@@ -28,8 +30,10 @@ use tower_http::timeout::TimeoutError;
 
 use super::answer::Refusal;
 use super::page::{self, Page};
+use super::places::Place;
+use super::request_log::RequestLog;
 use super::token::Token;
-use crate::serve::Caller;
+use crate::serve::{Caller, whole_characters};
 use treering::inspect::agent::refuse_secret_name;
 use treering::{Error, ErrorCode, Result};
 
@@ -37,6 +41,8 @@ use treering::{Error, ErrorCode, Result};
 pub(super) const SESSION_HEADER: &str = "treering-session";
 /// The path that needs no token.
 const OPEN_PATH: &str = "/health";
+/// The names of charsets whose texts are UTF-8.
+const CHARSETS: [&str; 3] = ["utf-8", "utf8", "us-ascii"];
 /// The longest name of a session, in characters.
 const SESSION_CHARS_MAX: usize = 128;
 
@@ -55,6 +61,8 @@ pub(crate) struct Listening {
     pub(crate) hosts: Vec<String>,
     /// The values of `Origin` that are admitted.
     pub(crate) origins: Vec<String>,
+    /// Where each request becomes a line, if anywhere.
+    pub(crate) log: Option<RequestLog>,
 }
 
 /// Whom a server admits.
@@ -74,20 +82,34 @@ pub(super) async fn admit(
     next: Next,
 ) -> Response {
     let (method, uri, headers) = (request.method(), request.uri(), request.headers());
-    match admission.check(method, uri, headers) {
-        Ok(session) => {
-            request.extensions_mut().insert(session);
-            next.run(request).await
+    let admitted = admission.check(method, uri, headers);
+    let place = request.extensions_mut().remove::<Arc<Place>>();
+    match admitted {
+        Ok((session, is_known)) => {
+            if let Some(place) = place.filter(|_| is_known) {
+                place.keep();
+            }
+            request.extensions_mut().insert(session.clone());
+            let mut response = next.run(request).await;
+            response.extensions_mut().insert(session);
+            response
         }
         Err(refusal) => refusal.into_response(),
     }
 }
 
-/// Reads the body within the limits of size and time, so that every route answers a bad body alike.
+/// Reads the body within the limits of size and time, so that every route answers a bad body alike. Every body is JSON, in
+/// which half an emoji becomes U+FFFD.
 pub(super) async fn read_body(request: Request, next: Next) -> Response {
     let (head, body) = request.into_parts();
     match Bytes::from_request(Request::new(body), &()).await {
-        Ok(body) => next.run(Request::from_parts(head, body.into())).await,
+        Ok(body) => {
+            let body = match whole_characters(&body) {
+                Cow::Borrowed(_) => body,
+                Cow::Owned(whole) => whole.into(),
+            };
+            next.run(Request::from_parts(head, body.into())).await
+        }
         Err(failed) => {
             let mut causes = successors(failed.source(), |cause| <dyn std::error::Error>::source(*cause));
             if causes.any(<dyn std::error::Error>::is::<TimeoutError>) {
@@ -119,10 +141,15 @@ impl Admission {
         }
     }
 
-    /// Checks a request (ADM-1), and returns the session that its client chose.
-    fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<ChosenSession, Refusal> {
-        self.check_host(uri, headers)?;
+    /// Checks a request (ADM-1). Returns the session that its client chose, and whether the client has sent a token.
+    fn check(
+        &self,
+        method: &Method,
+        uri: &Uri,
+        headers: &HeaderMap,
+    ) -> Result<(ChosenSession, bool), Refusal> {
         let (path, has_page) = (uri.path(), self.page.is_some());
+        self.check_host(uri, headers, path == OPEN_PATH)?;
         let is_of_page = has_page && (page::is_file(path) || path.starts_with(page::DATA));
         check_site(headers)?;
         self.check_origin(headers, is_of_page)?;
@@ -133,17 +160,22 @@ impl Admission {
             return Err(Refusal::of_status(StatusCode::UNAUTHORIZED, ""));
         }
         // A form of a web page can send other types without asking the server first.
-        if method == Method::POST && takes_json(uri.path()) && !is_json(headers) {
-            return Err(Refusal::of_status(StatusCode::UNSUPPORTED_MEDIA_TYPE, ""));
+        if method == Method::POST && takes_json(uri.path()) {
+            check_type(headers)?;
         }
-        self.session(headers).map_err(|error| Refusal::from(&error))
+        let session = self.session(headers).map_err(|error| Refusal::from(&error))?;
+        Ok((session, !is_open))
     }
 
-    fn check_host(&self, uri: &Uri, headers: &HeaderMap) -> Result<(), Refusal> {
+    /// Checks the names of the server in a request. A probe may use any, because it learns nothing about the memory.
+    fn check_host(&self, uri: &Uri, headers: &HeaderMap, is_probe: bool) -> Result<(), Refusal> {
         let Some(host) = only(headers, header::HOST.as_str()) else {
             let why = "a request has exactly one header Host";
             return Err(Refusal::of_status(StatusCode::BAD_REQUEST, why));
         };
+        if is_probe {
+            return Ok(());
+        }
         // A request line with a whole URL names the host a second time.
         let named = uri.authority().map(|authority| authority.as_str().as_bytes());
         for host in [Some(host), named].into_iter().flatten() {
@@ -238,10 +270,26 @@ fn takes_json(path: &str) -> bool {
     path == "/mcp" || path.starts_with("/v1/") || path.starts_with(page::DATA)
 }
 
-fn is_json(headers: &HeaderMap) -> bool {
-    let kind = only(headers, header::CONTENT_TYPE.as_str()).unwrap_or_default();
-    let kind = kind.split(|byte| *byte == b';').next().unwrap_or_default();
-    kind.trim_ascii().eq_ignore_ascii_case(b"application/json")
+/// Refuses a body that is not declared as JSON, or whose characters are not in UTF-8.
+fn check_type(headers: &HeaderMap) -> Result<(), Refusal> {
+    let refused = |why| Refusal::of_status(StatusCode::UNSUPPORTED_MEDIA_TYPE, why);
+    let declared =
+        only(headers, header::CONTENT_TYPE.as_str()).and_then(|kind| std::str::from_utf8(kind).ok());
+    let mut parts = declared.unwrap_or_default().split(';').map(str::trim);
+    if !parts
+        .next()
+        .unwrap_or_default()
+        .eq_ignore_ascii_case("application/json")
+    {
+        return Err(refused(""));
+    }
+    let named = parts.filter_map(|part| part.split_once('='));
+    let mut charsets = named.filter(|(name, _)| name.trim().eq_ignore_ascii_case("charset"));
+    let is_utf8 = |name: &str| CHARSETS.iter().any(|known| known.eq_ignore_ascii_case(name));
+    if charsets.all(|(_, charset)| is_utf8(charset.trim().trim_matches('"'))) {
+        return Ok(());
+    }
+    Err(refused("the body is declared in another charset than UTF-8"))
 }
 
 /// Returns the value of a header that is there exactly once.

@@ -16,7 +16,7 @@ use treering::{Error, ErrorCode, ErrorKind, Result};
 use treering_text::visible::printable;
 
 /// The most bytes of a sentence that an inner service answers.
-const SENTENCE_BYTES_MAX: usize = 4_096;
+pub(super) const SENTENCE_BYTES_MAX: usize = 4_096;
 /// The seconds after which a client may try again if another process holds the lock.
 const RETRY_AFTER: HeaderValue = HeaderValue::from_static("1");
 

@@ -10,7 +10,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
+use hyper::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service as _, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::GracefulShutdown;
 use hyper_util::service::TowerToHyperService;
@@ -18,11 +21,10 @@ use hyper_util::service::TowerToHyperService;
 use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::pin;
-use tokio::sync::Semaphore;
 use tokio::time::{sleep, timeout};
 
-/// The number of connections at the same time. More wait until one ends.
-const CONNECTIONS_MAX: usize = 512;
+use super::places::{Place, Places};
+
 /// How long a client may take for the head of a request, and how long a connection may be idle.
 const HEAD_TIME_MAX: Duration = Duration::from_secs(10);
 /// How long a client may leave an answer unread. After it, the system ends the connection, so that clients that never read do
@@ -46,7 +48,7 @@ pub(super) async fn until(
     stopped: impl Future<Output = ()>,
     end: impl Future<Output = ()>,
 ) {
-    let turns = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    let places = Arc::default();
     let graceful = GracefulShutdown::new();
     let mut http = http1::Builder::new();
     http.timer(TokioTimer::new())
@@ -55,20 +57,26 @@ pub(super) async fn until(
         .max_buf_size(BUFFER_BYTES_MAX);
     pin!(stopped);
     loop {
-        let (turn, stream) = tokio::select! {
-            accepted = accept(&listener, &turns) => accepted,
+        let (place, stream) = tokio::select! {
+            accepted = accept(&listener, &places) => accepted,
             () = &mut stopped => break,
         };
         // Without it, an answer waits for the acknowledgement of the one before.
         drop(stream.set_nodelay(true));
         #[cfg(target_os = "linux")]
         drop(SockRef::from(&stream).set_tcp_user_timeout(Some(UNREAD_TIME_MAX)));
-        let service = TowerToHyperService::new(router.clone());
+        let (inner, own) = (TowerToHyperService::new(router.clone()), Arc::clone(&place));
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(Arc::clone(&own));
+            inner.call(request)
+        });
         let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
         tokio::spawn(async move {
-            // The client sees an error itself.
-            drop(connection.await);
-            drop(turn);
+            tokio::select! {
+                // The client sees an error itself.
+                ended = connection => drop(ended),
+                () = place.left() => {}
+            }
         });
     }
     drop(listener);
@@ -76,12 +84,11 @@ pub(super) async fn until(
     drop(timeout(END_TIME_MAX, ended).await);
 }
 
-/// Waits for a turn and a connection.
-async fn accept(listener: &TcpListener, turns: &Arc<Semaphore>) -> (impl Sized + use<>, TcpStream) {
+/// Waits for a connection, and for a place for it.
+async fn accept(listener: &TcpListener, places: &Arc<Places>) -> (Arc<Place>, TcpStream) {
     loop {
-        let turn = Arc::clone(turns).acquire_owned().await;
         match listener.accept().await {
-            Ok((stream, _)) => return (turn, stream),
+            Ok((stream, peer)) => return (Places::take(places, peer.ip()).await, stream),
             // The client has gone, or the system lacks resources for now.
             Err(_) => sleep(ACCEPT_PAUSE).await,
         }

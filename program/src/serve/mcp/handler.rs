@@ -19,7 +19,7 @@ use serde_json::{Map, Value as Json, json};
 use super::{memory_tool, prompts, resources};
 use crate::answers::program::Refused;
 use crate::serve::errors;
-use crate::serve::operations::{self, Effect, Entry, Profile, Sent};
+use crate::serve::operations::{self, Effect, Entry, Profile, Sent, kind_of};
 use crate::serve::{Caller, Server, Service};
 use treering::inspect::agent::refuse_secret_name;
 use treering::{Error, ErrorCode, ErrorKind, Result};
@@ -182,6 +182,14 @@ pub(super) fn success(sent: Sent) -> CallToolResult {
     // The memory tool answers in texts only.
     result.structured_content = (!sent.json.is_empty()).then_some(Json::Object(sent.json));
     result
+}
+
+/// Returns what is wrong with arguments that are no object.
+fn not_arguments(given: &Json) -> String {
+    let kind = kind_of(given);
+    format!(
+        "arguments is {kind}, but must be a JSON object, such as {{\"query\": \"tea\"}}: send the object itself, not its text"
+    )
 }
 
 /// Returns the answer of a tool that failed (MCP-2).
@@ -356,7 +364,11 @@ impl ServerHandler for Handler {
     ) -> std::result::Result<CustomResult, ErrorData> {
         // A known method comes here if its params do not have the form of the method.
         if let Some((method, needed)) = METHODS.iter().find(|(method, _)| *method == request.method) {
+            let given = request.params.as_ref().and_then(|params| params.get("arguments"));
+            let is_bad =
+                |given: &&Json| request.method == "tools/call" && !(given.is_object() || given.is_null());
             let message = match *needed {
+                _ if let Some(given) = given.filter(is_bad) => not_arguments(given),
                 "" => format!("the params of {method} are not valid"),
                 needed => format!("the params of {method} are not valid: it needs {needed}"),
             };

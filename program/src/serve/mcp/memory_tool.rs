@@ -19,7 +19,7 @@ use super::memory_files::{TOP, listing, numbered, page, within};
 use crate::answers::program::Refused;
 use crate::serve::Service;
 use crate::serve::errors::REVIEW_HINT;
-use crate::serve::operations::Sent;
+use crate::serve::operations::{Sent, fit};
 use treering::agent::{Forgetting, ItemFields, RememberOptions, StoredText};
 use treering::inspect::agent::refuse_secret_name;
 use treering::inspect::agent::trust::held_back;
@@ -116,6 +116,7 @@ pub(super) fn tool() -> Tool {
 /// The errors of the documentation of the tool; `Denied` if the scan stops a text or the writer may not change a file.
 pub(super) fn call(service: &Service, mut arguments: Map<String, Json>) -> Result<Sent> {
     arguments.retain(|_, value| !value.is_null());
+    fit(&mut arguments, &tool().input_schema)?;
     let text = run(service, &arguments).map_err(|error| service.told(error, &arguments))?;
     Ok(Sent {
         json: Map::new(),

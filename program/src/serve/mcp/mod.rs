@@ -12,6 +12,7 @@
 mod handler;
 mod memory_files;
 mod memory_tool;
+mod message;
 mod prompts;
 mod requests;
 mod resources;
@@ -24,6 +25,8 @@ use rmcp::service::serve_directly;
 use tokio::sync::Notify;
 
 pub(crate) use self::handler::{Connection, Handler};
+#[cfg(feature = "http")]
+pub(crate) use self::message::{checked_id, not_allowed};
 use self::transport::Lines;
 use super::stop::{runtime, stopped};
 use crate::serve::Server;

@@ -26,10 +26,11 @@ use rmcp::RoleServer;
 use rmcp::model::{ClientNotification, JsonRpcMessage};
 use rmcp::service::{RxJsonRpcMessage, TxJsonRpcMessage};
 use rmcp::transport::Transport;
-use serde_json::{Map, Value as Json, json};
+use serde_json::Value as Json;
 use tokio::sync::{Notify, mpsc, oneshot, watch};
 use tokio::time::{Instant, timeout, timeout_at};
 
+use super::message::{BATCH_MAX, INVALID_REQUEST, Message, json_of, message_of, refusal};
 use super::requests::Requests;
 use crate::answers::json::to_json;
 use crate::serve::Server;
@@ -43,16 +44,10 @@ const LINE_BYTES_MAX: usize = 16 << 20;
 const LINES_AHEAD: usize = 4;
 /// The number of requests that are answered at the same time.
 const REQUESTS_MAX: usize = CALLS_MAX as usize;
-/// The number of messages in a batch.
-const BATCH_MAX: usize = 100;
 /// How long the last answers may take. A request waits up to 30 seconds for the lock of the store.
 const LAST_ANSWERS: Duration = Duration::from_mins(1);
 /// How long the output may take for a line once the server ends.
 const LAST_LINES: Duration = Duration::from_secs(5);
-
-/// The codes of JSON-RPC.
-const PARSE_ERROR: i32 = -32_700;
-const INVALID_REQUEST: i32 = -32_600;
 
 /// A line of the input.
 enum Line {
@@ -62,7 +57,6 @@ enum Line {
 
 /// A line to write, and whom to tell that it is written.
 type Outgoing = (String, oneshot::Sender<io::Result<()>>);
-type Message = RxJsonRpcMessage<RoleServer>;
 
 /// The streams of one client.
 pub(super) struct Lines {
@@ -410,62 +404,6 @@ impl Transport<RoleServer> for Lines {
     }
 }
 
-/// Returns the JSON of a line, or the answer to it (MCT-2).
-fn json_of(line: &[u8]) -> std::result::Result<Json, Json> {
-    let line = line.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(line);
-    serde_json::from_slice(line).map_err(|error| {
-        let why = format!("the line is not JSON: {error}");
-        refusal(&Json::Null, PARSE_ERROR, &why)
-    })
-}
-
-/// Returns the message in a JSON document, or the answer to it (MCT-2).
-fn message_of(value: Json) -> std::result::Result<Message, Json> {
-    let refused = |why: &str| refusal(&value["id"], INVALID_REQUEST, why);
-    let Some(message) = value.as_object() else {
-        let why = format!("a message is a JSON object, and a batch is an array of 1 to {BATCH_MAX} messages");
-        return Err(refusal(&Json::Null, INVALID_REQUEST, &why));
-    };
-    if message.get("jsonrpc").and_then(Json::as_str) != Some("2.0") {
-        return Err(refused("a message says \"jsonrpc\": \"2.0\""));
-    }
-    let id = message.get("id");
-    if id.is_some_and(|id| !is_id(id)) {
-        return Err(refused("an id is a text or an integer"));
-    }
-    let is_answer = message.contains_key("result") || message.contains_key("error");
-    if !is_answer && !message.get("method").is_some_and(Json::is_string) {
-        return Err(refused("a request has a method, which is a text"));
-    }
-    if message.get("params").is_some_and(|params| !params.is_object()) {
-        return Err(refused("params is an object"));
-    }
-    let id = id.cloned().unwrap_or_default();
-    serde_json::from_value(value).map_err(|error| {
-        refusal(
-            &id,
-            INVALID_REQUEST,
-            &format!("the message is not valid: {error}"),
-        )
-    })
-}
-
-fn is_id(id: &Json) -> bool {
-    id.is_string() || id.is_i64() || id.is_u64()
-}
-
-/// Returns the answer to what is no valid message. It has the id of the message; without one, it has none, because no
-/// revision allows null.
-fn refusal(id: &Json, code: i32, why: &str) -> Json {
-    let mut answer = Map::new();
-    answer.insert("jsonrpc".to_owned(), json!("2.0"));
-    if is_id(id) {
-        answer.insert("id".to_owned(), id.clone());
-    }
-    answer.insert("error".to_owned(), json!({ "code": code, "message": why }));
-    Json::Object(answer)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -515,7 +453,12 @@ mod tests {
             names_session: false,
             tokens_max: 200,
         };
-        let server = Server::new(agent, caller, Profile::Minimal);
+        let server = Server::new(
+            agent,
+            Box::new(|| Err(Error::internal("the store stays"))),
+            caller,
+            Profile::Minimal,
+        );
         let (input, output) = (io::Cursor::new("x\nx\nx\n"), Slow(Arc::clone(&shown)));
         let (mut lines, written) = Lines::start(input, output, server, Arc::default()).unwrap();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
@@ -526,34 +469,5 @@ mod tests {
         });
         let shown = String::from_utf8(shown.lock().clone()).unwrap();
         assert_eq!(shown.lines().count(), 3, "{shown}");
-    }
-
-    #[test]
-    fn an_answer_to_a_bad_message_has_its_id_or_none() {
-        let request = json!({ "jsonrpc": "2.0", "id": 7, "params": {} });
-        let old = json!({ "jsonrpc": "1.0", "id": "a", "method": "ping" });
-        let with = |id: Json| json!({ "jsonrpc": "2.0", "id": id, "method": "ping" });
-        for (value, id) in [
-            (request, Some(json!(7))),
-            (old, Some(json!("a"))),
-            (with(json!({})), None),
-            (with(json!(1.5)), None),
-            (with(json!(null)), None),
-            (json!([]), None),
-            (json!(7), None),
-        ] {
-            let answer = message_of(value.clone()).unwrap_err();
-            assert_eq!(
-                (answer.get("id"), &answer["error"]["code"]),
-                (id.as_ref(), &json!(INVALID_REQUEST)),
-                "{value}"
-            );
-        }
-        let answer = json_of(br#"{"jsonrpc":"2.0","id":7"#).unwrap_err();
-        assert_eq!(
-            (answer.get("id"), &answer["error"]["code"]),
-            (None, &json!(PARSE_ERROR))
-        );
-        assert!(message_of(with(json!(7))).is_ok());
     }
 }

@@ -172,7 +172,8 @@ pub(super) struct Returned {
 /// A restored item.
 #[derive(Serialize, JsonSchema)]
 struct RestoredItem {
-    kind: String,
+    /// Null if the text is withheld: the kind of an untrusted item is an untrusted text, too (SRV-3).
+    kind: Option<String>,
     #[serde(flatten)]
     item: ItemShown,
 }
@@ -203,7 +204,11 @@ impl Operation for Unforget {
         };
         let line = format!("restored {}", counted(restored.items.len() as u64, "item"));
         let items = restored.items.iter().map(|item| RestoredItem {
-            kind: item.object().kind().to_owned(),
+            kind: item
+                .object()
+                .origin()
+                .is_trusted()
+                .then(|| item.object().kind().to_owned()),
             item: ItemShown::of(agent, item),
         });
         let answer = Returned {

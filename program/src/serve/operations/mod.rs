@@ -54,6 +54,7 @@ macro_rules! shown {
 }
 
 mod answer;
+mod arguments;
 mod forget;
 mod full;
 mod get;
@@ -70,6 +71,7 @@ mod status;
 mod undo;
 
 pub(crate) use self::answer::Sent;
+pub(crate) use self::arguments::{fit, kind_of};
 use self::operation::entry;
 pub(crate) use self::operation::{Effect, Entry, Profile};
 use treering::{Error, ErrorCode, Result};

@@ -10,6 +10,7 @@ use serde_json::{Map, Value as Json};
 
 pub(super) use super::answer::Answer;
 use super::answer::Sent;
+use super::arguments::fit;
 pub(super) use super::page::Page;
 use super::schema;
 use crate::serve::Service;
@@ -141,12 +142,27 @@ fn run<O: Operation>(service: &Service, mut arguments: Map<String, Json>) -> Res
         arguments.retain(|name, value| !value.is_null() || !is_known(name));
     }
     let cursor = O::PAGED.and_then(|_| arguments.remove("cursor"));
+    let request = read::<O>(&mut arguments)?;
     let page = Page::read(service, cursor.as_ref(), &arguments)?;
-    let request = O::deserialize(Json::Object(arguments.clone())).map_err(|error| {
-        let known = schema::arguments::<O>(false);
+    // Runs after the arguments are read, so an unknown argument or value has its own error.
+    O::CHOICE.map_or(Ok(()), |choice| choice.check(&arguments))?;
+    let answered = request.run(service, &page);
+    let sent = answered.and_then(|answer| answer.sent::<O>(service, &page, &arguments));
+    sent.map_err(|error| service.told(error, &arguments))
+}
+
+/// Reads the arguments. Only those that have not the form of the request are compared with its schema, which takes time.
+fn read<O: Operation>(arguments: &mut Map<String, Json>) -> Result<O> {
+    let of = |arguments: &Map<String, Json>| O::deserialize(Json::Object(arguments.clone()));
+    if let Ok(request) = of(arguments) {
+        return Ok(request);
+    }
+    let known = schema::arguments::<O>(false);
+    fit(arguments, &known)?;
+    of(arguments).map_err(|error| {
         let is_known = |name: &str| known.get("properties").is_some_and(|all| all.get(name).is_some());
         let unknown = arguments.keys().find(|name| !is_known(name));
-        // The text of serde names the argument. For an unknown one, it would list the others without `cursor` (OPS-2).
+        // For an unknown argument, the text of serde would list the others without `cursor` (OPS-2).
         let text = unknown.map_or_else(
             || error.to_string(),
             |name| format!("there is no argument '{name}'"),
@@ -154,10 +170,5 @@ fn run<O: Operation>(service: &Service, mut arguments: Map<String, Json>) -> Res
         Error::invalid(printable(&text))
             .with_code(ErrorCode::Usage)
             .with_hint(schema::valid_arguments::<O>(O::PAGED.is_some()))
-    })?;
-    // Runs after the arguments are read, so an unknown argument or value has its own error.
-    O::CHOICE.map_or(Ok(()), |choice| choice.check(&arguments))?;
-    let answered = request.run(service, &page);
-    let sent = answered.and_then(|answer| answer.sent::<O>(service, &page, &arguments));
-    sent.map_err(|error| service.told(error, &arguments))
+    })
 }

@@ -203,10 +203,6 @@ impl Snapshot {
         writer.reason = self.reason;
         let writer = service.clean(&writer)?;
         service.head()?;
-        if !writer.trust.is_trusted() {
-            // The store does not keep the class of a name, but that of its session (TNT-1).
-            service.taint()?;
-        }
         let info = service.memory().snapshot(self.name.as_deref(), &writer)?;
         let snapshot = SnapshotLine::from(info);
         let revision = snapshot.revision();

@@ -172,7 +172,7 @@ fn chosen(reader: &Reader, asked: &ObjectsAsked, rows: Rows) -> Result<ObjectsPa
     let name = format!("{:?}\n{:?}\n{}", asked.only, asked.lane, asked.prefix);
     // A garbage collection moves no head. It thins commits, and the ledger then numbers the ids anew.
     let made_of = (name, seq, ledger.commits().len());
-    let chosen = reader.shared.chosen.get(made_of, || {
+    let chosen = reader.derived.chosen.get(made_of, || {
         let mut chosen: Vec<u32> = (0..)
             .zip(ledger.ids())
             .filter(|(_, id)| filter.has(&ledger, id))

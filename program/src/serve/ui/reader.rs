@@ -21,17 +21,24 @@ const DIFFS_KEPT: usize = 4;
 /// The number of filters whose objects are kept.
 const FILTERS_KEPT: usize = 6;
 
-/// The values that the requests of the page share. All but the writer are derived.
+/// What the requests of the page share.
 #[derive(Default)]
 pub(crate) struct Shared {
+    /// The writer of the ways back; `None` if the page only reads (PAG-3).
+    writer: Option<Writer>,
+    /// The store, with what was derived from it. Another store may take its place (SRV-5).
+    present: Mutex<Option<(Memory, Arc<Derived>)>>,
+}
+
+/// The derived values of one store.
+#[derive(Default)]
+pub(super) struct Derived {
     ids: Slots<Root, SortedIds, STATES_KEPT>,
     diffs: Slots<(Root, Root), Vec<Change>, DIFFS_KEPT>,
     /// The places of the ids that a filter selects, by the filter, the seq of the head and the number of kept commits.
     pub(super) chosen: Slots<(String, u64, usize), Vec<u32>, FILTERS_KEPT>,
     ledger: Mutex<Ledger>,
     has_ledger: AtomicBool,
-    /// The writer of the ways back; `None` if the page only reads (PAG-3).
-    writer: Option<Writer>,
 }
 
 impl Shared {
@@ -41,17 +48,34 @@ impl Shared {
             ..Self::default()
         }
     }
+
+    /// Returns the derived values of a store.
+    fn derived(&self, memory: &Memory) -> Arc<Derived> {
+        let mut present = self.present.lock();
+        if let Some((_, derived)) = present.as_ref().filter(|(of, _)| of.is_same(memory)) {
+            return Arc::clone(derived);
+        }
+        let derived = Arc::default();
+        *present = Some((memory.clone(), Arc::clone(&derived)));
+        derived
+    }
 }
 
 /// The memory, for one request.
 pub(crate) struct Reader {
     pub(super) agent: Agent,
-    pub(super) shared: Arc<Shared>,
+    pub(super) derived: Arc<Derived>,
+    shared: Arc<Shared>,
 }
 
 impl Reader {
     pub(crate) fn new(agent: Agent, shared: Arc<Shared>) -> Self {
-        Self { agent, shared }
+        let derived = shared.derived(agent.memory());
+        Self {
+            agent,
+            derived,
+            shared,
+        }
     }
 
     pub(super) fn memory(&self) -> &Memory {
@@ -100,7 +124,7 @@ impl Reader {
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read.
     pub(super) fn ids(&self, view: &View) -> Result<Arc<SortedIds>> {
-        self.shared.ids.get(view.root(), || view.sorted_ids())
+        self.derived.ids.get(view.root(), || view.sorted_ids())
     }
 
     /// Returns the differences of two states, sorted by id.
@@ -110,7 +134,7 @@ impl Reader {
     pub(super) fn diff(&self, older: &View, newer: &View) -> Result<Arc<Vec<Change>>> {
         let between = (older.root(), newer.root());
         let diff = || self.memory().diff(older, newer);
-        self.shared.diffs.get(between, diff)
+        self.derived.diffs.get(between, diff)
     }
 
     /// Returns the ledger at the head. The first call reads the history.
@@ -119,9 +143,9 @@ impl Reader {
     /// The errors of [`Ledger::follow`].
     pub(super) fn ledger(&self) -> Result<MutexGuard<'_, Ledger>> {
         let head = self.head()?;
-        let mut ledger = self.shared.ledger.lock();
+        let mut ledger = self.derived.ledger.lock();
         ledger.follow(&head)?;
-        self.shared.has_ledger.store(true, Ordering::Release);
+        self.derived.has_ledger.store(true, Ordering::Release);
         Ok(ledger)
     }
 
@@ -130,7 +154,7 @@ impl Reader {
     /// # Errors
     /// The errors of [`Ledger::follow`].
     pub(super) fn ledger_at_hand(&self) -> Result<Option<MutexGuard<'_, Ledger>>> {
-        if !self.shared.has_ledger.load(Ordering::Acquire) {
+        if !self.derived.has_ledger.load(Ordering::Acquire) {
             return Ok(None);
         }
         self.ledger().map(Some)
