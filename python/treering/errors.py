@@ -113,7 +113,6 @@ _KINDS: Final[dict[str, type[TreeringError]]] = {
     "Poisoned": PoisonedError,
     "Internal": InternalError,
     "Handle": HandleError,
-    "Check": CheckError,
 }
 
 
@@ -141,4 +140,6 @@ def make(kind: str, message: str, code: str, hint: str | None, ids: list[str]) -
     """Makes the exception of a kind. The native module calls this function."""
     if hint is not None and _COMMAND.search(hint):
         hint = _HINTS.get(code)
-    return _KINDS.get(kind, InternalError)(message, code, hint, tuple(ids))
+    # A check belongs to the caller, so its fault is no kind of the library.
+    found = CheckError if kind == "Check" else _KINDS.get(kind, InternalError)
+    return found(message, code, hint, tuple(ids))
