@@ -92,7 +92,14 @@ fn put_one(context: &mut Context, verb: Put) -> Done {
     let write = |memory: &Memory, writer: &Writer| -> Result<_> {
         let mut draft = memory.draft(writer);
         draft.authorise(Authorisation::Replacements);
-        let staged = draft.stage(object.clone(), OriginRule::AtMost(object_class(&object, None)))?;
+        let rule = OriginRule::AtMost(object_class(&object, None));
+        let staged = match draft.stage(object.clone(), rule) {
+            Ok(staged) => staged,
+            Err(error) => {
+                memory.abandon(draft)?;
+                return Err(error);
+            }
+        };
         let digest = draft.digest(&id)?;
         let drafted = draft.counts();
         let committed = memory.commit(draft, "put")?;
@@ -253,6 +260,21 @@ impl Batch {
     fn stage(self, memory: &Memory, writer: &Writer) -> Result<StagedBatch> {
         let mut draft = memory.draft(writer);
         draft.authorise(Authorisation::Replacements);
+        match self.stage_in(&mut draft) {
+            Ok((tally, numbers, past)) => Ok(StagedBatch {
+                draft,
+                tally,
+                numbers,
+                past,
+            }),
+            Err(error) => {
+                memory.abandon(draft)?;
+                Err(error)
+            }
+        }
+    }
+
+    fn stage_in(self, draft: &mut Draft) -> Result<(Tally, Numbers, Past)> {
         let (mut tally, mut numbers, mut past) = (Tally::default(), Vec::new(), Vec::new());
         let mut lines = self.lines.into_iter().peekable();
         while let Some(is_past) = lines.peek().map(|(_, line)| line.past) {
@@ -279,12 +301,7 @@ impl Batch {
             }
             numbers.extend(named);
         }
-        Ok(StagedBatch {
-            draft,
-            tally,
-            numbers,
-            past,
-        })
+        Ok((tally, numbers, past))
     }
 
     /// Commits the lines as one commit. An error names the line of the refused object. If the commit changes nothing,
@@ -312,14 +329,17 @@ impl Batch {
     }
 }
 
+/// The ids of staged lines, with the numbers of the lines.
+type Numbers = Vec<(Id, u64)>;
+/// The staged lines of earlier versions, with their digests.
+type Past = Vec<(ObjectDigest, Line)>;
+
 /// The staged lines of one commit.
 struct StagedBatch {
     draft: Draft,
     tally: Tally,
-    /// The ids with the numbers of their lines.
-    numbers: Vec<(Id, u64)>,
-    /// The lines of earlier versions, with their digests.
-    past: Vec<(ObjectDigest, Line)>,
+    numbers: Numbers,
+    past: Past,
 }
 
 /// Adds the number of a line to an error of a commit: the first of the last lines of each id that the error names.
