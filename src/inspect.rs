@@ -110,6 +110,8 @@ pub mod log {
 pub mod object {
     #[cfg(feature = "ingest")]
     pub use crate::object::object_class;
+    #[cfg(feature = "agent")]
+    pub use crate::object::speaker_class;
     pub use crate::object::{
         Attributes, CONTENT_BYTES_MAX, Commit, Encoding, HistoryTree, Id, Kind, NewObject, Object, Op,
         Origin, Position, Reference, ReferenceName, Scope, StagedChange, Time, Value, check_snapshot_name,

@@ -52,6 +52,10 @@ impl Agent {
         writer: Option<&Bound<'py, Writer>>,
     ) -> Answer<'py> {
         let (py, store) = (slf.py(), slf.as_super().get());
+        let (agent, writer) = (store.handle.agent(py)?, store.writer(writer));
+        run(py, || {
+            agent.admit(speaker.as_deref(), trust, session.as_deref(), &writer)
+        })?;
         let sources = texts(derived_from, "derived_from")?;
         let fields = ItemFields {
             text,
@@ -87,7 +91,6 @@ impl Agent {
             with_untrusted,
             may_be_empty: false,
         };
-        let (agent, writer) = (store.handle.agent(py)?, store.writer(writer));
         let done = run(py, || agent.remember(item, &options, &writer))?;
         answer(py, &shape::Remembered::from(&done))
     }

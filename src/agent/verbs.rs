@@ -10,13 +10,30 @@ use super::vocabulary::kind;
 use super::{
     Append, Appended, BisectedAnswer, Decayed, EnvelopeAnswer, EnvelopeRequest, Forgetting, Forgot,
     Forgotten, Item, LinesOptions, LinesRemembered, Pass, Reach, RecallQuery, Recalled, Restored, bisect,
-    decay, envelope, forget, remember, search, session,
+    change, decay, envelope, forget, remember, search, session,
 };
 use crate::engine::{CommitInfo, Query, View, Writer};
 use crate::error::Result;
-use crate::object::{Id, Time};
+use crate::object::{Id, Origin, Time, quoted_class};
 
 impl Agent {
+    /// Taints the session of a call that gives a text by an untrusted `speaker`, or of an untrusted class `trust`. A
+    /// binding calls this before it reads the other arguments, which may be wrong (TNT-4).
+    ///
+    /// # Errors
+    /// The errors of [`Memory::commit`](crate::Memory::commit).
+    #[doc(hidden)]
+    pub fn admit(
+        &self,
+        speaker: Option<&str>,
+        trust: Option<&str>,
+        session: Option<&str>,
+        writer: &Writer,
+    ) -> Result<()> {
+        let stated = trust.and_then(|trust| Origin::from_text(trust).ok());
+        change::admit(self, writer, quoted_class(speaker, stated), session)
+    }
+
     /// Answers `query` from the state of `view`. The time of the view decides which items have expired.
     ///
     /// # Errors

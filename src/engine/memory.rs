@@ -30,6 +30,8 @@ use super::write::{Authorisation, Committed, Draft, Writer};
 /// The maximal time that a closing handle waits for a rewrite of the log to end, before the handle can write the
 /// last-access times.
 const STAMPS_PATIENCE: Duration = Duration::from_secs(1);
+/// The number of changes of a commit among which [`Memory::changed_in`] looks for an object with a text.
+const CHANGES_LOOKED_AT: usize = 8;
 
 /// The memory of an agent: a handle to one open store. A clone is another handle to the same store.
 ///
@@ -399,6 +401,36 @@ impl Memory {
         Ok(*entry.counts.get_or_init(|| counts))
     }
 
+    /// Returns an object that a commit changed: its new version, or the removed version. Prefers an object with a text
+    /// among the first changes. Returns `None` if no changed version can be read.
+    ///
+    /// # Errors
+    /// The errors of [`Self::commit_counts`].
+    #[doc(hidden)]
+    pub fn changed_in(&self, commit: &CommitInfo) -> Result<Option<Object>> {
+        let (store, entry) = self.entry_of(commit)?;
+        let Some(before) = store.before(&entry)? else {
+            return Ok(None);
+        };
+        let (before, now) = (store.state(&before)?, store.state(&entry)?);
+        let mut found = None;
+        for change in before.diff(&now, &*store).take(CHANGES_LOOKED_AT) {
+            let change = change?;
+            let Some(version) = change.new.or(change.old) else {
+                continue;
+            };
+            let digest = ObjectDigest::from_bytes(version.digest);
+            let Some(object) = self.version(digest).ok().flatten() else {
+                continue;
+            };
+            if object.content().is_some_and(|text| !text.is_empty()) {
+                return Ok(Some(object));
+            }
+            found.get_or_insert(object);
+        }
+        Ok(found)
+    }
+
     /// Returns the counts of the drafted changes that the commit omitted because other writers had already made them.
     ///
     /// # Errors
@@ -477,12 +509,18 @@ impl Memory {
         Draft::new(self.view(), writer.clone())
     }
 
+    /// Starts a draft as [`Self::draft`] does, after the taint of an untrusted writer's session is durable (TNT-4).
+    fn admitted(&self, writer: &Writer) -> Result<Draft> {
+        self.admit(writer.trust, writer.session.as_deref())?;
+        Ok(self.draft(writer))
+    }
+
     /// Commits one object.
     ///
     /// # Errors
     /// The errors of [`Draft::put`] and [`Self::commit`].
     pub fn put(&self, object: NewObject, writer: &Writer) -> Result<Committed> {
-        let mut draft = self.draft(writer);
+        let mut draft = self.admitted(writer)?;
         draft.put(object)?;
         draft.authorise(Authorisation::Replacements);
         self.commit(draft, "put")
@@ -494,7 +532,7 @@ impl Memory {
     /// `NotFound` if there is no such object; `InvalidInput` if the object has children; the errors of
     /// [`Self::commit`].
     pub fn remove(&self, id: &Id, writer: &Writer) -> Result<Committed> {
-        let mut draft = self.draft(writer);
+        let mut draft = self.admitted(writer)?;
         let removed = u64::from(draft.remove(id)?);
         self.commit_removal(id, draft, removed)
     }
@@ -504,7 +542,7 @@ impl Memory {
     /// # Errors
     /// `NotFound` if there is no such object; the errors of [`Self::commit`].
     pub fn remove_recursive(&self, id: &Id, writer: &Writer) -> Result<Committed> {
-        let mut draft = self.draft(writer);
+        let mut draft = self.admitted(writer)?;
         let removed = draft.remove_recursive(id)?;
         self.commit_removal(id, draft, removed)
     }

@@ -100,6 +100,8 @@ pub(crate) fn ingest_beside(
     options: &IngestOptions,
     writer: &Writer,
 ) -> Result<(Change, Committed)> {
+    // INVARIANT TNT-4: a session is tainted when a call gives an untrusted class.
+    memory.admit(writer.trust, writer.session.as_deref())?;
     let (mut draft, of_whole, mut change) = stage_documents(memory, documents, whole, options, writer)?;
     if !whole.is_empty() {
         let differs: HashSet<Id> = of_whole.changes().into_iter().map(|change| change.id).collect();

@@ -19,6 +19,7 @@
 //! - APP-3: if the active segment is full, a new one is created before any byte of the group is written.
 //! - APP-4: a handle continues without reading only if it was at the end of the log under the lock before, and no other
 //!   handle had the lock since (LCK-2): nothing but this handle can have changed the log then.
+//! - APP-5: a group leaves the reserve of a nearly full disk to the next rewrite.
 
 use std::io;
 use std::sync::Arc;
@@ -217,6 +218,9 @@ impl Log {
                 "a commit group of {needed} bytes exceeds the size limit of a segment"
             )));
         }
+        // INVARIANT APP-5: a group leaves the reserve of a nearly full disk to the next rewrite. Nothing was written yet,
+        // so the handle stays usable for that rewrite.
+        self.check_reserve(needed)?;
         self.poison_on_error(|log| log.append_group(lock, group, head, needed, durability))
     }
 
@@ -305,7 +309,7 @@ impl Log {
     }
 
     /// Returns the file of a segment, open for writing, and its length. Keeps the file open for the next batch.
-    fn open_to_write(&mut self, segment: &SegmentFile) -> Result<(Arc<dyn DiskFile>, u64)> {
+    pub(super) fn open_to_write(&mut self, segment: &SegmentFile) -> Result<(Arc<dyn DiskFile>, u64)> {
         let id = segment.header.id;
         if let Some(writing) = self.writing.as_ref().filter(|writing| writing.segment == id) {
             return Ok((Arc::clone(&writing.file), writing.length));

@@ -17,8 +17,9 @@
 //!   most 1,048,576 segments.
 //! - A handle has all segments open, and raises the soft limit of open files if necessary. Each crash of a writer adds
 //!   a segment. Closing the store merges segments if there are more than 64 beyond the normal number.
-//! - On a nearly full disk, the next segment is as small as possible. Writes fail if 64 KiB, or the batch, do not fit.
-//!   Acknowledged commits remain.
+//! - On a nearly full disk, the next segment is as small as possible. Writes fail if 64 KiB, or the batch, do not fit,
+//!   or if they would use the reserve: an eighth of the log. So a rewrite has room to remove old batches. Acknowledged
+//!   commits remain.
 //!
 //! # Invariants
 //! - LOG-1: writers never overwrite a byte before the end of the last durable batch.
@@ -81,7 +82,7 @@ pub(crate) use lock::{COMPACTION_LOCK_NAME, LOCK_NAME};
 pub use lock::{CompactionLock, WriteLock};
 pub use reader::{LogReader, Peeked};
 pub use recover::NextWriter;
-pub use rewrite::{Rewrite, Rewritten};
+pub use rewrite::{Rewrite, Rewritten, Seal};
 pub use salvage::{DamagedLog, Piece};
 pub(crate) use segment::LOG_FOLDER;
 pub use segment::segment_name;

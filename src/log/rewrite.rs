@@ -43,6 +43,16 @@ use crate::error::{Error, ErrorCode, ErrorKind, OrIo as _, Result};
 /// The number of bytes that a rewrite buffers before it writes these bytes to a file.
 const BUFFER_BYTES: usize = 1 << 20;
 
+/// What a rewrite does with the active segment when it begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Seal {
+    /// It continues the log in a new segment. The caller may release the writer's lock while it pushes batches.
+    Now,
+    /// It replaces the active segment too, so it needs no room for another segment. The caller must not release the
+    /// writer's lock before the rewrite is published. Otherwise no rewrite with a later batch can be published.
+    WhenPublished,
+}
+
 /// A rewrite whose new segments are being written. Dropping it before publication removes its files (RWR-4).
 pub struct Rewrite {
     pub(super) epoch: u32,
@@ -83,32 +93,36 @@ pub(super) struct NewFile {
 pub struct Rewritten(pub(super) Rewrite);
 
 impl Log {
-    /// Begins to rewrite all batches up to the newest batch. Call [`Log::prepare`] under this lock first. Seals the
-    /// active segment if it contains a batch. The caller may release `lock` while it pushes batches. The rewrite holds
-    /// the lock `alone` until the rewrite is published or dropped.
+    /// Begins to rewrite all batches up to the newest batch. Call [`Log::prepare`] under this lock first. `seal` tells
+    /// whether to seal an active segment that contains a batch. The rewrite holds the lock `alone` until the rewrite is
+    /// published or dropped.
     ///
     /// # Errors
     /// The errors of [`Log::append`]. If sealing fails, the handle is poisoned.
     ///
     /// # Durability
     /// The content of the log does not change.
-    pub fn begin_rewrite(&mut self, lock: &WriteLock, alone: CompactionLock) -> Result<Rewrite> {
+    pub fn begin_rewrite(&mut self, lock: &WriteLock, alone: CompactionLock, seal: Seal) -> Result<Rewrite> {
         self.check_prepared(lock)?;
         alone.check(&*self.disk)?;
         lock.check_file()?;
         self.poison_on_error(|log| {
             log.sync_group()?;
-            log.remove_leftovers(Some(&alone))?;
-            if log.cursor.offset > FIRST_OFFSET {
-                log.rotate(lock, 0, 0)?;
-            }
-            Ok(())
+            log.remove_leftovers(Some(&alone))
         })
         .map_err(not_rewritten)?;
+        if seal == Seal::Now && self.cursor.offset > FIRST_OFFSET {
+            // Nothing is changed if the disk has no room for the segment, so the handle stays usable.
+            let next = self.create_next(0, 0);
+            let next = next.inspect_err(|error| self.poisoned |= !error.is_disk_full());
+            let next = next.map_err(not_rewritten)?;
+            self.poison_on_error(|log| log.switch_to(&next).map(drop))
+                .map_err(not_rewritten)?;
+        }
         Ok(Rewrite {
             epoch: self.manifest.epoch,
-            replaced: self.manifest.sealed().to_vec(),
-            cut: self.manifest.active().batch_before(),
+            replaced: self.sealed_at_cursor().0,
+            cut: self.manifest.active().batch_before().max(self.cursor.batch),
             head: self.cursor.commit,
             moved_to: None,
             alone,
@@ -141,11 +155,11 @@ impl Log {
         self.check_prepared(lock)?;
         let Rewritten(rewrite) = rewritten;
         rewrite.alone.check(&*self.disk)?;
-        let sealed = self.manifest.sealed();
+        let (sealed, _) = self.sealed_at_cursor();
         if rewrite.epoch != self.manifest.epoch || !sealed.starts_with(&rewrite.replaced) {
             return Err(Error::internal("the log was rewritten since this rewrite began"));
         }
-        let is_behind = sealed.len() > rewrite.replaced.len() || self.cursor.offset > FIRST_OFFSET;
+        let is_behind = sealed.len() > rewrite.replaced.len();
         if rewrite.moved_to.is_some() && is_behind {
             return Err(Error::internal(
                 "batches were appended after a rewrite that moves the head",
@@ -170,7 +184,8 @@ impl Log {
         let previous = entries.last().map(SegmentEntry::end).unwrap_or_default();
         let header = self.new_header(first + count, previous)?;
         // Creating this segment syncs the folder, so the names of the other new segments also become durable.
-        create_segment(&*self.disk, &header, &self.options, 0, 0)?;
+        // The old segments still use their space. So on a full disk, this segment has the least size.
+        create_segment(&*self.disk, &header, &self.options, 0, 0, None)?;
         let live = self.read_live()?;
         // INVARIANT PUB-1: this call replaces the old log by the new log atomically.
         let active = SegmentEntry::active(header.id, self.cursor.batch + 1);

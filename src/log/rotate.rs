@@ -17,14 +17,31 @@ use super::segment::{
 use crate::disk::{self, Disk, if_there, unfinished_name};
 use crate::error::{Error, OrIo as _, Result};
 
+/// The smallest reserve in bytes.
+const RESERVE_LEAST: u64 = 32 << 10;
+/// The largest reserve in bytes.
+const RESERVE_MOST: u64 = 64 << 20;
+
 impl Log {
     /// Seals the active segment at the cursor, and continues in a new segment. The size of the new segment depends on
     /// `used`, the number of used bytes in the old segment, and on `needed`, the size of the next group.
     pub(super) fn rotate(&mut self, lock: &WriteLock, used: u64, needed: u64) -> Result<Arc<SegmentFile>> {
         lock.check_file()?;
-        let (sealed, previous) = self.sealed_at_cursor();
-        let header = self.new_header(self.new_numbers(1)?, previous)?;
-        create_segment(&*self.disk, &header, &self.options, used, needed)?;
+        let next = self.create_next(used, needed)?;
+        self.switch_to(&next)
+    }
+
+    /// Creates the file of the next segment. The log does not list it yet, so a failure changes nothing.
+    pub(super) fn create_next(&self, used: u64, needed: u64) -> Result<SegmentHeader> {
+        let header = self.new_header(self.new_numbers(1)?, self.sealed_at_cursor().1)?;
+        let reserve = reserve_bytes(self.size().1);
+        create_segment(&*self.disk, &header, &self.options, used, needed, Some(reserve))?;
+        Ok(header)
+    }
+
+    /// Seals the active segment at the cursor, and continues in a segment that [`Self::create_next`] made.
+    pub(super) fn switch_to(&mut self, header: &SegmentHeader) -> Result<Arc<SegmentFile>> {
+        let (sealed, _) = self.sealed_at_cursor();
         // MAN-2: the file of the new segment is durable before the manifest lists it.
         let active = SegmentEntry::active(header.id, self.cursor.batch + 1);
         let is_empty = self.cursor.offset == FIRST_OFFSET;
@@ -36,6 +53,31 @@ impl Log {
             self.remove_leftovers(None)?;
         }
         Ok(segment)
+    }
+
+    /// Refuses a group that needs a new segment if the segment would use the reserve: free space that a rewrite needs to
+    /// remove old batches from a full disk.
+    ///
+    /// # Errors
+    /// `Io`, as for a full disk.
+    pub(super) fn check_reserve(&mut self, needed: u64) -> Result<()> {
+        let segment = self.segment(self.cursor.segment)?;
+        let (_, length) = self.open_to_write(&segment)?;
+        if self.cursor.offset.saturating_add(needed) <= length {
+            return Ok(());
+        }
+        let least = next_segment_bytes(&self.options, 0, needed);
+        let reserve = reserve_bytes(self.size().1);
+        match self.disk.free_bytes() {
+            Some(free) if free < least.saturating_add(reserve) => {
+                let message = format!(
+                    "cannot create a segment: {free} bytes are free, and a collection needs {reserve}"
+                );
+                Err(Error::io(message, io::ErrorKind::StorageFull.into())
+                    .with_hint("free some space, or remove old history with `treering gc`"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Returns the entries of all sealed segments after the active segment is sealed at the cursor, and the end of the
@@ -121,6 +163,12 @@ impl Log {
     }
 }
 
+/// Returns the free space that appends leave for a rewrite: an eighth of the log, within limits. With it, a log whose
+/// history filled the disk can always be thinned to its newest state, unless that state is most of the log.
+fn reserve_bytes(log: u64) -> u64 {
+    (log / 8).clamp(RESERVE_LEAST, RESERVE_MOST)
+}
+
 /// Generates the nonce of a new segment (SEG-2).
 pub(super) fn new_nonce(disk: &dyn Disk) -> Result<[u8; 16]> {
     let mut nonce = [0; 16];
@@ -139,22 +187,34 @@ pub(super) fn next_segment_bytes(options: &LogOptions, used: u64, needed: u64) -
     wanted.max(needed).next_multiple_of(SEGMENT_HEADER_BYTES as u64)
 }
 
-/// Creates the file of a new, empty segment with the size that [`next_segment_bytes`] returns. On a full disk, creates
-/// the smallest possible segment, which leaves the remaining space for batches.
+/// Creates the file of a new, empty segment with the size that [`next_segment_bytes`] returns. If that size would leave
+/// less free space than `reserve`, or does not fit, creates a small segment. Without a reserve, as before the removal of
+/// old segments, that is the smallest possible one.
 pub(super) fn create_segment(
     disk: &dyn Disk,
     header: &SegmentHeader,
     options: &LogOptions,
     used: u64,
     needed: u64,
+    reserve: Option<u64>,
 ) -> Result<()> {
     let name = segment_name(header.id);
-    let write = |used| {
+    let write = |options: &LogOptions, used| {
         let length = next_segment_bytes(options, used, needed);
         disk::write_whole(disk, &unfinished_name(&name), &header.encode(), length)
     };
-    let written = match write(used) {
-        Err(error) if is_full(&error) => write(0),
+    let wanted = next_segment_bytes(options, used, needed).saturating_add(reserve.unwrap_or(0));
+    let used = match disk.free_bytes() {
+        Some(free) if free < wanted => 0,
+        _ => used,
+    };
+    let least = LogOptions {
+        segment_bytes_min: 0,
+        ..*options
+    };
+    let written = match write(options, used) {
+        Err(error) if is_full(&error) && reserve.is_none() => write(&least, 0),
+        Err(error) if is_full(&error) => write(options, 0),
         other => other,
     };
     written

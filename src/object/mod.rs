@@ -61,6 +61,8 @@ pub use reference::{Reference, ReferenceClass, ReferenceName, StagedChange, chec
 #[cfg(feature = "ingest")]
 pub use speaker::object_class;
 #[cfg(feature = "agent")]
+pub use speaker::speaker_class;
+#[cfg(feature = "agent")]
 pub(crate) use speaker::{quoted_class, role_of, turn_class};
 pub use time::Time;
 pub use value::{VALUE_DEPTH_MAX, Value};

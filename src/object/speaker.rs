@@ -59,6 +59,11 @@ pub(crate) fn turn_class(speaker: Option<&str>, user: Option<&str>, stated: Opti
     at_most(role_of(speaker, user).unwrap_or(Origin::ToolExternal), stated)
 }
 
+/// Returns the class of a turn of a transcript, of which only the speaker is known.
+pub fn speaker_class(speaker: &str) -> Origin {
+    turn_class(Some(speaker), None, None)
+}
+
 /// Returns the class of a text that a writer remembers as the words of `speaker`. A speaker in no row is somebody whom
 /// the writer quotes, so the writer answers for the text. `stated` is the class that the caller states (SPK-1).
 pub(crate) fn quoted_class(speaker: Option<&str>, stated: Option<Origin>) -> Origin {

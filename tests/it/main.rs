@@ -7,6 +7,7 @@
 mod classes;
 mod cli_agent_trust;
 mod cli_bisect;
+mod cli_by_hand;
 mod cli_doctor;
 mod cli_errors;
 mod cli_files;
@@ -31,6 +32,7 @@ mod cli_sent;
 mod cli_store;
 mod cli_stored_text;
 mod cli_system;
+mod cli_taint;
 mod cli_time;
 mod cli_tour;
 mod cli_writers;

@@ -2,7 +2,7 @@
 
 use std::ffi::OsStr;
 use std::fs;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
@@ -92,6 +92,39 @@ impl Folder {
         let output = child.wait_with_output().unwrap();
         writer.join().unwrap();
         Ran::of(&output)
+    }
+
+    /// Runs the program at a terminal, whose user types `answer`. Returns its result; its messages are what the terminal
+    /// shows.
+    pub(crate) fn at_terminal(&self, arguments: &[&str], answer: &str) -> Ran {
+        let flags = rustix::pty::OpenptFlags::RDWR | rustix::pty::OpenptFlags::NOCTTY;
+        let terminal = rustix::pty::openpt(flags).unwrap();
+        rustix::pty::grantpt(&terminal).unwrap();
+        rustix::pty::unlockpt(&terminal).unwrap();
+        let name = rustix::pty::ptsname(&terminal, Vec::new()).unwrap();
+        let inner = fs::File::options()
+            .read(true)
+            .write(true)
+            .open(name.to_str().unwrap());
+        let inner = inner.unwrap();
+        let mut terminal = fs::File::from(terminal);
+        terminal.write_all(answer.as_bytes()).unwrap();
+        let mut command = self.command(arguments);
+        command
+            .stdin(inner.try_clone().unwrap())
+            .stderr(inner.try_clone().unwrap())
+            .stdout(Stdio::piped());
+        let child = command.spawn().unwrap();
+        // The terminal ends once no process has it open.
+        drop((command, inner));
+        let output = child.wait_with_output().unwrap();
+        let mut shown = Vec::new();
+        // At the end of a terminal, a read fails.
+        drop(terminal.read_to_end(&mut shown));
+        Ran {
+            err: String::from_utf8_lossy(&shown).into_owned(),
+            ..Ran::of(&output)
+        }
     }
 
     /// Runs the program with `--json`. Checks that it succeeds, and returns its only document.

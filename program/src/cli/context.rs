@@ -300,7 +300,8 @@ impl Context {
     }
 
     /// Opens the store for writing, and creates a missing store. Before it creates a store, `rehearse` does the work on
-    /// an empty memory in RAM. So a refused write leaves no empty store behind.
+    /// an empty memory in RAM. So a refused write leaves no empty store behind, unless the store must note that the
+    /// session read an untrusted text.
     pub(crate) fn open_or_create(&mut self, rehearse: impl FnOnce(&Memory) -> Result<()>) -> Result<Memory> {
         self.open(true, |context, path| {
             match context.engine_options().open(path) {
@@ -308,7 +309,9 @@ impl Context {
                 opened => return opened,
             }
             refuse_other_folder(path)?;
-            rehearse(&Memory::in_memory()?)?;
+            if !context.is_foreign() {
+                rehearse(&Memory::in_memory()?)?;
+            }
             let (memory, created) = context.engine_options().open_or_create(path)?;
             if created {
                 let text = format!("created a new store in {}", shown(path));
@@ -344,8 +347,19 @@ impl Context {
                 memory
             }
         };
+        if to_write && self.is_foreign() {
+            // The verb can refuse the text only after this (TNT-4).
+            let writer = self.named_writer();
+            memory.admit(writer.trust, writer.session.as_deref())?;
+        }
         self.opened = Some(memory.clone());
         Ok(memory)
+    }
+
+    /// Returns whether the verb writes untrusted texts in a session, which taints the session.
+    fn is_foreign(&self) -> bool {
+        let writer = self.named_writer();
+        !writer.trust.is_trusted() && writer.session.is_some()
     }
 
     /// Closes the memory that the verb opened.

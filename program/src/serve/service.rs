@@ -94,9 +94,18 @@ impl Service {
         if self.head()?.is_tainted(self.session())? {
             return Ok(());
         }
-        let mut draft = self.memory().draft(&self.writer()?);
-        draft.taint(self.session())?;
-        self.memory().commit(draft, "taint").map(drop)
+        self.memory().admit(Origin::ToolExternal, Some(self.session()))
+    }
+
+    /// Taints the session if its writer is untrusted, before a call that writes can be refused (TNT-4).
+    ///
+    /// # Errors
+    /// The errors of [`Memory::commit`].
+    pub(crate) fn admit(&self) -> Result<()> {
+        match self.caller.who.writer.trust.is_trusted() {
+            true => Ok(()),
+            false => self.taint(),
+        }
     }
 
     /// Returns what an answer says of a text of this session that got an untrusted class.

@@ -27,7 +27,7 @@ use super::reader::{BlockFile, read_block};
 use super::writer::with_updated;
 use crate::agent::Agent;
 use crate::agent::change::names::refuse_secret;
-use crate::agent::change::{Change, Fate, Rule, change};
+use crate::agent::change::{Change, Fate, Rule, admit, change};
 use crate::agent::item::{item_of, known_kind};
 use crate::agent::scope::{Place, Reach};
 use crate::agent::vocabulary::kind;
@@ -141,6 +141,12 @@ pub fn take_blocks(
     take: &TakeBlocks,
     writer: &Writer,
 ) -> Result<TakenBlocks> {
+    let stated = if take.as_me {
+        writer.trust
+    } else {
+        Origin::Document
+    };
+    admit(agent, writer, stated, None)?;
     let done = change(agent, writer, &Rule::IMPORT, |change| {
         let view = change.base().clone();
         let read: Vec<_> = files.iter().map(read_found).collect();

@@ -14,7 +14,9 @@ use crate::error::{ErrorCode, Result};
 /// # Errors
 /// The errors of [`admitted`]; `Corrupt` or `Io` if the state cannot be read.
 pub(in crate::agent) fn begin(agent: &Agent, writer: &Writer) -> Result<Draft> {
-    Ok(agent.memory().draft(&admitted(agent, writer)?))
+    let writer = admitted(agent, writer)?;
+    agent.memory().admit(writer.trust, writer.session.as_deref())?;
+    Ok(agent.memory().draft(&writer))
 }
 
 /// Opens the saved draft `name` for `writer`.

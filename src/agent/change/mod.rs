@@ -29,8 +29,8 @@ use super::item::NewItem;
 use super::remember::unless_erased;
 use crate::digest::ObjectDigest;
 use crate::engine::{Committed, Draft, OriginRule, Staged, View, Writer};
-use crate::error::{ErrorCode, Result};
-use crate::object::{Id, Kind, NewObject, Object, Origin, Scope};
+use crate::error::{Error, ErrorCode, Result};
+use crate::object::{Id, Kind, NewObject, Object, Origin, ReferenceName, Scope};
 use treering_text::scan::Verdict;
 
 /// The maximum number of attempts of a change that conflicts with other writers.
@@ -81,6 +81,25 @@ pub(super) struct Outcome<T> {
     pub(super) held: Vec<String>,
 }
 
+/// Taints the sessions of a call if its writer or its text is untrusted, before the verb can refuse the text (TNT-4).
+/// Every verb that gets a text calls this first. `session` is the session that the call names.
+///
+/// # Errors
+/// `Denied` (code `refused`) if the writer's session contains a secret; the errors of a commit.
+pub(super) fn admit(agent: &Agent, writer: &Writer, class: Origin, session: Option<&str>) -> Result<()> {
+    let class = Origin::least(writer.trust, class);
+    if class.is_trusted() || agent.settings().is_disabled {
+        return Ok(());
+    }
+    if let Some(own) = &writer.session {
+        names::refuse_secret(agent.scanner(), "the session", own)?;
+        agent.memory().admit(class, Some(own))?;
+    }
+    // A marker replaces a secret in the session of an item.
+    let given = session.map(|session| agent.scanner().redact(session));
+    agent.memory().admit(class, given.as_deref())
+}
+
 /// Makes a change: `stage` adds the items, and `rule` authorises the commit. If another writer changed the same ids and
 /// `rule` allows a retry, runs `stage` again on the new head.
 ///
@@ -118,7 +137,9 @@ pub(super) fn change_once<T>(
     stage: impl FnOnce(&mut Change<'_>) -> Result<T>,
 ) -> Result<(T, Committed, Result<Vec<String>>)> {
     let mut change = Change::begin(agent, writer, rule)?;
-    let value = stage(&mut change)?;
+    let staged = stage(&mut change);
+    // INVARIANT TNT-4: a session is tainted when a call gives an untrusted class, even if the call is refused.
+    let value = staged.or_else(|error| change.keep_taints(rule, error))?;
     let (committed, held) = change.commit(rule)?;
     let held = held.map_err(|error| {
         if committed.changed {
@@ -180,6 +201,32 @@ impl<'a> Change<'a> {
     pub(super) fn enter(&mut self, session: Option<&str>) {
         self.draft.enter(session);
         self.entered = session.map(str::to_owned);
+    }
+
+    /// Taints the writer's session and `session`, in which the change gets a text of this class, if the class is
+    /// untrusted (TNT-4). Must precede every check of the text.
+    pub(super) fn admit(&mut self, class: Origin, session: Option<&str>) -> Result<()> {
+        if class.is_trusted() {
+            return Ok(());
+        }
+        let own = self.draft.writer().session.clone();
+        let given = session.map(|session| self.agent.scanner().redact(session).into_owned());
+        // A name that no taint can have is no name of a session, so the engine refuses every text in it.
+        let is_name = |session: &String| ReferenceName::of_taint(session).is_ok();
+        for session in own.into_iter().chain(given).filter(is_name) {
+            self.draft.taint(&session)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the taints of a refused change, and returns the error. A change that is repeated keeps none, because the
+    /// texts before the untrusted one would lose their class.
+    fn keep_taints<T>(&mut self, rule: &Rule, error: Error) -> Result<T> {
+        let is_repeated = rule.retries && error.code() == ErrorCode::Conflict;
+        if !self.is_rehearsal && !is_repeated {
+            self.agent.memory().keep_taints(self.draft.admit()?)?;
+        }
+        Err(error)
     }
 
     /// Returns whether a session is tainted, after the staged changes.
@@ -365,9 +412,11 @@ impl<'a> Change<'a> {
     }
 
     /// Commits the staged objects, and saves each quarantined object under `rejected/`.
-    fn commit(self, rule: &Rule) -> Result<(Committed, Result<Vec<String>>)> {
+    fn commit(mut self, rule: &Rule) -> Result<(Committed, Result<Vec<String>>)> {
         if self.is_rehearsal {
             self.draft.check_authorisation()?;
+        } else {
+            self.draft.admit()?;
         }
         let memory = self.agent.memory();
         let is_idle = self.draft.is_idle() && !self.has_expectations;
@@ -405,7 +454,6 @@ pub(super) fn retry_on_conflict<T>(mut change: impl FnMut() -> Result<T>) -> Res
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::error::Error;
 
     #[test]
     fn only_a_conflict_with_another_writer_is_tried_again() {

@@ -87,12 +87,16 @@ pub fn stage(
         let staged = line.and_then(|(number, line)| {
             stage_line(agent, &mut draft, line).map_err(|error| error.context(format_args!("line {number}")))
         });
-        staged.map_err(|error| redact_error(agent.scanner(), error))?;
+        if let Err(error) = staged {
+            agent.memory().abandon(draft)?;
+            return Err(redact_error(agent.scanner(), error));
+        }
     }
     let trust = rules.keep_higher.then(|| checks::trust(&Turn::new(&draft)?));
     if let Some(failure) = trust.transpose()?.flatten() {
         let mut report = Report::default();
         report.add("trust", Some(failure));
+        agent.memory().abandon(draft)?;
         return Err(Error::denied(
             ErrorCode::Refused,
             format!("the change was refused: {}", report.summary()),

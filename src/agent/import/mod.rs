@@ -30,7 +30,7 @@ pub use self::mapping::ForeignFormat;
 use self::mapping::{Mapped, is_partial};
 use crate::agent::Agent;
 use crate::agent::change::review::review;
-use crate::agent::change::{Change, Fate, Rule, change};
+use crate::agent::change::{Change, Fate, Rule, admit, change};
 use crate::agent::item::item_of;
 use crate::engine::{CommitInfo, Staged, Writer};
 use crate::error::Result;
@@ -77,6 +77,7 @@ pub struct ForeignTaken {
 /// `InvalidInput` (code `unreadable`) if no part of the file can be read; also the errors of a commit. A fault in one
 /// part is a finding, not an error.
 pub fn take_foreign(agent: &Agent, foreign: &Foreign<'_>, writer: &Writer) -> Result<ForeignTaken> {
+    admit(agent, writer, Origin::Import, None)?;
     let done = change(agent, writer, &Rule::IMPORT, |change| {
         let key = agent.names_key();
         let mut mapped = match foreign.format {

@@ -30,7 +30,7 @@ pub use self::rank::{NoteFound, NoteRead};
 use self::rank::{rank_notes, snippet};
 use crate::agent::Agent;
 use crate::agent::change::review::refusal;
-use crate::agent::change::{Change, Fate, Rule, change};
+use crate::agent::change::{Change, Fate, Rule, admit, change};
 use crate::agent::item::{Item, NewItem, known_kind};
 use crate::agent::session::root_session;
 use crate::agent::stored_text::clean;
@@ -158,6 +158,7 @@ impl Agent {
     /// # Ok::<(), treering::Error>(())
     /// ```
     pub fn write_note(&self, note: &NewNote, writer: &Writer) -> Result<NoteWritten> {
+        admit(self, writer, writer.trust, Some(&note.session))?;
         if note.text.trim().is_empty() && note.replace.is_none() {
             return Err(Error::invalid("the note is empty").with_hint("give the note a text"));
         }

@@ -10,6 +10,7 @@ use crate::agent::item::{ItemFields, NewItem};
 use crate::error::{Error, Result};
 use crate::ingest::json::{parse, value_from_json};
 use crate::ingest::shown;
+use crate::object::{Origin, quoted_class};
 
 /// Reads an item from a line, with defaults from the options. Ignores fields that are null. Stores unknown fields as
 /// attributes, and returns the item with the names of the unknown fields.
@@ -62,6 +63,23 @@ pub(super) fn item_of(line: &[u8], options: &LinesOptions) -> Result<(NewItem, V
 pub(super) fn id_of(line: &[u8]) -> Option<String> {
     let json = std::str::from_utf8(line).ok().and_then(|text| parse(text).ok())?;
     Some(json.get("id")?.as_str()?.to_owned())
+}
+
+/// Returns the class and the session that a line states, even if other fields of the line are invalid.
+pub(super) fn class_of(line: &[u8], options: &LinesOptions) -> (Origin, Option<String>) {
+    let json = std::str::from_utf8(line).ok().and_then(|text| parse(text).ok());
+    let mut fields = ItemFields::default();
+    for name in ["origin", "trust", "speaker", "session"] {
+        let value = json.as_ref().and_then(|json| json.get(name));
+        // A field that cannot be read states nothing.
+        drop(value.map(|value| fields.set(name, value)));
+    }
+    let stated = fields
+        .origin
+        .as_deref()
+        .and_then(|origin| Origin::from_text(origin).ok());
+    let class = quoted_class(fields.speaker.as_deref(), stated);
+    (class, fields.session.or_else(|| options.session.clone()))
 }
 
 #[cfg(test)]

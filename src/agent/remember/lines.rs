@@ -22,7 +22,7 @@ use crate::agent::scope::Place;
 use crate::agent::vocabulary::kind;
 use crate::engine::{CommitInfo, Writer};
 use crate::error::{Error, ErrorKind, Result};
-use crate::object::{Kind, Scope};
+use crate::object::{Kind, Origin, Scope};
 use crate::threads::in_parallel;
 use treering_text::scan::Verdict;
 
@@ -135,6 +135,8 @@ struct Looked {
     line: u64,
     id: Option<String>,
     unknown: Vec<String>,
+    /// The class and the session that the line states, even if the line is refused.
+    stated: (Origin, Option<String>),
     reviewed: Result<Reviewed>,
 }
 
@@ -213,12 +215,17 @@ fn look(agent: &Agent, (line, bytes): &Line, options: &LinesOptions, writer: &Wr
         Ok(item) => item.id.as_ref().map(|id| id.as_str().to_owned()),
         Err(_) => line::id_of(bytes),
     };
+    let stated = match &item {
+        Ok(item) => (item.class(), item.session.clone()),
+        Err(_) => line::class_of(bytes, options),
+    };
     let reviewed = item.and_then(|item| super::reviewed(agent, item, false, writer));
     let clean = |text: String| scanner.redact(&text).into_owned();
     Looked {
         line: *line,
         id: id.filter(|id| refuse_secret(scanner, "the id", id).is_ok()),
         unknown: unknown.into_iter().map(clean).collect(),
+        stated,
         reviewed: reviewed.map_err(|error| redact_error(scanner, error)),
     }
 }
@@ -248,6 +255,9 @@ impl LinesRemembered {
             is_quick: true,
             ..RememberOptions::default()
         };
+        // INVARIANT TNT-4: a session is tainted when a line gives an untrusted class, even if the line is refused.
+        let (class, session) = looked.stated;
+        intake.change.admit(class, session.as_deref())?;
         let staged = looked.reviewed.and_then(|reviewed| {
             let (verdict, reason) = (reviewed.verdict, reviewed.reason());
             let is_blocked = verdict == Verdict::Block;

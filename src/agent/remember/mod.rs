@@ -33,7 +33,7 @@ use super::agent::Agent;
 use super::blocks::id;
 use super::change::ids::{self, IdGenerator};
 use super::change::review::{Reviewed, review};
-use super::change::{Rule, change};
+use super::change::{Rule, admit, change};
 use super::item::{NewItem, add_new};
 use super::stored_text::StoredText;
 use super::vocabulary::kind;
@@ -166,6 +166,7 @@ impl Agent {
     /// scope (code `other_scope`). `NotFound`: an item in `supersedes` does not exist. `InvalidInput`: the item exceeds
     /// a quota (code `over_limit`) or is invalid. Also the errors of [`Memory::commit`](crate::Memory::commit).
     pub fn remember(&self, item: NewItem, options: &RememberOptions, writer: &Writer) -> Result<Remembered> {
+        admit(self, writer, class_given(self, &item)?, item.session.as_deref())?;
         if options
             .key
             .as_ref()
@@ -199,6 +200,17 @@ impl Agent {
             ..done.value
         })
     }
+}
+
+/// Returns the class that a caller gives to an item: the class of its speaker or the stated class, and at most the
+/// classes of the versions from which it is derived.
+fn class_given(agent: &Agent, item: &NewItem) -> Result<Origin> {
+    let mut class = item.class();
+    for digest in &item.derived_from {
+        let source = agent.memory().version(*digest)?;
+        class = Origin::least(class, source.map_or(Origin::Import, |source| source.origin()));
+    }
+    Ok(class)
 }
 
 /// Validates and reviews the item of a caller. An item without a source gets the source of the writer.

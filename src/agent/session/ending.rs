@@ -26,7 +26,7 @@ use super::summarising::sentences;
 use super::transcript::{Transcript, read_transcript};
 use crate::agent::Agent;
 use crate::agent::change::review::{Reviewed, review};
-use crate::agent::change::{Change, Fate, Rule, change};
+use crate::agent::change::{Change, Fate, Rule, admit, change};
 use crate::agent::item::{Item, NewItem, known_kind};
 use crate::agent::scope::Reach;
 use crate::agent::vocabulary::{attribute, kind};
@@ -172,6 +172,7 @@ pub fn end_session(
     is_enabled: Option<bool>,
     writer: &Writer,
 ) -> Result<Ended> {
+    admit(agent, writer, writer.trust, Some(session))?;
     let settings = fact_settings(agent, is_enabled);
     let reply = match reply.map(|reply| read_reply(reply, &settings)).transpose() {
         Ok(reply) => reply,

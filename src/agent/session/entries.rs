@@ -21,7 +21,7 @@ use serde::Serialize;
 use super::lineage::{may_name_user, root_among, session_id, stage_session};
 use crate::agent::Agent;
 use crate::agent::change::names::refuse_secret;
-use crate::agent::change::{Change, Fate, Rule, change};
+use crate::agent::change::{Change, Fate, Rule, admit, change};
 use crate::agent::item::{Item, NewItem, known_kind, text_of};
 use crate::agent::scope::Reach;
 use crate::agent::vocabulary::{attribute, kind};
@@ -108,6 +108,31 @@ pub struct Appended {
 /// # Errors
 /// The errors of [`Agent::append`], and those of `progress`.
 pub fn follow_append(
+    agent: &Agent,
+    append: &Append,
+    writer: &Writer,
+    progress: impl FnMut(&Appended),
+) -> Result<Appended> {
+    let done = append_once(agent, append, writer, progress);
+    done.or_else(|error| {
+        // INVARIANT TNT-4: a session is tainted when a call gives an untrusted class, even if the call is refused. The
+        // entries before the untrusted one keep their class, so the taint waits until the call fails.
+        let view = agent.memory().view();
+        let session = session_id(&append.session).map(|id| view.get(&id));
+        let user = append.user.clone();
+        let user = user.or_else(|| user_noted(session.ok()?.ok()?.as_ref()?));
+        let class_of = |entry: &NewEntry| turn_class(entry.speaker.as_deref(), user.as_deref(), entry.origin);
+        let least = append
+            .entries
+            .iter()
+            .map(class_of)
+            .fold(writer.trust, Origin::least);
+        admit(agent, writer, least, Some(&append.session))?;
+        Err(error)
+    })
+}
+
+fn append_once(
     agent: &Agent,
     append: &Append,
     writer: &Writer,

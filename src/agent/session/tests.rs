@@ -181,9 +181,9 @@ fn pages_are_untrusted(items: &[Item]) -> bool {
 fn the_person_of_a_session_may_have_a_name() {
     let test = memory();
     let agent = &test.agent;
-    let by = |user: Option<&str>, class: Origin| {
+    let by = |session: &str, user: Option<&str>, class: Origin| {
         let append = Append {
-            session: "s1".to_owned(),
+            session: session.to_owned(),
             usual_scope: tea(),
             user: user.map(str::to_owned),
             entries: vec![said("ada", "green tea"), said("browser", "a page")],
@@ -192,11 +192,14 @@ fn the_person_of_a_session_may_have_a_name() {
         agent.append(&append, &Writer::of(class))
     };
     for class in [Origin::Model, Origin::Document] {
-        assert_eq!(by(Some("browser"), class).unwrap_err().code(), "less_trusted");
+        // The refused call taints its session, because it gave a page.
+        let refused = by("s0", Some("browser"), class).unwrap_err();
+        assert_eq!(refused.code(), "less_trusted");
+        assert!(agent.memory().view().is_tainted("s0").unwrap());
     }
-    by(Some("Ada"), Origin::DirectUser).unwrap();
-    by(None, Origin::Document).unwrap();
-    by(None, Origin::Host).unwrap();
+    by("s1", Some("Ada"), Origin::DirectUser).unwrap();
+    by("s1", None, Origin::Document).unwrap();
+    by("s1", None, Origin::Host).unwrap();
     let origins: Vec<Origin> = entries(agent, "s1")
         .iter()
         .map(|item| item.object().origin())

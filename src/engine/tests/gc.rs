@@ -234,7 +234,9 @@ fn gc_1_what_was_committed_meanwhile_keeps_what_it_needs() -> Result<()> {
         }
         Ok(kept)
     };
-    memory.inner.rewrite(&choose, std::time::Duration::ZERO)?;
+    memory
+        .inner
+        .rewrite(&choose, std::time::Duration::ZERO, crate::log::Seal::Now)?;
     assert_eq!(memory.view().root(), old.root());
     assert_eq!(told(&memory.view()).len(), 1);
     assert_eq!(told(&reader.refresh()?), told(&memory.view()));

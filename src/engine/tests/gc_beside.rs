@@ -45,7 +45,9 @@ fn collect_beside(
         }
         Ok((0..count).filter(|index| !thinned.contains(index)).collect())
     };
-    memory.inner.rewrite(&choose, Duration::ZERO)?;
+    memory
+        .inner
+        .rewrite(&choose, Duration::ZERO, crate::log::Seal::Now)?;
     let now = kept(memory);
     other.refresh()?;
     assert!(kept(&other) == now, "the handle that wrote meanwhile");

@@ -47,7 +47,10 @@ fn what_is_written_again_after_an_erasure_counts_whatever_segment_the_erasure_is
             }
             Ok(kept)
         };
-        memory.inner.rewrite(&choose, Duration::ZERO).unwrap();
+        memory
+            .inner
+            .rewrite(&choose, Duration::ZERO, crate::log::Seal::Now)
+            .unwrap();
         let truth = truth(&memory);
         let (saved, report) = rescue(&disk).unwrap();
         // Tests SVI-1: salvage ignores a record that is older than its erasure.

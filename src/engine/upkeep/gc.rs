@@ -16,7 +16,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::error::{ErrorKind, Result};
-use crate::log::{Batch, CompactionLock, Position, Rewrite, Rewritten};
+use crate::log::{Batch, CompactionLock, Position, Rewrite, Rewritten, Seal};
 use crate::object::Time;
 use crate::store::{self, Erasure, Live, Plan, Sink, Store};
 
@@ -171,16 +171,26 @@ impl Inner {
     }
 
     /// Rewrites the log with the commits that `choose` keeps. If another process rewrites the log, waits at most
-    /// `wait`.
-    pub(crate) fn rewrite(&self, choose: &Choose<'_>, wait: Duration) -> Result<GcReport> {
+    /// `wait`. With [`Seal::WhenPublished`], other writers wait until the rewrite is published, and it needs less room.
+    pub(crate) fn rewrite(&self, choose: &Choose<'_>, wait: Duration, seal: Seal) -> Result<GcReport> {
         self.opened().check_writable()?;
-        let begin = |writing: &mut LogHandle, alone: CompactionLock| {
-            let rewrite = writing.begin_rewrite(alone)?;
+        let begin = |writing: &mut LogHandle, alone: CompactionLock, seal: Seal| {
+            let rewrite = writing.begin_rewrite(alone, seal)?;
             Ok((self.cut(writing), rewrite))
         };
         // Takes this lock before the mutex, because another rewriting thread may hold this lock and wait for the mutex.
         let alone = CompactionLock::take(self.disk(), wait)?;
-        let (cut, rewrite) = self.write(|writing| begin(writing, alone))?;
+        let under_lock = |alone: CompactionLock| {
+            self.write(|writing| {
+                let (cut, rewrite) = begin(writing, alone, Seal::WhenPublished)?;
+                let (new, report, ..) = self.new_log(&cut, rewrite, choose)?;
+                self.publish(writing, new).map(|()| report)
+            })
+        };
+        if seal == Seal::WhenPublished {
+            return under_lock(alone);
+        }
+        let (cut, rewrite) = self.write(|writing| begin(writing, alone, seal))?;
         let (new, report, kept, live) = self.new_log(&cut, rewrite, choose)?;
         let is_done = self.write(|writing| {
             if !self.carries(&cut, &kept, live)? {
@@ -193,12 +203,7 @@ impl Inner {
         }
         // A commit made meanwhile needs a record that the new log lacks (GC-1), so a second rewrite runs under the
         // lock.
-        let alone = CompactionLock::take(self.disk(), wait)?;
-        self.write(|writing| {
-            let (cut, rewrite) = begin(writing, alone)?;
-            let (new, report, ..) = self.new_log(&cut, rewrite, choose)?;
-            self.publish(writing, new).map(|()| report)
-        })
+        under_lock(CompactionLock::take(self.disk(), wait)?)
     }
 
     /// Writes a new log next to the present log.
@@ -317,9 +322,13 @@ impl Memory {
         self.inner.refresh()?;
         let time = |store: &Store| self.inner.retention_time(store, now);
         let choose = |store: &Store, count: usize| retention.choose(store, count, time(store)?);
-        self.inner.with_room(|| {
-            self.inner.drop_old_rejected(time(&self.inner.store())?)?;
-            let report = self.inner.rewrite(&choose, self.inner.settings().wait)?;
+        self.inner.with_room(|seal| {
+            match self.inner.drop_old_rejected(time(&self.inner.store())?) {
+                // The next collection drops them.
+                Err(error) if error.is_disk_full() && seal == Seal::WhenPublished => {}
+                dropped => dropped?,
+            }
+            let report = self.inner.rewrite(&choose, self.inner.settings().wait, seal)?;
             trace::collected(
                 report.kept,
                 report.thinned,
@@ -374,7 +383,7 @@ impl Memory {
         if is_scattered {
             let now = self.inner.proven_time(&self.inner.store())?;
             let all = |store: &Store, count: usize| Retention::everything().choose(store, count, now);
-            self.inner.rewrite(&all, Duration::ZERO)?;
+            self.inner.rewrite(&all, Duration::ZERO, Seal::Now)?;
         }
         Ok(())
     }
@@ -391,7 +400,7 @@ impl Memory {
         if preview.bytes < preview.bytes_before / 2 {
             self.inner.drop_old_rejected(now)?;
             let choose = |store: &Store, count: usize| retention.choose(store, count, now);
-            self.inner.rewrite(&choose, Duration::ZERO)?;
+            self.inner.rewrite(&choose, Duration::ZERO, Seal::Now)?;
         }
         Ok(())
     }

@@ -148,9 +148,8 @@ impl Draft {
             let origin = self.origin_at_most(&new.object, class)?;
             (origin, self.sessions(new.object.parent.as_ref()))
         };
-        let staged = self.stage_with(new, origin, matches!(rule, OriginRule::Said(_)))?;
-        self.wrote_in(sessions, origin, staged)?;
-        Ok(staged)
+        self.admit_in(sessions, origin)?;
+        self.stage_with(new, origin, matches!(rule, OriginRule::Said(_)))
     }
 
     fn incoming(&self, object: NewObject) -> Incoming {

@@ -14,7 +14,9 @@
 use std::time::{Duration, Instant};
 
 use crate::error::{Cause, Error, ErrorCode, ErrorKind, Result};
-use crate::log::{self, Batch, BatchBuilder, CompactionLock, HeadMark, Log, Rewrite, Rewritten, WriteLock};
+use crate::log::{
+    self, Batch, BatchBuilder, CompactionLock, HeadMark, Log, Rewrite, Rewritten, Seal, WriteLock,
+};
 use crate::store::{Bulk, Store};
 
 use crate::engine::opened::Opened;
@@ -121,9 +123,9 @@ impl LogHandle {
     }
 
     /// Begins to rewrite the log. The caller must hold the lock and have read the whole log.
-    pub(crate) fn begin_rewrite(&mut self, alone: CompactionLock) -> Result<Rewrite> {
+    pub(crate) fn begin_rewrite(&mut self, alone: CompactionLock, seal: Seal) -> Result<Rewrite> {
         let lock = self.lock.as_ref().ok_or_else(without_lock)?;
-        let rewrite = self.log.begin_rewrite(lock, alone)?;
+        let rewrite = self.log.begin_rewrite(lock, alone, seal)?;
         self.unsynced = None;
         Ok(rewrite)
     }

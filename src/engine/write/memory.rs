@@ -30,6 +30,7 @@ impl Memory {
         checks: &[&Check<'_>],
         told: &dyn Fn(&str) -> String,
     ) -> Result<Attempted<T>, Refusal> {
+        self.admit(draft.writer.trust, draft.writer.session.as_deref())?;
         draft.snapshot_before();
         // ATT-1: until `commit` below, only the draft is touched.
         let value = match caught("the change", || change(&mut draft)) {
@@ -65,6 +66,7 @@ impl Memory {
     /// When the call returns, the change is as durable as a commit.
     pub fn quarantine(&self, draft: &Draft, reason: &str) -> Result<Option<String>> {
         self.inner.check_writer(&draft.writer)?;
+        self.admit(draft.writer.trust, draft.writer.session.as_deref())?;
         self.inner.reject(draft, reason)
     }
 
@@ -227,8 +229,21 @@ impl Memory {
     /// When the call returns, the commit survives a power loss (see [`Durability`](crate::engine::Durability)).
     pub fn commit(&self, draft: Draft, op: &str) -> Result<Committed> {
         let session = trace::copied(draft.writer.session.as_deref());
-        let committed = self.commit_draft(draft, op);
+        let committed = self.commit_admitted(draft, op);
         committed.inspect_err(|error| trace::refused(op, session.as_deref(), error))
+    }
+
+    /// Commits a draft. Its taints are written even if the commit is refused (TNT-4).
+    fn commit_admitted(&self, mut draft: Draft, op: &str) -> Result<Committed> {
+        let (tainted, is_trusted) = (draft.admit()?, draft.writer.trust.is_trusted());
+        self.commit_draft(draft, op).or_else(|error| {
+            // A trusted writer may repeat a change after a conflict. With the taint of the first try, the texts before
+            // the untrusted one would lose their class.
+            if !(is_trusted && error.kind() == ErrorKind::Conflict) {
+                self.keep_taints(tainted)?;
+            }
+            Err(error)
+        })
     }
 
     fn commit_draft(&self, draft: Draft, op: &str) -> Result<Committed> {
@@ -356,6 +371,7 @@ impl Memory {
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
     pub fn save_draft(&self, draft: &Draft, name: &str) -> Result<()> {
+        self.admit(draft.writer.trust, draft.writer.session.as_deref())?;
         if draft.is_empty() {
             return Err(Error::invalid("an empty draft cannot be saved"));
         }

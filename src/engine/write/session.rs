@@ -4,7 +4,8 @@
 //! session. A draft writes in the session of its writer, and in the session that a verb names ([`Draft::enter`]).
 //!
 //! A taint is a reference (`ReferenceName::of_taint`), because no rollback moves a reference, and nothing deletes this
-//! one. It is written in the batch of the commit, or of the kept draft, that taints the session.
+//! one. It is written in the batch of the commit, or of the kept draft, that taints the session. If the write is refused
+//! or changes nothing, a batch without a commit contains it. A tainted session writes no second taint.
 //!
 //! # Layer
 //! Layer 5.
@@ -15,6 +16,8 @@
 //! - TNT-2: a version that is written in a tainted session, or below one, is untrusted. Exempt are a promotion (ORI-2)
 //!   and a version whose text stays the same (ORI-3).
 //! - TNT-3: a commit with a trusted version fails if its session was tainted after the version was staged.
+//! - TNT-4: a session is tainted when a call gives an untrusted class, even if the call is refused or changes nothing.
+//!   Only a dry run and a read-only handle leave no taint, because they write nothing.
 
 use std::collections::BTreeSet;
 
@@ -24,8 +27,9 @@ use crate::object::{Id, Object, Origin, ReferenceName};
 use crate::store::Store;
 
 use super::commit::Tip;
-use super::{Draft, Staged, Writer};
+use super::{Draft, Writer};
 use crate::engine::inner::Inner;
+use crate::engine::memory::Memory;
 #[cfg(feature = "agent")]
 use crate::engine::read::View;
 
@@ -33,6 +37,8 @@ use crate::engine::read::View;
 pub(crate) const SESSION_PREFIX: &str = "session/";
 /// The kind of a session's object.
 pub(crate) const SESSION_KIND: &str = "session";
+/// The operation under which a request waits for a batch with taints. Such a batch has no commit, so no log shows it.
+const TAINT_OP: &str = "taint";
 /// The maximum depth of a session below its root.
 pub(crate) const SESSION_DEPTH_MAX: usize = 64;
 
@@ -117,7 +123,64 @@ impl View {
     }
 }
 
+impl Memory {
+    /// Taints `session` and the sessions above it if `class` is untrusted. A verb calls this before it can refuse the
+    /// text. Writes nothing if the session is tainted already, so refused writes cannot fill the log.
+    ///
+    /// # Errors
+    /// The errors of [`Self::commit`]; then the verb must not go on.
+    #[doc(hidden)]
+    pub fn admit(&self, class: Origin, session: Option<&str>) -> Result<()> {
+        // INVARIANT TNT-4: a session is tainted when a call gives an untrusted class.
+        let Some(session) = session.filter(|_| !class.is_trusted()) else {
+            return Ok(());
+        };
+        let writer = Writer::of(class).session(session);
+        self.inner.check_writer(&writer)?;
+        let mut draft = Draft::new(self.refresh()?, writer);
+        draft.taint(session)?;
+        self.keep_taints(draft.tainted)
+    }
+
+    /// Drops a draft whose change was refused before its commit. Writes the taints of the draft (TNT-4).
+    ///
+    /// # Errors
+    /// The errors of [`Self::commit`].
+    #[doc(hidden)]
+    pub fn abandon(&self, mut draft: Draft) -> Result<()> {
+        self.keep_taints(draft.admit()?)
+    }
+
+    /// Writes the taints that the store lacks, in a batch without a commit.
+    ///
+    /// # Errors
+    /// The errors of [`Self::commit`].
+    pub(crate) fn keep_taints(&self, mut tainted: BTreeSet<String>) -> Result<()> {
+        let store = self.inner.store();
+        tainted.retain(|session| !store.references().is_tainted(session));
+        if tainted.is_empty() {
+            return Ok(());
+        }
+        let mut draft = self.draft(&Writer::of(Origin::ToolExternal));
+        draft.tainted = tainted;
+        self.inner.commit_in_group(draft, TAINT_OP.to_owned()).map(drop)
+    }
+}
+
 impl Draft {
+    /// Notes the taints of the draft's sessions if its writer is untrusted, and returns all taints of the draft.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the object of a session cannot be read.
+    pub(crate) fn admit(&mut self) -> Result<BTreeSet<String>> {
+        if !self.writer.trust.is_trusted() {
+            for session in self.sessions(None) {
+                self.taint(&session)?;
+            }
+        }
+        Ok(self.tainted.clone())
+    }
+
     /// Makes the draft write in `session` too, besides the session of its writer. `None` leaves the session.
     #[cfg(feature = "agent")]
     pub(crate) fn enter(&mut self, session: Option<&str>) {
@@ -178,20 +241,16 @@ impl Draft {
         line.map(|above| Ok(above?.0)).collect()
     }
 
-    /// Notes that the draft wrote a version of this origin in `sessions`.
-    pub(super) fn wrote_in(
-        &mut self,
-        sessions: BTreeSet<String>,
-        origin: Origin,
-        staged: Staged,
-    ) -> Result<()> {
+    /// Notes that the draft gets a version of this origin in `sessions`, before anything can refuse the version.
+    pub(super) fn admit_in(&mut self, sessions: BTreeSet<String>, origin: Origin) -> Result<()> {
         for session in sessions {
             if origin.is_trusted() {
                 if !self.trusted_in.contains(&session) {
                     let line = self.line(&session)?;
                     self.trusted_in.extend(line);
                 }
-            } else if staged != Staged::Unchanged && !self.tainted.contains(&session) {
+            } else if !self.tainted.contains(&session) {
+                // INVARIANT TNT-4: a session is tainted when a call gives an untrusted class.
                 self.taint(&session)?;
             }
         }

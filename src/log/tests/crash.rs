@@ -64,17 +64,19 @@ fn prepare(log: &mut Log, lock: &WriteLock) -> Result<()> {
     }
 }
 
-/// Rewrites the log: one batch, whose text names the rewrite, replaces three batches. `meanwhile` writes after the cut.
+/// Rewrites the log: one batch, whose text names the rewrite, replaces three batches. `meanwhile` writes after the cut,
+/// if the rewrite seals the active segment first.
 fn rewrite(
     log: &mut Log,
     ledger: &mut Ledger,
+    seal: Seal,
     meanwhile: impl FnOnce(&mut Ledger) -> Result<()>,
 ) -> Result<()> {
     let alone = CompactionLock::take(&*log.disk, NO_WAIT)?;
     let lock = log.lock(NO_WAIT)?;
     prepare(log, &lock)?;
-    let mut rewrite = log.begin_rewrite(&lock, alone)?;
-    drop(lock);
+    let mut rewrite = log.begin_rewrite(&lock, alone, seal)?;
+    let lock = Some(lock).filter(|_| seal == Seal::WhenPublished);
     let mut texts: Vec<Record> = Vec::new();
     log.reader()
         .batches(&Position::START, rewrite.cut, &mut |batch| {
@@ -94,8 +96,14 @@ fn rewrite(
     }
     meanwhile(ledger)?;
     let rewritten = rewrite.finish()?;
-    let lock = log.lock(NO_WAIT)?;
-    prepare(log, &lock)?;
+    let lock = match lock {
+        Some(lock) => lock,
+        None => {
+            let lock = log.lock(NO_WAIT)?;
+            prepare(log, &lock)?;
+            lock
+        }
+    };
     ledger.asked = epoch;
     log.publish(&lock, rewritten)?;
     ledger.published = epoch;
@@ -118,7 +126,7 @@ fn workload(disk: &SimDisk, ledger: &mut Ledger) -> Result<()> {
         append_group(&mut log, ledger, 1 + step % 2, Durability::Synced)?;
     }
     let mut other = Log::open(shared(disk), Mode::ReadWrite, SMALL)?;
-    rewrite(&mut log, ledger, |ledger| {
+    rewrite(&mut log, ledger, Seal::Now, |ledger| {
         for _ in 0..3 {
             append_group(&mut other, ledger, 2, Durability::Synced)?;
         }
@@ -137,7 +145,7 @@ fn workload(disk: &SimDisk, ledger: &mut Ledger) -> Result<()> {
             Durability::Synced,
         )?;
     }
-    rewrite(&mut other, ledger, |_| Ok(()))?;
+    rewrite(&mut other, ledger, Seal::WhenPublished, |_| Ok(()))?;
     append_group(&mut log, ledger, 1, Durability::Synced)
 }
 

@@ -41,7 +41,7 @@ fn at_end(log: &mut Log) -> Result<WriteLock> {
 fn begin(log: &mut Log) -> Result<Rewrite> {
     let alone = CompactionLock::take(&*log.disk, Duration::from_secs(20))?;
     let lock = at_end(log)?;
-    log.begin_rewrite(&lock, alone)
+    log.begin_rewrite(&lock, alone, Seal::Now)
 }
 
 /// Pushes every second batch and the last batch to a rewrite, and returns these batches.
@@ -210,7 +210,10 @@ fn wrong_use_is_refused_and_changes_nothing() {
     assert_eq!(busy.kind(), ErrorKind::Busy, "RWR-1");
     assert!(busy.message().contains("another rewrite"), "{busy}");
     let lock = log.lock(NO_WAIT).unwrap();
-    assert!(log.begin_rewrite(&lock, alone).is_err(), "before prepare");
+    assert!(
+        log.begin_rewrite(&lock, alone, Seal::Now).is_err(),
+        "before prepare"
+    );
     drop(lock);
 
     let one = |number: usize| (batch("new"), mark(number as u64).commit);
@@ -370,7 +373,7 @@ fn a_group_that_waits_for_its_sync_is_durable_before_a_rewrite_begins_or_is_publ
     let alone = CompactionLock::take(&*log.disk, NO_WAIT).unwrap();
     let lock = at_end(&mut log).unwrap();
     log.append(&lock, later(BATCHES + 1), Durability::Later).unwrap();
-    let mut rewrite = log.begin_rewrite(&lock, alone).unwrap();
+    let mut rewrite = log.begin_rewrite(&lock, alone, Seal::Now).unwrap();
     assert_eq!(lost(&disk), expected(BATCHES + 1));
     fill(&log, &mut rewrite).unwrap();
     let rewritten = rewrite.finish().unwrap();
@@ -407,7 +410,7 @@ fn a_lock_file_that_was_replaced_ends_a_rewrite() {
         let alone = CompactionLock::take(&*log.disk, NO_WAIT).unwrap();
         let lock = at_end(&mut log).unwrap();
         replace();
-        let refused = log.begin_rewrite(&lock, alone).err().unwrap();
+        let refused = log.begin_rewrite(&lock, alone, Seal::Now).err().unwrap();
         assert_eq!(refused.kind(), ErrorKind::Poisoned, "{name}");
     }
 }

@@ -15,6 +15,7 @@ use std::time::Duration;
 use crate::disk::Disk;
 use crate::engine::{Clock, Erasing, Memory, Options, Retention, Revision, VerifyDepth, Writer};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::log::Seal;
 use crate::object::{Id, Kind, NewObject, Object, Time};
 use crate::store::Store;
 use crate::testing::model::{Model, ModelObject, Outcome};
@@ -427,7 +428,7 @@ impl Run {
             }
             Ok(kept)
         };
-        let collected = inner.rewrite(&choose, inner.settings().wait);
+        let collected = inner.rewrite(&choose, inner.settings().wait, Seal::Now);
         self.beside = done.into_inner();
         collected?;
         expect_sources(memory)?;
@@ -605,7 +606,16 @@ fn refer(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome>
             memory.delete_draft(&format!("drafts/draft-{name}"), &Writer::user())?;
         }
         Operation::Gc { newest } => {
-            memory.gc(&retention(*newest), None)?;
+            let (inner, retention) = (&memory.inner, retention(*newest));
+            if step % 2 == 0 {
+                memory.gc(&retention, None)?;
+            } else {
+                // A collection as on a nearly full disk.
+                let choose = |store: &Store, count: usize| {
+                    retention.choose(store, count, inner.retention_time(store, None)?)
+                };
+                inner.rewrite(&choose, inner.settings().wait, Seal::WhenPublished)?;
+            }
             expect_sources(memory)?;
             return Ok(Outcome::Unchanged);
         }

@@ -38,11 +38,12 @@ impl Verb for Blame {
 
     fn run(self, context: &mut Context) -> Done {
         let (memory, view) = context.open_view()?;
-        let id = Id::new(&self.id)?;
+        let named_by = context.by_hand(&memory, &view, &self.id, "blame")?;
+        let id = named_by.id.clone();
         let parts = memory.blame(&view, &id)?;
         if parts.is_empty() {
             let change = memory.changes_of(&id).next().transpose()?;
-            return Err(no_object(&memory, &id, &view, change.as_ref()));
+            return Err(named_by.told(no_object(&memory, &id, &view, change.as_ref())));
         }
         let parts = parts.iter().take(self.limit.unwrap_or(usize::MAX));
         let is_trusted = view.get(&id)?.is_some_and(|object| object.origin().is_trusted());

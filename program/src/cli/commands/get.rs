@@ -41,10 +41,11 @@ impl Verb for Get {
             let version = version_of(&memory, &view, digest)?;
             return context.answer(&Whole::of_version(&view, version, is_json)?, show_whole);
         }
-        let id = Id::new(self.id.as_deref().unwrap_or_default())?;
-        let Some(object) = view.get(&id)? else {
-            let newest = memory.changes_of(&id).next().transpose()?;
-            return Err(no_object(&memory, &id, &view, newest.as_ref()));
+        let named = context.by_hand(&memory, &view, self.id.as_deref().unwrap_or_default(), "show")?;
+        let id = &named.id;
+        let Some(object) = view.get(id)? else {
+            let newest = memory.changes_of(id).next().transpose()?;
+            return Err(named.told(no_object(&memory, id, &view, newest.as_ref())));
         };
         context.answer(&Whole::of(&view, object, is_json)?, show_whole)
     }

@@ -43,14 +43,16 @@ impl Verb for History {
 
     fn run(self, context: &mut Context) -> Done {
         let memory = context.open_to_read()?;
-        let id = Id::new(&self.id)?;
         let view = context.view(&memory)?;
+        let named_by = context.by_hand(&memory, &view, &self.id, "show the history of")?;
+        let id = named_by.id.clone();
         let newest = view.commit().commit.seq;
         let is_later =
             |entry: &Result<HistoryEntry>| entry.as_ref().is_ok_and(|entry| entry.commit.commit.seq > newest);
         let mut entries = memory.changes_of(&id).skip_while(is_later).peekable();
         if entries.peek().is_none() {
-            return Err(no_object(&memory, &id, &view, memory.history(&id)?.last()));
+            let error = no_object(&memory, &id, &view, memory.history(&id)?.last());
+            return Err(named_by.told(error));
         }
         let by = context.written_by();
         let is_by = |entry: &HistoryEntry| {

@@ -88,9 +88,22 @@ impl Verb for Ingest {
     fn run(self, context: &mut Context) -> Done {
         // `auto` yields `None`: the extension of each file then selects the format.
         let format = Format::from_name(&self.format);
-        let mut read = read_documents(context, &self, format)?;
-        let unreadable = read.skipped.len();
         let rehearsing = self.writer(context);
+        let session = rehearsing
+            .session
+            .clone()
+            .filter(|_| !rehearsing.trust.is_trusted());
+        let mut read = match read_documents(context, &self, format) {
+            Ok(read) => read,
+            Err(error) if session.is_some() && error.kind() == ErrorKind::InvalidInput => {
+                // The author of a document must not decide whether the session that reads it stays trusted (TNT-4).
+                let memory = context.open_or_create(|_| Ok(()))?;
+                memory.admit(rehearsing.trust, session.as_deref())?;
+                return Err(error);
+            }
+            Err(error) => return Err(error),
+        };
+        let unreadable = read.skipped.len();
         let mut options = IngestOptions {
             scope: self.scope.as_deref().map(Scope::new).transpose()?,
             gone: Vec::new(),
@@ -99,10 +112,15 @@ impl Verb for Ingest {
             is_vouched: self.as_me && !Origin::Host.is_above(rehearsing.trust),
         };
         let rehearse = |empty: &Memory| {
+            // The store must note that the session read the documents, even if it refuses all of them.
+            if session.is_some() {
+                return Ok(());
+            }
             let ingest = |documents: &[Document]| ingest::ingest(empty, documents, &options, &rehearsing);
             without_bad(&mut read, self.skip_bad, ingest).map(drop)
         };
         let memory = context.open_or_create(rehearse)?;
+        memory.admit(rehearsing.trust, session.as_deref())?;
         let writer = self.writer(context);
         let order: Vec<Id> = read
             .documents

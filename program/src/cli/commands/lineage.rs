@@ -45,7 +45,8 @@ impl Verb for Lineage {
 
     fn run(self, context: &mut Context) -> Done {
         let (memory, view) = context.open_view()?;
-        let id = Id::new(&self.id)?;
+        let named_by = context.by_hand(&memory, &view, &self.id, "show the lineage of")?;
+        let id = named_by.id.clone();
         let newest = view.commit().commit.seq;
         let mut versions = Vec::new();
         for change in memory.changes_of(&id) {
@@ -53,7 +54,7 @@ impl Verb for Lineage {
             versions.extend(change.digest.filter(|_| change.commit.commit.seq <= newest));
         }
         let Some(newest) = versions.first().copied() else {
-            return Err(no_object(&memory, &id, &view, None));
+            return Err(named_by.told(no_object(&memory, &id, &view, None)));
         };
         let versions: HashSet<ObjectDigest> = versions.into_iter().collect();
         let check_stop = context.stopper();

@@ -7,15 +7,20 @@ use std::collections::HashMap;
 
 use super::cells::{recorded, trust_column, writer_columns};
 use super::follow::follow;
+use super::gists::Gists;
 use super::prelude::*;
 use crate::answers::history::{LogLine, SnapshotLine};
 use crate::cli::human::{Cell, Mark, ROWS_ALIGNED, Timeline, blank, drawing, spare};
 use treering::inspect::engine::ReferenceInfo;
 use treering::revert::Selection;
 
+/// The number of characters of the text of a changed object.
+const WORDS_CHARS: usize = 40;
+
 /// List the commits, newest first
 ///
 /// # Notes
+/// For people, a line ends with the first words of an object that the commit changed. `show` lists all changes.
 /// --actor A, --session S and --source SRC list only the commits of that writer. The mark ! stands before an untrusted
 /// writer: a tool, a document or an import.
 ///
@@ -89,6 +94,7 @@ impl Verb for Log {
         let mut graph = Graph {
             timeline: Timeline::new(first.iter().map(CommitInfo::lane)),
             snapshots: SnapshotLine::names(&memory, &context.lane())?,
+            gists: Gists::new(context, &memory, false),
         };
         let mut commits = first.into_iter().map(Ok).chain(commits).peekable();
         let mut table = Table::default();
@@ -99,7 +105,7 @@ impl Verb for Log {
             if context.output.json(&line)? {
                 continue;
             }
-            let cells = graph.cells(context, &memory, &info, &line);
+            let cells = graph.cells(context, &memory, &info, &line)?;
             // The graph shows a gap below the oldest listed commit only if `--limit` did not shorten the list.
             let older = match commits.peek() {
                 Some(Ok(older)) => Some(older.commit.seq),
@@ -124,11 +130,24 @@ struct Graph {
     timeline: Timeline,
     /// The snapshots of each commit by seq, in the form that the user types.
     snapshots: HashMap<u64, Vec<String>>,
+    gists: Gists,
 }
 
 impl Graph {
+    /// Returns the first words of an object that the commit changed. A model gets no untrusted text (STX-2).
+    fn words_of(&self, memory: &Memory, info: &CommitInfo) -> Result<Option<String>> {
+        let changed = memory.changed_in(info)?;
+        Ok(changed.map(|object| cut(&self.gists.of(&object), WORDS_CHARS)))
+    }
+
     /// Returns the columns of a commit for people.
-    fn cells(&mut self, context: &Context, memory: &Memory, info: &CommitInfo, line: &LogLine) -> Columns {
+    fn cells(
+        &mut self,
+        context: &Context,
+        memory: &Memory,
+        info: &CommitInfo,
+        line: &LogLine,
+    ) -> Result<Columns> {
         let found = |target: CommitDigest| memory.resolve(&Revision::Prefix(target.to_hex()), "");
         // The target may be missing, because a salvage can lose commits.
         let target = line.target.and_then(|target| found(target).ok());
@@ -165,8 +184,12 @@ impl Graph {
             ("when", minor(3, context.when(line.time))),
             ("snapshots", minor(2, named(snapshots.unwrap_or_default()))),
             ("reason", minor(1, spare(optional(reason.as_deref())))),
+            (
+                "text",
+                minor(1, spare(optional(self.words_of(memory, info)?.as_deref()))),
+            ),
         ]);
-        cells
+        Ok(cells)
     }
 }
 

@@ -40,6 +40,7 @@ mod agent;
 mod attributes;
 mod bisect;
 mod blame;
+mod by_hand;
 mod cells;
 mod check_proof;
 mod completions;

@@ -98,7 +98,14 @@ fn put_one(context: &mut Context, verb: Put) -> Done {
     let write = |memory: &Memory, writer: &Writer| -> Result<_> {
         let mut draft = memory.draft(writer);
         draft.authorise(Authorisation::Replacements);
-        let staged = draft.stage(object.clone(), OriginRule::AtMost(object_class(&object, None)))?;
+        let rule = OriginRule::AtMost(object_class(&object, None));
+        let staged = match draft.stage(object.clone(), rule) {
+            Ok(staged) => staged,
+            Err(error) => {
+                memory.abandon(draft)?;
+                return Err(error);
+            }
+        };
         let digest = draft.digest(&id)?;
         let drafted = draft.counts();
         let committed = memory.commit(draft, "put")?;
@@ -322,9 +329,30 @@ impl Batch {
 
     /// Stages the lines. An error names the line of the refused object.
     fn stage(self, memory: &Memory, writer: &Writer, since: &Since) -> Result<StagedBatch> {
-        let (now, mut newer) = (memory.refresh()?, BTreeSet::new());
         let mut draft = memory.draft(writer);
         draft.authorise(Authorisation::Replacements);
+        match self.stage_in(memory, &mut draft, since) {
+            Ok((tally, numbers, past, newer)) => Ok(StagedBatch {
+                draft,
+                tally,
+                numbers,
+                past,
+                newer,
+            }),
+            Err(error) => {
+                memory.abandon(draft)?;
+                Err(error)
+            }
+        }
+    }
+
+    fn stage_in(
+        self,
+        memory: &Memory,
+        draft: &mut Draft,
+        since: &Since,
+    ) -> Result<(Tally, Numbers, Past, BTreeSet<Id>)> {
+        let (now, mut newer) = (memory.refresh()?, BTreeSet::new());
         let (mut tally, mut numbers, mut past) = (Tally::default(), Vec::new(), Vec::new());
         let mut lines = self.lines.into_iter().peekable();
         while let Some(is_past) = lines.peek().map(|(_, line)| line.past) {
@@ -354,19 +382,13 @@ impl Batch {
                 }
             }
             for id in updated {
-                if is_newer(memory, &draft, since, &now, id)? {
+                if is_newer(memory, draft, since, &now, id)? {
                     newer.insert(id.clone());
                 }
             }
             numbers.extend(named);
         }
-        Ok(StagedBatch {
-            draft,
-            tally,
-            numbers,
-            past,
-            newer,
-        })
+        Ok((tally, numbers, past, newer))
     }
 
     /// Commits the lines as one commit. An error names the line of the refused object. If the commit changes nothing,
@@ -395,14 +417,17 @@ impl Batch {
     }
 }
 
+/// The ids of staged lines, with the numbers of the lines.
+type Numbers = Vec<(Id, u64)>;
+/// The staged lines of earlier versions, with their digests.
+type Past = Vec<(ObjectDigest, Line)>;
+
 /// The staged lines of one commit.
 struct StagedBatch {
     draft: Draft,
     tally: Tally,
-    /// The ids with the numbers of their lines.
-    numbers: Vec<(Id, u64)>,
-    /// The lines of earlier versions, with their digests.
-    past: Vec<(ObjectDigest, Line)>,
+    numbers: Numbers,
+    past: Past,
     /// The objects whose present version is newer than their line.
     newer: BTreeSet<Id>,
 }

@@ -30,14 +30,15 @@ impl Verb for Remove {
     const ANSWERS: &'static [Form] = &[form::<Removed>("")];
 
     fn run(self, context: &mut Context) -> Done {
-        let id = Id::new(&self.id)?;
         let memory = context.open_to_write()?;
+        let named_by = context.by_hand(&memory, &memory.view(), &self.id, "remove")?;
+        let id = named_by.id.clone();
         let committed = if self.recursive {
             memory.remove_recursive(&id, &context.writer())
         } else {
             memory.remove(&id, &context.writer())
         };
-        let committed = committed.map_err(|error| with_nearest(error, &memory, &id))?;
+        let committed = committed.map_err(|error| named_by.told(with_nearest(error, &memory, &id)))?;
         let answer = Removed {
             removed: counts(&memory, &committed)?.removed,
             commit: committed.commit,

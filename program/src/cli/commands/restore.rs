@@ -49,14 +49,14 @@ impl Verb for Restore {
             context.open_to_write()?
         };
         let from = context.view_of(&memory, &self.revision)?;
-        let ids = self.ids.iter().map(|id| Id::new(id));
-        let ids = ids.collect::<Result<Vec<_>>>()?;
+        let ids = context.all_by_hand(&memory, &from, &self.ids, "restore")?;
         let mut draft = memory.draft(&context.writer());
-        for id in &ids {
+        for named_by in &ids {
+            let id = &named_by.id;
             if !from.contains(id)? && !memory.view().contains(id)? {
                 let missing = format!("the object '{id}' exists neither now nor at {}", self.revision);
                 let hint = format!("{} shows when the object existed", history_of(id));
-                return Err(Error::not_found(missing).with_hint(hint));
+                return Err(named_by.told(Error::not_found(missing).with_hint(hint)));
             }
             if self.recursive {
                 draft.restore_recursive(id, &from)?;

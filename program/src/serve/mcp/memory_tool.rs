@@ -116,6 +116,7 @@ pub(super) fn tool() -> Tool {
 /// The errors of the documentation of the tool; `Denied` if the scan stops a text or the writer may not change a file.
 pub(super) fn call(service: &Service, mut arguments: Map<String, Json>) -> Result<Sent> {
     arguments.retain(|_, value| !value.is_null());
+    service.admit()?;
     fit(&mut arguments, &tool().input_schema)?;
     let text = run(service, &arguments).map_err(|error| service.told(error, &arguments))?;
     Ok(Sent {

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
 
 use super::line::{ItemShown, Line, Row};
 use super::operation::{Answer, Effect, Operation, Page, Profile};
@@ -16,6 +17,7 @@ use crate::serve::naming::{LastVersion, LeftOut};
 use treering::agent::{EnvelopeRequest, NewEntry, NotStored, Quarantined};
 use treering::inspect::agent;
 use treering::inspect::agent::envelope::Omitted;
+use treering::inspect::object::speaker_class;
 use treering::{Error, Id, Origin, Result, Scope, Time};
 use treering_text::scan::Verdict;
 
@@ -107,6 +109,19 @@ impl Operation for Append {
     const EFFECT: Effect = Effect::Adds;
     const PROFILE: Profile = Profile::Full;
     type Answer = Entries;
+
+    fn gives_foreign(arguments: &Map<String, Json>) -> bool {
+        // Some clients send a list as its text.
+        let from_text = |text: &String| serde_json::from_str(text).ok();
+        let entries = match arguments.get("entries") {
+            Some(Json::String(text)) => from_text(text),
+            entries => entries.cloned(),
+        };
+        let speaker = |entry: &Json| entry.get("speaker").and_then(Json::as_str).map(str::to_owned);
+        let is_foreign = |entry: &Json| speaker(entry).is_some_and(|name| !speaker_class(&name).is_trusted());
+        let entries = entries.as_ref().and_then(Json::as_array);
+        entries.is_some_and(|entries| entries.iter().any(is_foreign))
+    }
 
     fn run(self, service: &Service, _: &Page) -> Result<Answer<Entries>> {
         let session = service.session().to_owned();

@@ -90,6 +90,12 @@ pub(crate) trait Operation: DeserializeOwned + JsonSchema {
     const PAGED: Option<&'static str> = None;
     /// Whether an answer may leave out items, which it counts (ANS-4).
     const LEAVES_OUT: bool = false;
+    /// Returns whether the arguments say that they contain a text of somebody else. Reads arguments of any form, because
+    /// a call with wrong arguments taints the session too (TNT-4).
+    fn gives_foreign(_: &Map<String, Json>) -> bool {
+        false
+    }
+
     /// The answer, with exactly the fields that a model gets.
     type Answer: Serialize + JsonSchema;
 
@@ -133,8 +139,21 @@ pub(super) const fn entry<O: Operation>() -> Entry {
     }
 }
 
+/// Answers a call. A refused call taints the session if it gave a text of somebody else (TNT-4).
+fn run<O: Operation>(service: &Service, arguments: Map<String, Json>) -> Result<Sent> {
+    let is_foreign = O::gives_foreign(&arguments);
+    if O::EFFECT != Effect::Reads {
+        service.admit()?;
+    }
+    let answered = answer::<O>(service, arguments);
+    if is_foreign && answered.is_err() {
+        service.taint()?;
+    }
+    answered
+}
+
 /// Reads the arguments, does the work, and returns the answer within the caller's limit.
-fn run<O: Operation>(service: &Service, mut arguments: Map<String, Json>) -> Result<Sent> {
+fn answer<O: Operation>(service: &Service, mut arguments: Map<String, Json>) -> Result<Sent> {
     // Some clients send null for an argument that the model left out. Only a known argument may be left out (OPS-2).
     if arguments.values().any(Json::is_null) {
         let known = schema::arguments::<O>(O::PAGED.is_some());

@@ -7,6 +7,7 @@ use std::fmt::Write as _;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value as Json};
 
 use super::line::{Line, Text};
 use super::operation::{Answer, Effect, Operation, Page, Profile};
@@ -73,6 +74,10 @@ impl Operation for Remember {
     const PROFILE: Profile = Profile::Minimal;
     const LEAVES_OUT: bool = true;
     type Answer = Stored;
+
+    fn gives_foreign(arguments: &Map<String, Json>) -> bool {
+        arguments.get("read_from").is_some_and(|from| !from.is_null())
+    }
 
     fn run(self, service: &Service, _: &Page) -> Result<Answer<Stored>> {
         let agent = service.agent();

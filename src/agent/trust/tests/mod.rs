@@ -1,5 +1,6 @@
 //! Tests of promotion and of the quarantine. Trust never rises unless a person promotes an item.
 
+mod admission;
 mod histories;
 mod lineage;
 mod outsiders;

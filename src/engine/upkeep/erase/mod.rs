@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 
 use crate::digest::{CommitDigest, DIGEST_LEN};
 use crate::error::{Error, Result};
-use crate::log::{BatchBuilder, CompactionLock, RecordKind, not_rewritten};
+use crate::log::{BatchBuilder, CompactionLock, RecordKind, Seal, not_rewritten};
 use crate::object::{Id, Op};
 use crate::store::{self, Live, Plan};
 use crate::trie::Shape;
@@ -118,6 +118,9 @@ impl Inner {
         alone: CompactionLock,
     ) -> Result<ErasedReport> {
         let head = self.store().head()?;
+        // Checked first, so that a refused erasure writes nothing.
+        let kept = writing.log.batch_bytes().saturating_sub(report.bytes());
+        self.check_room(kept)?;
         // Writes an empty batch first. In the new log, the commit of the erasure replaces that batch.
         self.write_references(writing, BatchBuilder::new(), &head, Vec::new())
             .map_err(not_rewritten)?;
@@ -135,7 +138,7 @@ impl Inner {
         self.add_commit(&mut batch, &mut tip, left.clone(), root, time, &note)?;
         let mark = tip.mark;
         drop(tip);
-        let mut rewrite = writing.begin_rewrite(alone)?;
+        let mut rewrite = writing.begin_rewrite(alone, Seal::WhenPublished)?;
         rewrite.moves_head(mark);
         let cut = self.cut(writing);
         let erased = report.records.iter().map(|record| (record.digest, mark.commit));
@@ -201,7 +204,7 @@ impl Memory {
         // INVARIANT STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected
         // change.
         check_trusted(writer.trust, "erase")?;
-        self.inner.with_room(|| {
+        self.inner.with_room(|_| {
             let alone = CompactionLock::take(self.inner.disk(), self.inner.settings().wait)?;
             self.inner.write_as(writer, |writing| {
                 let report = self.inner.survey(&self.inner.cut(writing), erasing)?;

@@ -80,9 +80,11 @@ impl Verb for Forget {
             return forget_about::run(context, &self, question);
         }
         let agent = context.agent_to_change(self.dry_run)?;
-        let now = agent.memory().view().now();
+        let view = agent.memory().view();
+        let now = view.now();
+        let named_by = context.all_by_hand(agent.memory(), &view, &self.ids, "forget")?;
         let mut what = Forgetting {
-            ids: ids_of(&self.ids)?,
+            ids: named_by.iter().map(|named| named.id.clone()).collect(),
             all_tags: self.tag,
             any_tags: self.any_tag,
             before: time::given(self.older_than.as_deref(), now)?,
@@ -97,7 +99,15 @@ impl Verb for Forget {
         if is_limited && !self.scopes.all_scopes {
             what.reach = Some(context.reach(&self.scopes)?);
         }
-        let forgot = agent.forget(&what, &context.writer(), self.dry_run)?;
+        let forgot = agent.forget(&what, &context.writer(), self.dry_run);
+        let forgot = forgot.map_err(|error| {
+            let missing = named_by
+                .iter()
+                .find(|named| error.ids().contains(&named.id.to_string()));
+            missing
+                .or(named_by.first())
+                .map_or(error.clone(), |named| named.told(error))
+        })?;
         let answer = ItemsForgotten::of(&agent, forgot, self.dry_run, self.shown.with_untrusted);
         context.answer(&answer, |answer, context| {
             let items: Vec<_> = answer.forgotten.iter().collect();
@@ -251,8 +261,10 @@ impl Verb for Expire {
 
     fn run(self, context: &mut Context) -> Done {
         let agent = context.agent_to_write()?;
-        let id = Id::new(&self.id)?;
-        let now = agent.memory().view().now();
+        let view = agent.memory().view();
+        let named_by = context.by_hand(agent.memory(), &view, &self.id, "set the expiry of")?;
+        let id = named_by.id.clone();
+        let now = view.now();
         let at = match (&self.at, self.after) {
             (Some(text), _) => Some(time::moment(text, now)?),
             (None, Some(after)) => {
@@ -261,7 +273,8 @@ impl Verb for Expire {
             }
             (None, None) => None,
         };
-        let commit = agent.expire(&id, at, &context.writer())?;
+        let commit = agent.expire(&id, at, &context.writer());
+        let commit = commit.map_err(|error| named_by.told(error))?;
         let answer = Expires {
             id,
             expires: at,

@@ -49,9 +49,11 @@ impl Verb for Promote {
     const ANSWERS: &'static [Form] = &[form::<Promoted>(""), form::<Review>("with --dry-run")];
 
     fn run(self, context: &mut Context) -> Done {
-        let id = Id::new(&self.id)?;
         let agent = context.agent_to_change(self.dry_run)?;
-        let review = agent.review(&id, self.digest)?;
+        let named_by = context.by_hand(agent.memory(), &agent.memory().view(), &self.id, "review")?;
+        let id = named_by.id.clone();
+        let review = agent.review(&id, self.digest);
+        let review = review.map_err(|error| named_by.told(error))?;
         if self.dry_run {
             return context.answer(&review, |review, context| {
                 let lines = review_lines(review);
