@@ -120,7 +120,10 @@ fn look(agent: &Agent, part: &mut Part<'_>, author: Author) -> Looked {
     // RVD-3: a marker may look suspicious where the secret did not, so the stored text is looked at too.
     let stored = if is_redacted {
         let texts = texts_of(part.attributes, part.content);
-        scanner.scan_fields(texts.iter().map(|(name, text)| (name.as_str(), text.as_str())))
+        scanner.scan_fields(
+            author,
+            texts.iter().map(|(name, text)| (name.as_str(), text.as_str())),
+        )
     } else {
         Report::default()
     };

@@ -118,7 +118,7 @@ impl Context {
         if found.is_empty() {
             found = self.by_words(memory, view, given, with_untrusted)?;
         }
-        let gists = Gists::new(self, memory, false);
+        let gists = Gists::new(self, memory, None);
         let candidate = |object: Object| {
             let text = cut(&gists.of(&object), CANDIDATE_CHARS);
             (object.id().clone(), printable(&text))

@@ -94,7 +94,7 @@ impl Verb for Log {
         let mut graph = Graph {
             timeline: Timeline::new(first.iter().map(CommitInfo::lane)),
             snapshots: SnapshotLine::names(&memory, &context.lane())?,
-            gists: Gists::new(context, &memory, false),
+            gists: Gists::new(context, &memory, None),
         };
         let mut commits = first.into_iter().map(Ok).chain(commits).peekable();
         let mut table = Table::default();
