@@ -296,7 +296,7 @@ shape! {
         ids: &'a [Id] = &done.ids,
         not_stored: &'a [NotStored] = &done.not_stored,
         flagged: u64 = done.flagged,
-        held_as: Option<&'a str> = done.held.as_deref(),
+        held_as: &'a [String] = &done.held,
         commit: Commit<'a> = (&done.commit).into(),
     }
 

@@ -293,9 +293,8 @@ mod tests {
             assert_eq!(verdict(&download, class), Verdict::Block);
             assert_eq!(verdict(&manual, class), Verdict::Flag);
         }
-        // Two rules and the classifier agree on the first, and one rule finds the second.
+        // Two rules and the classifier agree.
         assert_eq!(verdict(&order, Origin::Model), Verdict::Quarantine);
-        assert_eq!(verdict(&manual, Origin::Model), Verdict::Flag);
         for class in [Origin::ToolExternal, Origin::Document, Origin::Import] {
             assert_eq!(verdict(&order, class), Verdict::Quarantine);
             assert_eq!(verdict(&manual, class), Verdict::Block);
