@@ -593,7 +593,7 @@ class Appended(_a.Answer):
     ids: tuple[str, ...]
     not_stored: Table[NotStored]
     flagged: int
-    held_as: str | None
+    held_as: tuple[str, ...]
     commit: Commit
 
     _reads = {"not_stored": _a.rows(NotStored), "commit": _a.one(Commit)}
@@ -849,9 +849,13 @@ class Hit(_a.HitMethods):
     scope: str
     """The scope of the item."""
     score: float
-    """The score. Only scores of the same answer can be compared."""
+    """How well the hit answers the question, from 0 to 1. Scores of different answers can be compared. The best hit
+    has the confidence of the answer; the other hits are in proportion to it, in the order of their ranks.
+    """
+    weak: bool
+    """Whether the hit is no good match: its score is below 0.35. It may share only a common word with the question."""
     confidence: float
-    """The confidence that the hit answers the question, 0 to 1. Confidences of different answers can be compared."""
+    """The confidence of this hit alone, from 0 to 1: how much of the question its words contain."""
     titles: tuple[str, ...]
     """The titles of the item: those above it from the top down, then its own."""
     snippet: str
@@ -890,6 +894,8 @@ class Recalled(_a.RecalledMethods):
 
     hits: Table[Hit]
     """The hits, best first. For an empty question, the summaries in order of time."""
+    no_good_match: bool
+    """Whether no hit is a good match: the question has words, and every hit is weak."""
     tokens: int
     """The total size of the texts of the hits, in tokens."""
     skipped: int
