@@ -500,7 +500,8 @@ impl Memory {
     /// # Errors
     /// `InvalidInput` if the name is not 1 to 32 of the characters `a` to `z`, digits and `-`; `Io` if the file cannot
     /// be read.
-    pub(crate) fn derived(&self, name: &str) -> Result<Option<Bytes>> {
+    #[doc(hidden)]
+    pub fn derived(&self, name: &str) -> Result<Option<Bytes>> {
         derived_content(self.inner.opened(), name)
     }
 

@@ -418,8 +418,11 @@ fn old_files_left(error: Error) -> Error {
 }
 
 /// Returns the error for a failed rename of the manifest, or for a failed sync of the folder after the rename. In both
-/// cases, the change may or may not be durable.
+/// cases, the change may or may not be durable. A path that holds something else was never written.
 fn maybe_done(error: Error) -> Error {
+    if error.code() == ErrorCode::NotRegularFile {
+        return not_rewritten(error);
+    }
     error.with_code(ErrorCode::OutcomeUnknown).with_hint(format!(
         "it is unknown whether the change was saved: open the store again and check before you repeat the change; if it was saved, {LEFT}"
     ))

@@ -73,8 +73,7 @@ impl Log {
                 let message = format!(
                     "cannot create a segment: {free} bytes are free, and a collection needs {reserve}"
                 );
-                Err(Error::io(message, io::ErrorKind::StorageFull.into())
-                    .with_hint("free some space, or remove old history with `treering gc`"))
+                Err(Error::io(message, io::ErrorKind::StorageFull.into()))
             }
             _ => Ok(()),
         }

@@ -65,7 +65,7 @@ fn without_a_terminal_candidates_are_only_named() {
         let agent = folder.at_terminal(&[verb, "office", "--agent"], "y\n");
         assert_eq!(agent.code, 1, "{verb}: {agent:?}");
         let refusal = folder.refused(1, &[verb, "office"]);
-        assert_eq!(refusal["error"]["code"], "not_found", "{verb}: {refusal}");
+        assert_eq!(refusal["code"], "not_found", "{verb}: {refusal}");
         assert!(!refusal.to_string().contains("The office"), "{verb}: {refusal}");
         let json = folder.at_terminal(&[verb, "office", "--json"], "y\n");
         assert_eq!(json.code, 1, "{verb}: {json:?}");

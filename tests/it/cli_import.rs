@@ -203,7 +203,7 @@ fn the_notes_of_basic_memory() {
 fn a_note_that_cannot_be_read_is_counted_and_capitals_in_an_extension_do_not_hide_one() {
     let folder = Folder::with_store();
     std::fs::create_dir(folder.path("notes")).unwrap();
-    folder.write("notes/broken.md", "---\ntags: [a, b\n---\nText.\n");
+    std::fs::write(folder.path("notes/broken.md"), b"\xff\xfe\x00broken").unwrap();
     folder.write("notes/LOUD.MD", "Loud.\n");
     let taken = folder.json(&["import", "--format", "basic-memory", "notes", "--scope", "global"]);
     assert_eq!((&taken["created"], &taken["refused"]), (&json!(1), &json!(1)));

@@ -327,7 +327,7 @@ fn a_model_reads_few_tokens() {
     let log = lines(&["log", "--agent"]);
     assert_eq!(
         log[0],
-        "seq\tcommit\top\t+\t~\t-\ttrust\tlane\tactor\tsource\twhen\tsnapshots\treason"
+        "seq\tcommit\top\t+\t~\t-\ttrust\tlane\tactor\tsource\twhen\tsnapshots\treason\ttext"
     );
     assert!(
         log[1].starts_with("3\t") && log[1].contains("\trollback to 1\t+0\t~0\t-1\tdirect_user\tdefault\t"),

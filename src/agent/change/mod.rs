@@ -223,10 +223,11 @@ impl<'a> Change<'a> {
     /// texts before the untrusted one would lose their class.
     fn keep_taints<T>(&mut self, rule: &Rule, error: Error) -> Result<T> {
         let is_repeated = rule.retries && error.code() == ErrorCode::Conflict;
-        if !self.is_rehearsal && !is_repeated {
-            self.agent.memory().keep_taints(self.draft.admit()?)?;
+        if self.is_rehearsal || is_repeated {
+            return Err(error);
         }
-        Err(error)
+        let tainted = self.draft.admit();
+        Err(self.agent.memory().keep_taints_behind(tainted, error))
     }
 
     /// Returns whether a session is tainted, after the staged changes.

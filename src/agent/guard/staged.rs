@@ -88,7 +88,7 @@ pub fn stage(
             stage_line(agent, &mut draft, line).map_err(|error| error.context(format_args!("line {number}")))
         });
         if let Err(error) = staged {
-            agent.memory().abandon(draft)?;
+            let error = agent.memory().abandon(draft, error);
             return Err(redact_error(agent.scanner(), error));
         }
     }
@@ -96,13 +96,13 @@ pub fn stage(
     if let Some(failure) = trust.transpose()?.flatten() {
         let mut report = Report::default();
         report.add("trust", Some(failure));
-        agent.memory().abandon(draft)?;
-        return Err(Error::denied(
+        let refusal = Error::denied(
             ErrorCode::Refused,
             format!("the change was refused: {}", report.summary()),
         )
         .with_ids(report.ids())
-        .with_hint("nothing was staged; write new objects instead of changing these"));
+        .with_hint("nothing was staged; write new objects instead of changing these");
+        return Err(agent.memory().abandon(draft, refusal));
     }
     drafts::save(agent, &draft, name)?;
     Ok(StagedChange {

@@ -239,10 +239,10 @@ impl Memory {
         self.commit_draft(draft, op).or_else(|error| {
             // A trusted writer may repeat a change after a conflict. With the taint of the first try, the texts before
             // the untrusted one would lose their class.
-            if !(is_trusted && error.kind() == ErrorKind::Conflict) {
-                self.keep_taints(tainted)?;
+            if is_trusted && error.kind() == ErrorKind::Conflict {
+                return Err(error);
             }
-            Err(error)
+            Err(self.keep_taints_behind(Ok(tainted), error))
         })
     }
 

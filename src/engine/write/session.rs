@@ -142,20 +142,28 @@ impl Memory {
         self.keep_taints(draft.tainted)
     }
 
-    /// Drops a draft whose change was refused before its commit. Writes the taints of the draft (TNT-4).
-    ///
-    /// # Errors
-    /// The errors of [`Self::commit`].
+    /// Drops a draft whose change was refused with `refusal` before its commit. Writes the taints of the draft (TNT-4).
+    /// Returns the error to report.
     #[doc(hidden)]
-    pub fn abandon(&self, mut draft: Draft) -> Result<()> {
-        self.keep_taints(draft.admit()?)
+    pub fn abandon(&self, mut draft: Draft, refusal: Error) -> Error {
+        let tainted = draft.admit();
+        self.keep_taints_behind(tainted, refusal)
+    }
+
+    /// Writes the taints of a refused change. Returns the refusal, or why the taints are not written. A handle that could
+    /// not write the change cannot write the taints either, so then the refusal says why.
+    pub(crate) fn keep_taints_behind(&self, tainted: Result<BTreeSet<String>>, refusal: Error) -> Error {
+        match tainted.and_then(|tainted| self.keep_taints(tainted)) {
+            Err(error) if refusal.kind() != ErrorKind::Io => error,
+            _ => refusal,
+        }
     }
 
     /// Writes the taints that the store lacks, in a batch without a commit.
     ///
     /// # Errors
     /// The errors of [`Self::commit`].
-    pub(crate) fn keep_taints(&self, mut tainted: BTreeSet<String>) -> Result<()> {
+    fn keep_taints(&self, mut tainted: BTreeSet<String>) -> Result<()> {
         let store = self.inner.store();
         tainted.retain(|session| !store.references().is_tainted(session));
         if tainted.is_empty() {

@@ -127,7 +127,7 @@ impl Verb for Ingest {
             .iter()
             .map(|document| document.id().clone())
             .collect();
-        let mut seen = Seen::open(context, &options, &writer)?;
+        let mut seen = Seen::open(context, &memory, &options, &writer)?;
         let known = seen.take(&mut read.documents, &memory.view())?;
         let mut review = Review::of(context, &memory, &mut read.documents, &writer)?;
         options.absent = absent(&memory, &read, writer.trust)?;
@@ -143,7 +143,7 @@ impl Verb for Ingest {
         for (_, why) in &read.skipped[unreadable..] {
             context.note("bad_document", why.message());
         }
-        seen.add(&read.documents, &review.withheld, &memory.view())?;
+        seen.add(&memory, &read.documents, &review.withheld)?;
         let of_known = known
             .iter()
             .filter_map(|document| Some(document.fingerprint()?.1));

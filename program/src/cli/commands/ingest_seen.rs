@@ -2,8 +2,8 @@
 //! nor compared again.
 //!
 //! A mark is a digest of the file, of the options and settings, and of the subtree of its document in the state. So a
-//! mark stays right whatever happens to the store: after any change, the same file has another mark. The marks are in the
-//! state folder of the user. They are derived: without them, ingestion only takes longer.
+//! mark stays right whatever happens to the store: after any change, the same file has another mark. The marks are a
+//! derived file of the store, which an erasure removes. Without them, ingestion only takes longer.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -12,15 +12,14 @@
 //! - SEE-1: a known mark means that ingestion would change nothing.
 
 use std::collections::HashSet;
-use std::fs::{self, OpenOptions};
-use std::io::Write as _;
 
 use super::prelude::*;
-use crate::cli::context::xdg_folder;
 use treering::Writer;
 use treering::ingest::{Document, IngestOptions};
 use treering::inspect::digest::{Domain, HashAlgorithm, HashSuite};
 
+/// The name of the derived file, which has a mark in each line.
+const FILE: &str = "ingested";
 /// The number of marks from which the file of marks begins anew.
 const MARKS_MAX: usize = 200_000;
 /// The number of bytes of a digest in a mark.
@@ -28,7 +27,6 @@ const MARK_BYTES: usize = 16;
 
 /// The marks of ingested files.
 pub(super) struct Seen {
-    file: Option<PathBuf>,
     marks: HashSet<String>,
     /// What the result depends on beside the file and the state.
     conditions: String,
@@ -36,7 +34,12 @@ pub(super) struct Seen {
 
 impl Seen {
     /// Reads the marks. A missing or unreadable file has none.
-    pub(super) fn open(context: &Context, options: &IngestOptions, writer: &Writer) -> Result<Self> {
+    pub(super) fn open(
+        context: &Context,
+        memory: &Memory,
+        options: &IngestOptions,
+        writer: &Writer,
+    ) -> Result<Self> {
         let (settings, _) = context.settings()?;
         let scope = options.scope.as_ref().map(Scope::as_str);
         let conditions = format!(
@@ -45,12 +48,12 @@ impl Seen {
             writer.trust,
             options.is_vouched
         );
-        let file = xdg_folder("XDG_STATE_HOME", ".local/state").map(|folder| folder.join("ingested"));
-        let text = file.as_ref().and_then(|file| fs::read_to_string(file).ok());
-        let marks = text.iter().flat_map(|text| text.lines()).map(str::to_owned);
+        let bytes = memory.derived(FILE).ok().flatten().unwrap_or_default();
+        let marks = bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty());
         Ok(Self {
-            marks: marks.collect(),
-            file,
+            marks: marks
+                .map(|line| String::from_utf8_lossy(line).into_owned())
+                .collect(),
             conditions,
         })
     }
@@ -71,25 +74,30 @@ impl Seen {
 
     /// Stores the marks of ingested documents. A document with withheld texts gets none, because a person decides about
     /// them.
-    pub(super) fn add(&mut self, documents: &[Document], withheld: &[String], view: &View) -> Result<()> {
+    pub(super) fn add(&mut self, memory: &Memory, documents: &[Document], withheld: &[String]) -> Result<()> {
         let has_withheld = |document: &Document| {
             let place = |place: &String| place.rsplit_once(':').map(|(path, _)| path.to_owned());
             withheld
                 .iter()
                 .any(|one| place(one).as_deref() == Some(document.id().as_str()))
         };
-        let mut new = String::new();
+        let (view, mut is_new) = (memory.view(), false);
         for document in documents.iter().filter(|document| !has_withheld(document)) {
-            if let Some(mark) = self.mark(document, view)?
-                && self.marks.insert(mark.clone())
-            {
-                new.extend([&mark, "\n"]);
+            let Some(mark) = self
+                .mark(document, &view)?
+                .filter(|mark| !self.marks.contains(mark))
+            else {
+                continue;
+            };
+            if !is_new && self.marks.len() >= MARKS_MAX {
+                self.marks.clear();
             }
+            is_new |= self.marks.insert(mark);
         }
-        if let Some(file) = self.file.as_ref().filter(|_| !new.is_empty()) {
-            let begins_anew = self.marks.len() > MARKS_MAX;
+        if is_new {
+            let lines: Vec<&str> = self.marks.iter().map(String::as_str).collect();
             // A failed write only makes the next ingestion longer.
-            drop(append(file, &new, begins_anew));
+            drop(memory.keep_derived(FILE, lines.join("\n").as_bytes(), &view));
         }
         Ok(())
     }
@@ -111,15 +119,4 @@ impl Seen {
         let digest = HashSuite::new(HashAlgorithm::Blake3).hash_bytes(Domain::Text, whole.as_bytes());
         Ok(Some(to_hex(&digest[..MARK_BYTES])))
     }
-}
-
-fn append(file: &Path, text: &str, begins_anew: bool) -> std::io::Result<()> {
-    fs::create_dir_all(file.parent().unwrap_or(file))?;
-    let mut options = OpenOptions::new();
-    options
-        .create(true)
-        .write(true)
-        .append(!begins_anew)
-        .truncate(begins_anew);
-    options.open(file)?.write_all(text.as_bytes())
 }

@@ -186,7 +186,7 @@ impl Graph {
             ("reason", minor(1, spare(optional(reason.as_deref())))),
             (
                 "text",
-                minor(1, spare(optional(self.words_of(memory, info)?.as_deref()))),
+                minor(4, spare(optional(self.words_of(memory, info)?.as_deref()))),
             ),
         ]);
         Ok(cells)

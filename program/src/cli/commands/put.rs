@@ -102,8 +102,7 @@ fn put_one(context: &mut Context, verb: Put) -> Done {
         let staged = match draft.stage(object.clone(), rule) {
             Ok(staged) => staged,
             Err(error) => {
-                memory.abandon(draft)?;
-                return Err(error);
+                return Err(memory.abandon(draft, error));
             }
         };
         let digest = draft.digest(&id)?;
@@ -339,10 +338,7 @@ impl Batch {
                 past,
                 newer,
             }),
-            Err(error) => {
-                memory.abandon(draft)?;
-                Err(error)
-            }
+            Err(error) => Err(memory.abandon(draft, error)),
         }
     }
 

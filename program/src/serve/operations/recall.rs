@@ -31,6 +31,7 @@ pub(super) struct Recall {
     kinds: Option<Vec<String>>,
     /// All of them
     tags: Option<Vec<String>>,
+    /// Only this one
     scope: Option<ScopeWord>,
     /// A date, or an age (3d)
     since: Option<String>,
