@@ -505,6 +505,16 @@ impl Memory {
         derived_content(self.inner.opened(), name)
     }
 
+    /// Writes bytes that derive from the state of `view`, as [`Memory::derived`] reads them. Returns false and
+    /// writes nothing if a record was erased since.
+    ///
+    /// # Errors
+    /// The errors of [`Memory::derived`]; `Io` with the code `read_only` if the handle is read-only.
+    #[doc(hidden)]
+    pub fn keep_derived(&self, name: &str, bytes: &[u8], view: &View) -> Result<bool> {
+        super::upkeep::derived_writer::keep_derived(self, name, bytes, view.state())
+    }
+
     /// Starts a draft based on the state at the head.
     pub fn draft(&self, writer: &Writer) -> Draft {
         Draft::new(self.view(), writer.clone())

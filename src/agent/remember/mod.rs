@@ -240,9 +240,9 @@ fn reviewed(agent: &Agent, mut item: NewItem, may_be_empty: bool, writer: &Write
 /// Returns the class that an item gets if it is stored now. A session that becomes tainted before the commit changes only
 /// the class, which [`Intake::begin`] determines again.
 fn class_now(agent: &Agent, writer: &Writer, item: &NewItem) -> Result<Origin> {
-    let mut draft = agent.memory().draft(writer);
-    draft.enter(item.session.as_deref());
-    draft.class_of(item.class())
+    agent
+        .memory()
+        .class_now(writer, item.session.as_deref(), item.class())
 }
 
 /// Stages a reviewed item, unless it repeats an existing item.

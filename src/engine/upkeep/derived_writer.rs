@@ -103,17 +103,6 @@ pub(crate) fn keep_derived(memory: &Memory, name: &str, bytes: &[u8], of: &State
     keep_as(memory, name, bytes, Layout::Whole, of)
 }
 
-impl Memory {
-    /// Writes bytes that derive from the state of `view`, as [`keep_derived`] does. For the program.
-    ///
-    /// # Errors
-    /// The errors of [`Memory::derived`]; `Io` with the code `read_only` if the handle is read-only.
-    #[doc(hidden)]
-    pub fn keep_derived(&self, name: &str, bytes: &[u8], view: &View) -> Result<bool> {
-        keep_derived(self, name, bytes, view.state())
-    }
-}
-
 /// Does what [`keep_derived`] does, in a file of another layout.
 pub(crate) fn keep_as(memory: &Memory, name: &str, bytes: &[u8], layout: Layout, of: &State) -> Result<bool> {
     check_name(name)?;

@@ -3,6 +3,8 @@
 //! # Layer
 //! Layer 5.
 
+use std::collections::BTreeSet;
+
 use crate::engine::memory::Memory;
 use crate::engine::read::{Revision, Selection, View, named_by, text_of};
 use crate::engine::trace;
@@ -10,10 +12,13 @@ use crate::engine::write::attempt::{Attempted, Check, Refusal, caught};
 use crate::engine::write::kept_draft::draft_named;
 use crate::engine::write::revert::{Conflicts, Revert};
 use crate::engine::write::rollback::{Reversing, Rollback, later_changes};
+use crate::engine::write::session::TAINT_OP;
 use crate::engine::write::snapshot::{ReferenceInfo, SnapshotInfo};
 use crate::engine::write::{Committed, Draft, PolicyVerdict, Writer, check_trusted, newest_references};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::object::{Op, Reference, ReferenceClass, ReferenceName, StagedChange, check_snapshot_name};
+use crate::object::{
+    Op, Origin, Reference, ReferenceClass, ReferenceName, StagedChange, check_snapshot_name,
+};
 use crate::store::Store;
 
 /// The session of names that an untrusted writer without a session gives.
@@ -432,5 +437,63 @@ impl Memory {
             draft_named(&self.inner.store(), &full)?;
             self.inner.drop_reference(writing, full, writer)
         })
+    }
+
+    /// Taints `session` and the sessions above it if `class` is untrusted. A verb calls this before it can refuse the
+    /// text. Writes nothing if the session is tainted already, so refused writes cannot fill the log.
+    ///
+    /// # Errors
+    /// The errors of [`Self::commit`]; then the verb must not go on.
+    #[doc(hidden)]
+    pub fn admit(&self, class: Origin, session: Option<&str>) -> Result<()> {
+        // INVARIANT TNT-4: a session is tainted when a call gives an untrusted class.
+        let Some(session) = session.filter(|_| !class.is_trusted()) else {
+            return Ok(());
+        };
+        let writer = Writer::of(class).session(session);
+        self.inner.check_writer(&writer)?;
+        let mut draft = Draft::new(self.refresh()?, writer);
+        draft.taint(session)?;
+        self.keep_taints(draft.tainted)
+    }
+
+    /// Returns the class that a version gets if `writer` gives it the class `class` now, in its session and in `session`.
+    #[cfg(feature = "agent")]
+    pub(crate) fn class_now(&self, writer: &Writer, session: Option<&str>, class: Origin) -> Result<Origin> {
+        let mut draft = self.draft(writer);
+        draft.enter(session);
+        draft.class_of(class)
+    }
+
+    /// Drops a draft whose change was refused with `refusal` before its commit. Writes the taints of the draft (TNT-4).
+    /// Returns the error to report.
+    #[doc(hidden)]
+    pub fn abandon(&self, mut draft: Draft, refusal: Error) -> Error {
+        let tainted = draft.admit();
+        self.keep_taints_behind(tainted, refusal)
+    }
+
+    /// Writes the taints of a refused change. Returns the refusal, or why the taints are not written. A handle that could
+    /// not write the change cannot write the taints either, so then the refusal says why.
+    pub(crate) fn keep_taints_behind(&self, tainted: Result<BTreeSet<String>>, refusal: Error) -> Error {
+        match tainted.and_then(|tainted| self.keep_taints(tainted)) {
+            Err(error) if refusal.kind() != ErrorKind::Io => error,
+            _ => refusal,
+        }
+    }
+
+    /// Writes the taints that the store lacks, in a batch without a commit.
+    ///
+    /// # Errors
+    /// The errors of [`Self::commit`].
+    fn keep_taints(&self, mut tainted: BTreeSet<String>) -> Result<()> {
+        let store = self.inner.store();
+        tainted.retain(|session| !store.references().is_tainted(session));
+        if tainted.is_empty() {
+            return Ok(());
+        }
+        let mut draft = self.draft(&Writer::of(Origin::ToolExternal));
+        draft.tainted = tainted;
+        self.inner.commit_in_group(draft, TAINT_OP.to_owned()).map(drop)
     }
 }

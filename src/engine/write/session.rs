@@ -21,7 +21,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{ErrorKind, Result};
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Id, Object, Origin, ReferenceName};
 use crate::store::Store;
@@ -29,7 +29,6 @@ use crate::store::Store;
 use super::commit::Tip;
 use super::{Draft, Writer};
 use crate::engine::inner::Inner;
-use crate::engine::memory::Memory;
 #[cfg(feature = "agent")]
 use crate::engine::read::View;
 
@@ -38,7 +37,7 @@ pub(crate) const SESSION_PREFIX: &str = "session/";
 /// The kind of a session's object.
 pub(crate) const SESSION_KIND: &str = "session";
 /// The operation under which a request waits for a batch with taints. Such a batch has no commit, so no log shows it.
-const TAINT_OP: &str = "taint";
+pub(super) const TAINT_OP: &str = "taint";
 /// The maximum depth of a session below its root.
 pub(crate) const SESSION_DEPTH_MAX: usize = 64;
 
@@ -120,58 +119,6 @@ impl View {
         let store = self.opened().store();
         let has_taint = |session: &str| store.references().is_tainted(session);
         is_tainted(has_taint, |id| unless_absent(self.get(id)), session)
-    }
-}
-
-impl Memory {
-    /// Taints `session` and the sessions above it if `class` is untrusted. A verb calls this before it can refuse the
-    /// text. Writes nothing if the session is tainted already, so refused writes cannot fill the log.
-    ///
-    /// # Errors
-    /// The errors of [`Self::commit`]; then the verb must not go on.
-    #[doc(hidden)]
-    pub fn admit(&self, class: Origin, session: Option<&str>) -> Result<()> {
-        // INVARIANT TNT-4: a session is tainted when a call gives an untrusted class.
-        let Some(session) = session.filter(|_| !class.is_trusted()) else {
-            return Ok(());
-        };
-        let writer = Writer::of(class).session(session);
-        self.inner.check_writer(&writer)?;
-        let mut draft = Draft::new(self.refresh()?, writer);
-        draft.taint(session)?;
-        self.keep_taints(draft.tainted)
-    }
-
-    /// Drops a draft whose change was refused with `refusal` before its commit. Writes the taints of the draft (TNT-4).
-    /// Returns the error to report.
-    #[doc(hidden)]
-    pub fn abandon(&self, mut draft: Draft, refusal: Error) -> Error {
-        let tainted = draft.admit();
-        self.keep_taints_behind(tainted, refusal)
-    }
-
-    /// Writes the taints of a refused change. Returns the refusal, or why the taints are not written. A handle that could
-    /// not write the change cannot write the taints either, so then the refusal says why.
-    pub(crate) fn keep_taints_behind(&self, tainted: Result<BTreeSet<String>>, refusal: Error) -> Error {
-        match tainted.and_then(|tainted| self.keep_taints(tainted)) {
-            Err(error) if refusal.kind() != ErrorKind::Io => error,
-            _ => refusal,
-        }
-    }
-
-    /// Writes the taints that the store lacks, in a batch without a commit.
-    ///
-    /// # Errors
-    /// The errors of [`Self::commit`].
-    fn keep_taints(&self, mut tainted: BTreeSet<String>) -> Result<()> {
-        let store = self.inner.store();
-        tainted.retain(|session| !store.references().is_tainted(session));
-        if tainted.is_empty() {
-            return Ok(());
-        }
-        let mut draft = self.draft(&Writer::of(Origin::ToolExternal));
-        draft.tainted = tainted;
-        self.inner.commit_in_group(draft, TAINT_OP.to_owned()).map(drop)
     }
 }
 

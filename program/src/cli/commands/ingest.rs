@@ -95,13 +95,7 @@ impl Verb for Ingest {
             .filter(|_| !rehearsing.trust.is_trusted());
         let mut read = match read_documents(context, &self, format) {
             Ok(read) => read,
-            Err(error) if session.is_some() && error.kind() == ErrorKind::InvalidInput => {
-                // The author of a document must not decide whether the session that reads it stays trusted (TNT-4).
-                let memory = context.open_or_create(|_| Ok(()))?;
-                memory.admit(rehearsing.trust, session.as_deref())?;
-                return Err(error);
-            }
-            Err(error) => return Err(error),
+            Err(error) => return Err(tainting(context, &rehearsing, session.as_deref(), error)),
         };
         let unreadable = read.skipped.len();
         let mut options = IngestOptions {
@@ -158,12 +152,6 @@ impl Verb for Ingest {
             from: from.to_string(),
             to: to.to_string(),
         });
-        let skipped = read.skipped.iter().map(|(path, why)| SkippedFile {
-            path: path.clone(),
-            code: why.code().as_str(),
-            message: why.message().to_owned(),
-        });
-        let text = |ids: &[Id]| ids.iter().map(Id::to_string).collect();
         let answer = Ingested {
             tally: Tally {
                 objects: memory.view().len(),
@@ -172,13 +160,13 @@ impl Verb for Ingest {
                 unchanged: change.unchanged + of_known,
                 removed: change.removed,
             },
-            roots: text(&roots),
+            roots: texts(&roots),
             commit: committed.commit.clone(),
             documents: read.documents.len() + known.len(),
-            missing: text(&missing),
-            pruned: text(&pruned),
+            missing: texts(&missing),
+            pruned: texts(&pruned),
             renamed: renamed.collect(),
-            skipped: skipped.collect(),
+            skipped: read.skipped.iter().map(skipped_file).collect(),
             left_out: read.left_out.answer(),
             parts_skipped: parts_skipped(read.documents.iter().chain(&known)),
             flagged: review.flagged,
@@ -196,6 +184,29 @@ impl Verb for Ingest {
         ingest_notes::note(context, &answer);
         review.note(context);
         Ok(DONE)
+    }
+}
+
+/// Taints the session of an untrusted writer whose documents cannot be read, and returns the error: the author of a
+/// document must not decide whether the session that reads it stays trusted (TNT-4).
+fn tainting(context: &mut Context, writer: &Writer, session: Option<&str>, error: Error) -> Error {
+    if session.is_none() || error.kind() != ErrorKind::InvalidInput {
+        return error;
+    }
+    let opened = context.open_or_create(|_| Ok(()));
+    let admitted = opened.and_then(|memory| memory.admit(writer.trust, session));
+    admitted.err().unwrap_or(error)
+}
+
+fn texts(ids: &[Id]) -> Vec<String> {
+    ids.iter().map(Id::to_string).collect()
+}
+
+fn skipped_file((path, why): &(String, Error)) -> SkippedFile {
+    SkippedFile {
+        path: path.clone(),
+        code: why.code().as_str(),
+        message: why.message().to_owned(),
     }
 }
 
