@@ -21,7 +21,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::error::{ErrorKind, Result};
+use crate::error::{Error, ErrorKind, Result};
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Id, Object, Origin, ReferenceName};
 use crate::store::Store;

@@ -59,10 +59,7 @@ impl Context {
                 return Ok(ByHand::exact(id.clone()));
             }
         }
-        let found = match self.output.is_json() {
-            true => Vec::new(),
-            false => self.candidates(memory, view, given)?,
-        };
+        let found = if self.output.is_json() { Vec::new() } else { self.candidates(memory, view, given)? };
         let hint = hint_of(&found);
         if !self.output.can_ask() || self.output.is_compact() || found.is_empty() {
             return Ok(ByHand { id: id?, hint });

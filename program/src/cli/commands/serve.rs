@@ -287,10 +287,7 @@ impl HttpOptions {
             page,
             hosts: self.allow_host,
             origins: self.allow_origin,
-            log: match self.log_requests {
-                true => Some(RequestLog::start(io::stderr(), context.options.json)?),
-                false => None,
-            },
+            log: if self.log_requests { Some(RequestLog::start(io::stderr(), context.options.json)?) } else { None },
         };
         let file = self.token_file;
         http::serve(server, listening, |bound| {

@@ -40,7 +40,7 @@ pub(crate) enum ImportFormat {
     Odek,
     /// The file memory.snap of the published memory core
     Snap,
-    /// The conversations.json of ChatGPT; the same as `ingest`
+    /// The conversations.json of `ChatGPT`; the same as `ingest`
     Chatgpt,
     /// The conversations.json of Claude.ai; the same as `ingest`
     ClaudeAi,
