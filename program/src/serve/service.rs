@@ -102,7 +102,11 @@ impl Service {
     /// # Errors
     /// The errors of [`Memory::commit`].
     pub(crate) fn admit(&self) -> Result<()> {
-        if self.caller.who.writer.trust.is_trusted() { Ok(()) } else { self.taint() }
+        if self.caller.who.writer.trust.is_trusted() {
+            Ok(())
+        } else {
+            self.taint()
+        }
     }
 
     /// Returns what an answer says of a text of this session that got an untrusted class.

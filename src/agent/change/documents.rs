@@ -58,6 +58,9 @@ struct Looked {
 }
 
 /// Reviews the documents of a writer: redacts secrets, flags suspicious texts, and withholds the texts that the scan stops.
+///
+/// # Errors
+/// `Corrupt` or `Io` if the session of the writer cannot be read.
 pub fn review_documents(
     agent: &Agent,
     documents: &mut [Document],

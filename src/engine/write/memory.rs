@@ -241,13 +241,13 @@ impl Memory {
     /// Commits a draft. Its taints are written even if the commit is refused (TNT-4).
     fn commit_admitted(&self, mut draft: Draft, op: &str) -> Result<Committed> {
         let (tainted, is_trusted) = (draft.admit()?, draft.writer.trust.is_trusted());
-        self.commit_draft(draft, op).or_else(|error| {
+        self.commit_draft(draft, op).map_err(|error| {
             // A trusted writer may repeat a change after a conflict. With the taint of the first try, the texts before
             // the untrusted one would lose their class.
             if is_trusted && error.kind() == ErrorKind::Conflict {
-                return Err(error);
+                return error;
             }
-            Err(self.keep_taints_behind(Ok(tainted), error))
+            self.keep_taints_behind(Ok(tainted), error)
         })
     }
 

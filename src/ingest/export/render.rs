@@ -323,9 +323,8 @@ impl<'a> Rendering<'a> {
                 .children
                 .first()
                 .map(|child| title_of(&self.nodes[*child].object.attributes));
-            match self.syntax.title_of_file(object.id.as_str(), first) {
-                Some(title) => drop(read.attributes.insert("title", title)),
-                None => {}
+            if let Some(title) = self.syntax.title_of_file(object.id.as_str(), first) {
+                drop(read.attributes.insert("title", title));
             }
         }
         let above = node.parent.filter(|_| !self.is_deep(place));

@@ -33,11 +33,11 @@ fn with_whole_characters(text: &str) -> String {
                 .is_some_and(|next| (0xdc00..0xe000).contains(&next));
         let (written, length) = match half {
             Some(_) if pair => (&escape[..12], 12),
-            Some(half) if (0xd800..0xe000).contains(&half) => (REPLACEMENT, 6),
+            Some(half) if (0xd800..=0xdfff).contains(&half) => (REPLACEMENT, 6),
             // The character after a backslash may have any length.
             _ => {
                 let next = escape[1..].chars().next().map_or(0, char::len_utf8);
-                (&escape[..1 + next], 1 + next)
+                (&escape[..=next], 1 + next)
             }
         };
         whole.push_str(written);

@@ -38,6 +38,7 @@ fn texts(document: &Document) -> Vec<String> {
     said(document).into_iter().map(|(_, _, text)| text).collect()
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "tests give literals")]
 fn line(uuid: &str, role: &str, content: Json) -> Json {
     json!({"type": role, "uuid": uuid, "sessionId": "s", "timestamp": "2026-06-01T10:00:00.123Z",
         "message": {"role": role, "content": content}})

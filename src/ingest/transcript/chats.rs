@@ -1,6 +1,6 @@
-//! Reads the exports of chat services: the conversations of ChatGPT and of Claude.ai, and plain lists of messages.
+//! Reads the exports of chat services: the conversations of `ChatGPT` and of Claude.ai, and plain lists of messages.
 //!
-//! A conversation is a heading with its title, and its messages are entries below. ChatGPT keeps each conversation as a
+//! A conversation is a heading with its title, and its messages are entries below. `ChatGPT` keeps each conversation as a
 //! tree with all its branches. Only the branch that the person sees is read.
 //!
 //! # Layer
@@ -101,11 +101,11 @@ fn conversation(document: &mut Document, number: u64, fields: &Map<String, Json>
             heading.id = Id::new(&format!("{}#{id}", document.path)).ok();
         }
     }
-    let times = ["create_time", "created_at"]
+    let mut times = ["create_time", "created_at"]
         .iter()
         .filter_map(|name| fields.get(*name));
     heading.stated = Fields {
-        event_time: times.filter_map(|time| time_of(time).ok()).next(),
+        event_time: times.find_map(|time| time_of(time).ok()),
         ..Fields::default()
     };
     document.sections.push(heading);
@@ -173,7 +173,7 @@ fn branch_of<'a>(mapping: &'a Map<String, Json>, current: Option<&str>) -> Vec<&
     branch
 }
 
-/// Reads a message of ChatGPT.
+/// Reads a message of `ChatGPT`.
 fn of_chatgpt(number: u64, message: &Json) -> Result<Line> {
     let role = message
         .pointer("/author/role")

@@ -49,6 +49,7 @@ const OF_PROGRAMS: [&str; 9] = [
 ];
 
 /// A line of a transcript.
+#[expect(clippy::large_enum_variant, reason = "a line is read and used at once")]
 pub(super) enum Line {
     /// The entries of a message, each with its mark. A message of the person may also have results of tools.
     Entries(Vec<(Section, Mark)>),
@@ -98,9 +99,8 @@ pub(super) fn read_line(line: u64, json: &Json) -> Result<Line> {
 
 /// Reads a message. `around` has the fields of the line around it.
 fn message_of(line: u64, mut fields: Map<String, Json>, mut around: Map<String, Json>) -> Result<Line> {
-    let role = match fields.shift_remove("role") {
-        Some(Json::String(role)) => role,
-        _ => return Err(Error::invalid("the field `role` is not text")),
+    let Some(Json::String(role)) = fields.shift_remove("role") else {
+        return Err(Error::invalid("the field `role` is not text"));
     };
     let content = fields.shift_remove("content").unwrap_or(Json::Null);
     if content.is_object() || content.is_number() || content.is_boolean() {
@@ -167,7 +167,7 @@ fn with_result(mut section: Section, result: Option<String>, mark: Mark) -> Vec<
 /// Returns who said a text in the name of the person, if it was not the person (TRL-1).
 fn speaker_of(role: &str, text: Option<&str>, around: &Map<String, Json>) -> Option<&'static str> {
     let is_set = |name: &str| around.get(name) == Some(&Json::Bool(true));
-    let is_of_program = || text.is_some_and(|text| is_of_program(text));
+    let is_of_program = || text.is_some_and(is_of_program);
     if role != "user" {
         None
     } else if is_set("isMeta") || is_of_program() {

@@ -58,7 +58,7 @@ impl Said {
         }
     }
 
-    /// Adds the calls of tools beside the content, as OpenAI writes them.
+    /// Adds the calls of tools beside the content, as `OpenAI` writes them.
     pub(super) fn add_calls(&mut self, calls: Option<&Json>) {
         for one in calls.and_then(Json::as_array).into_iter().flatten() {
             if let Some(function) = one.get("function") {
@@ -112,10 +112,12 @@ pub(super) fn result(content: &Json) -> Option<String> {
 fn add_result(content: &Json, depth: usize, texts: &mut Vec<String>) {
     match content {
         Json::String(text) if !text.is_empty() => {
-            texts.push(without_data(text).unwrap_or_else(|| text.clone()))
+            texts.push(without_data(text).unwrap_or_else(|| text.clone()));
         }
         Json::Array(parts) if depth < DEPTH_MAX => {
-            parts.iter().for_each(|part| add_result(part, depth + 1, texts));
+            for part in parts {
+                add_result(part, depth + 1, texts);
+            }
         }
         Json::Object(map) => {
             let inner = ["text", "content", "output"]

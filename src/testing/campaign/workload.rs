@@ -607,7 +607,7 @@ fn refer(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome>
         }
         Operation::Gc { newest } => {
             let (inner, retention) = (&memory.inner, retention(*newest));
-            if step % 2 == 0 {
+            if step.is_multiple_of(2) {
                 memory.gc(&retention, None)?;
             } else {
                 // A collection as on a nearly full disk.

@@ -59,7 +59,11 @@ impl Context {
                 return Ok(ByHand::exact(id.clone()));
             }
         }
-        let found = if self.output.is_json() { Vec::new() } else { self.candidates(memory, view, given)? };
+        let found = if self.output.is_json() {
+            Vec::new()
+        } else {
+            self.candidates(memory, view, given)?
+        };
         let hint = hint_of(&found);
         if !self.output.can_ask() || self.output.is_compact() || found.is_empty() {
             return Ok(ByHand { id: id?, hint });

@@ -73,7 +73,7 @@ impl RecordHolder {
     /// Takes out what a language model may not see.
     fn withhold(&mut self) {
         if !self.is_trusted {
-            self.found = WITHHELD.to_owned();
+            WITHHELD.clone_into(&mut self.found);
             self.r#where.clear();
             if self.is_a == "reference" {
                 self.of.clear();

@@ -492,7 +492,9 @@ fn add_folder(
             left_out.add(&shown(entry.path()), "a special file");
         }
     }
-    hidden.iter().for_each(|path| left_out.add(path, "hidden"));
+    for path in &hidden {
+        left_out.add(path, "hidden");
+    }
     Ok(())
 }
 

@@ -30,6 +30,10 @@ const RECENT: usize = 10;
 /// treering list --at 2026-11-21T09:00:00Z
 /// treering list --session night-run
 /// ```
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of the command line"
+)]
 #[derive(Args, Debug)]
 #[command(args = args::reads_by_writer(), verbatim_doc_comment)]
 pub(crate) struct List {

@@ -85,6 +85,10 @@ pub(crate) struct Serve {
 }
 
 /// The options of the HTTP server. A build without it knows them too, and says what it lacks.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a switch of the command line"
+)]
 #[derive(Args, Debug)]
 struct HttpOptions {
     /// Answer HTTP at this address, such as 127.0.0.1:7070; port 0 takes a free one
@@ -287,7 +291,11 @@ impl HttpOptions {
             page,
             hosts: self.allow_host,
             origins: self.allow_origin,
-            log: if self.log_requests { Some(RequestLog::start(io::stderr(), context.options.json)?) } else { None },
+            log: if self.log_requests {
+                Some(RequestLog::start(io::stderr(), context.options.json)?)
+            } else {
+                None
+            },
         };
         let file = self.token_file;
         http::serve(server, listening, |bound| {

@@ -206,7 +206,9 @@ mod tests {
         for _ in 0..PLACES {
             all.push(Places::take(&places, peer(1)).await);
         }
-        all.iter().for_each(|place| place.keep());
+        for place in &all {
+            place.keep();
+        }
         let full = places.taken.lock().enter(peer(1), Instant::now() + GUEST_TIME);
         assert_eq!(full.unwrap_err(), None, "nobody is a guest");
         drop(all.pop());

@@ -121,6 +121,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    #[expect(clippy::needless_pass_by_value, reason = "tests give literals")]
     fn fitted(arguments: Json) -> Result<Json> {
         let text = json!({ "type": "string" });
         let schema = json!({ "properties": {

@@ -72,7 +72,7 @@ const WAYS: &[Way] = &[
         try_item(agent, read_somewhere("the kettle leaks"), &model());
     }),
     ("refused by the scan", |agent| {
-        try_item(agent, read_somewhere(BLOCKED), &model())
+        try_item(agent, read_somewhere(BLOCKED), &model());
     }),
     ("over a limit", |agent| {
         try_item(agent, read_somewhere(&"a long text ".repeat(100_000)), &model());
@@ -91,7 +91,7 @@ const WAYS: &[Way] = &[
         try_item(agent, item, &model());
     }),
     ("an empty text", |agent| {
-        try_item(agent, read_somewhere(" "), &model())
+        try_item(agent, read_somewhere(" "), &model());
     }),
     ("a reserved attribute", |agent| {
         let mut item = read_somewhere("a page");
@@ -117,13 +117,13 @@ const WAYS: &[Way] = &[
         try_item(agent, NewItem::new("the kettle leaks"), &page());
     }),
     ("refused by an untrusted writer", |agent| {
-        try_item(agent, NewItem::new(BLOCKED), &page())
+        try_item(agent, NewItem::new(BLOCKED), &page());
     }),
     ("a refused note", |agent| {
-        drop(agent.write_note(&note_of(BLOCKED, None), &page()))
+        drop(agent.write_note(&note_of(BLOCKED, None), &page()));
     }),
     ("an empty note", |agent| {
-        drop(agent.write_note(&note_of(" ", None), &page()))
+        drop(agent.write_note(&note_of(" ", None), &page()));
     }),
     ("a note with the id of another object", |agent| {
         drop(
@@ -153,7 +153,7 @@ const WAYS: &[Way] = &[
         );
     }),
     ("a line that is not JSON by an untrusted writer", |agent| {
-        lines(agent, "a page", &page())
+        lines(agent, "a page", &page());
     }),
     ("an append with an entry over a limit", |agent| {
         let long = entry("assistant", &"a long text ".repeat(100_000));
