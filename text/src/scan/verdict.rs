@@ -46,7 +46,7 @@ const CERTAIN: [&str; 2] = ["fetch-into-shell", "shell-from-fetch"];
 /// The verdict for each author, category and severity.
 ///
 /// The default allows `Low`, and only flags what a person or a model writes. Of a stranger it flags `Medium` and
-/// quarantines `High`, and blocks commands that fetch and run code, and encoded payloads. Texts with secrets are only
+/// quarantines `High` if a rule found something too, and blocks commands that fetch and run code, and encoded payloads. Texts with secrets are only
 /// flagged, because the secrets are redacted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VerdictTable {
@@ -105,11 +105,21 @@ impl VerdictTable {
 
     /// Returns the strictest verdict on any of `findings` in a text of `length` bytes by `author`.
     pub fn judge(&self, author: Author, findings: &[Finding], length: usize) -> Verdict {
+        // A resemblance alone stops nothing: pages of one form, such as the manuals of plugins, may all resemble an order.
+        let has_rule = findings.iter().any(|one| {
+            is_order(one) && one.category != Category::Resemblance && one.severity > Severity::Low
+        });
         let verdict = |found: &Finding| {
             let is_most = 2 * found.span.len() >= length;
             let is_certain = is_most && CERTAIN.contains(&found.rule);
             let author = if is_certain { Author::Stranger } else { author };
-            self.get(author, found.category, found.severity)
+            let is_alone = found.category == Category::Resemblance && !has_rule;
+            let severity = found.severity.min(if is_alone {
+                Severity::Medium
+            } else {
+                Severity::High
+            });
+            self.get(author, found.category, severity)
         };
         let strictest = findings.iter().map(verdict).max().unwrap_or_default();
         if author == Author::Model && agree(findings) {
@@ -120,11 +130,15 @@ impl VerdictTable {
     }
 }
 
+/// Returns whether a finding is about what the text says, not about its characters or its secrets.
+fn is_order(finding: &Finding) -> bool {
+    !matches!(finding.category, Category::Secret | Category::Unicode)
+}
+
 /// Returns whether two different rules for injections and the classifier agree. The classifier is asked about a trusted
 /// text only if a rule found something, and then reports a high score alone.
 fn agree(findings: &[Finding]) -> bool {
-    let is_order = |one: &&Finding| !matches!(one.category, Category::Secret | Category::Unicode);
-    let orders = findings.iter().filter(is_order);
+    let orders = findings.iter().filter(|one| is_order(one));
     let mut rules: Vec<_> = orders
         .filter(|one| one.severity > Severity::Low)
         .map(|one| (one.category != Category::Resemblance, one.rule))
