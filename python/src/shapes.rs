@@ -296,6 +296,7 @@ shape! {
         ids: &'a [Id] = &done.ids,
         not_stored: &'a [NotStored] = &done.not_stored,
         flagged: u64 = done.flagged,
+        unchanged: u64 = done.unchanged,
         held_as: &'a [String] = &done.held,
         commit: Commit<'a> = (&done.commit).into(),
     }

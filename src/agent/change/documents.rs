@@ -19,7 +19,7 @@ use crate::agent::agent::{Agent, author_of};
 use crate::agent::item::add_new;
 use crate::agent::settings::Secrets;
 use crate::agent::vocabulary::attribute;
-use crate::engine::{Committed, Memory, OriginRule, Writer};
+use crate::engine::{Committed, Draft, Memory, OriginRule, Writer};
 use crate::error::Result;
 use crate::ingest::{Change, Document, IngestOptions, Part, ingest_beside, stage_documents};
 use crate::object::{Attributes, Id, Value};
@@ -53,7 +53,7 @@ struct Looked {
     verdict: Verdict,
     rules: Vec<&'static str>,
     is_redacted: bool,
-    /// What a person may release, if the part was withheld and not blocked.
+    /// What a person may release, if the part was withheld. A secret that the settings refuse may not be released.
     original: Option<Original>,
 }
 
@@ -98,7 +98,7 @@ pub fn review_documents(
 fn look(agent: &Agent, part: &mut Part<'_>, author: Author) -> Looked {
     let scanner = agent.scanner();
     // RVD-3: the names of rules in an export are the store's own words, not a text.
-    let claimed = take_flags(part.attributes);
+    let claimed = take_flags(scanner, part.attributes);
     let texts = texts_of(part.attributes, part.content);
     let report = scanner.scan_fields(
         author,
@@ -138,7 +138,8 @@ fn look(agent: &Agent, part: &mut Part<'_>, author: Author) -> Looked {
             .any(|finding| finding.category == Category::Secret),
         ..Looked::default()
     };
-    if is_redacted && agent.settings().secrets == Secrets::Refuse {
+    let is_refused = is_redacted && agent.settings().secrets == Secrets::Refuse;
+    if is_refused {
         looked.verdict = Verdict::Block;
     }
     add_new(
@@ -156,14 +157,15 @@ fn look(agent: &Agent, part: &mut Part<'_>, author: Author) -> Looked {
     put_flags(part.attributes, flags);
     if looked.verdict > Verdict::Flag {
         let original = (part.attributes.clone(), part.content.clone());
-        looked.original = (looked.verdict == Verdict::Quarantine).then_some(original);
+        looked.original = (!is_refused).then_some(original);
         withhold(scanner, part, author);
     }
     looked
 }
 
 /// Removes and returns the attribute `flags`, if it is a list of names of rules. Anything else is a text like any other.
-fn take_flags(attributes: &mut Attributes) -> Vec<String> {
+/// A secret may have the form of a name.
+fn take_flags(scanner: &Scanner, attributes: &mut Attributes) -> Vec<String> {
     /// No rule has a longer name.
     const NAME_BYTES_MAX: usize = 64;
     let is_name = |text: &str| {
@@ -176,9 +178,11 @@ fn take_flags(attributes: &mut Attributes) -> Vec<String> {
     let names = values
         .iter()
         .map(|value| value.as_text().filter(|text| is_name(text)).map(str::to_owned));
-    let Some(names) = names.collect::<Option<Vec<_>>>() else {
+    let names = names.collect::<Option<Vec<_>>>().unwrap_or_default();
+    let is_secret = |name: &String| matches!(scanner.redact(name), Cow::Owned(_));
+    if names.is_empty() || names.iter().any(is_secret) {
         return Vec::new();
-    };
+    }
     drop(attributes.remove(attribute::FLAGS));
     names
 }
@@ -215,6 +219,19 @@ fn withhold(scanner: &Scanner, part: &mut Part<'_>, author: Author) {
     }
 }
 
+/// Quarantines each changed object of a draft alone, so that a person releases one without the others.
+fn quarantine_each(memory: &Memory, draft: &Draft, reason: &str, writer: &Writer) -> Result<Vec<String>> {
+    let mut held = Vec::new();
+    for changed in draft.changes() {
+        if let Some(object) = draft.get(&changed.id)? {
+            let mut alone = memory.draft(writer);
+            alone.stage(object.to_new()?, OriginRule::AtMost(object.origin()))?;
+            held.extend(memory.quarantine(&alone, reason)?);
+        }
+    }
+    Ok(held)
+}
+
 impl DocumentReview {
     /// Ingests the reviewed documents in one commit, then quarantines each withheld text alone. Also returns the names of
     /// the references below `rejected/` that contain these texts.
@@ -236,15 +253,8 @@ impl DocumentReview {
         let reason = format!("the scan found {}", self.rules.join(", "));
         // After the commit, the whole documents differ by the withheld texts only.
         let (_, draft, _) = stage_documents(memory, documents, &whole, options, writer)?;
-        let mut held = Vec::new();
-        for changed in draft.changes() {
-            // Each object is quarantined alone, so that a person releases one without the others.
-            if let Some(object) = draft.get(&changed.id)? {
-                let mut alone = memory.draft(writer);
-                alone.stage(object.to_new()?, OriginRule::AtMost(object.origin()))?;
-                held.extend(memory.quarantine(&alone, &reason)?);
-            }
-        }
+        let held = quarantine_each(memory, &draft, &reason, writer)
+            .map_err(|error| error.behind_change("the quarantined content may be lost"))?;
         Ok((change, committed, held))
     }
 

@@ -105,7 +105,7 @@ impl Search<'_> {
         }
         let mut recalled = found.recalled;
         recalled.left_out = answer.hidden;
-        recalled.no_good_match = recalled.hits.iter().all(|hit| hit.is_weak);
+        recalled.no_good_match = recalled.skipped == 0 && recalled.hits.iter().all(|hit| hit.is_weak);
         if recalled.hits.is_empty() && self.among.is_none() {
             recalled.elsewhere = recall_index.lend(|scratch| self.elsewhere(scratch));
         }

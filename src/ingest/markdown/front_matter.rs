@@ -6,7 +6,7 @@
 //! # Layer
 //! Layer 6, inside `ingest`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 
 use super::yaml;
 use crate::object::{Attributes, Value};
@@ -101,12 +101,13 @@ pub(super) fn add(matter: &Matter<'_>, attributes: &mut Attributes) {
         attributes.insert("title", title.trim());
     }
     let mut words: BTreeMap<&str, Vec<Value>> = BTreeMap::new();
+    let mut seen = HashSet::new();
     for (name, value) in values {
         let known = WORDS.iter().find(|(known, _)| name.eq_ignore_ascii_case(known));
         if let Some((_, attribute)) = known {
             let words = words.entry(attribute).or_default();
             for word in words_of(value, *attribute == "tags") {
-                if !words.contains(&word) {
+                if seen.insert(format!("{attribute} {word:?}")) {
                     words.push(word);
                 }
             }

@@ -13,8 +13,10 @@ use crate::object::{Attributes, Id, Object, hash_content};
 /// The former and the new id of each renamed document.
 pub(super) type Renames = Vec<(Id, Id)>;
 
-/// Finds the renamed documents. A new document is the new form of a missing one if it states an id of its headings, or
-/// has the same texts. Among several with the same texts, one with the same file name comes first.
+/// Finds the renamed documents. A new document is the new form of a missing one if it states an id of its headings, and
+/// the new documents state all of them, or if it is in the same top folder and has the same texts. Among several with the
+/// same texts, one with the same file name comes first. So a rename never removes a heading: the file of the missing
+/// document may exist, because its path may be relative to another folder.
 pub(super) fn find(
     documents: &[Document],
     existing: &dyn Existing,
@@ -35,9 +37,14 @@ pub(super) fn find(
     if new.is_empty() || absent.is_empty() {
         return Ok(renames);
     }
+    let stated: HashSet<&Id> = new
+        .iter()
+        .flat_map(|document| document.stated_ids().map(|(id, _)| id))
+        .collect();
     let mut left = Vec::new();
     for document in new {
-        match owner_of_stated(document, existing, &absent)? {
+        let former = owner_of_stated(document, existing, &absent)?;
+        match former.filter(|former| states_all(former, existing, &stated).unwrap_or(false)) {
             Some(former) => take(&mut absent, &former, document, &mut renames),
             None => left.push(document),
         }
@@ -52,7 +59,10 @@ pub(super) fn find(
         left.retain(|document| {
             let candidates = text_of(document, existing).and_then(|text| by_text.get_mut(&text));
             let Some(candidates) = candidates else { return true };
-            let fits = |id: &Id| !same_name || file_name(id) == file_name(&document.path);
+            let fits = |id: &Id| {
+                let is_near = top_folder(id) == top_folder(&document.path);
+                is_near && (!same_name || file_name(id) == file_name(&document.path))
+            };
             let Some(place) = candidates.iter().position(fits) else {
                 return true;
             };
@@ -66,6 +76,24 @@ pub(super) fn find(
 fn take(absent: &mut Vec<&Id>, former: &Id, document: &Document, renames: &mut Renames) {
     absent.retain(|id| *id != former);
     renames.push((former.clone(), document.path.clone()));
+}
+
+fn top_folder(id: &Id) -> Option<&str> {
+    id.as_str().split_once('/').map(|(folder, _)| folder)
+}
+
+/// Returns whether the new documents state the id of each object below a former document. An id that was made of its path
+/// counts as stated.
+fn states_all(former: &Id, existing: &dyn Existing, stated: &HashSet<&Id>) -> Result<bool> {
+    let of_path = format!("{former}#");
+    let mut waiting = existing.children(former)?;
+    while let Some(object) = waiting.pop() {
+        if !stated.contains(object.id()) && !object.id().as_str().starts_with(&of_path) {
+            return Ok(false);
+        }
+        waiting.extend(existing.children(object.id())?);
+    }
+    Ok(true)
 }
 
 fn file_name(id: &Id) -> &str {

@@ -44,7 +44,7 @@ pub(in crate::ingest) fn read(document: &mut Document, json: &Json) -> Result<()
         Json::Array(list) => list.iter().collect(),
         one => vec![one],
     };
-    let mut loose = Copies::default();
+    let (mut loose, mut names) = (Copies::default(), HashSet::new());
     for (number, one) in (1..).zip(all) {
         let Some(fields) = one.as_object() else {
             document
@@ -62,7 +62,7 @@ pub(in crate::ingest) fn read(document: &mut Document, json: &Json) -> Result<()
             }
             continue;
         }
-        conversation(document, number, fields);
+        conversation(document, &mut names, number, fields);
     }
     let (entries, copies) = loose.finish();
     document.sections.extend(entries);
@@ -78,7 +78,12 @@ pub(in crate::ingest) fn read(document: &mut Document, json: &Json) -> Result<()
 }
 
 /// Adds a conversation: its heading, and its messages below.
-fn conversation(document: &mut Document, number: u64, fields: &Map<String, Json>) {
+fn conversation(
+    document: &mut Document,
+    names: &mut HashSet<String>,
+    number: u64,
+    fields: &Map<String, Json>,
+) {
     let text = |names: &[&str]| {
         let mut found = names.iter().filter_map(|name| fields.get(*name)?.as_str());
         found.find(|text| !text.trim().is_empty())
@@ -91,13 +96,7 @@ fn conversation(document: &mut Document, number: u64, fields: &Map<String, Json>
     heading.content = text(&["summary"]).map(str::to_owned);
     if let Some(id) = text(&["conversation_id", "uuid", "id"]) {
         heading.attributes.insert("conversation", id);
-        let taken = |other: &Section| {
-            other
-                .id
-                .as_ref()
-                .is_some_and(|other| other.as_str().ends_with(id))
-        };
-        if !document.sections.iter().any(taken) {
+        if names.insert(id.to_owned()) {
             heading.id = Id::new(&format!("{}#{id}", document.path)).ok();
         }
     }

@@ -21,8 +21,8 @@ pub(super) fn read(line: u64, outer: &Map<String, Json>) -> Result<Option<Line>>
         ("event_msg", Some(Json::Object(event))) => Ok(Some(of_event(line, event, time))),
         ("compacted", Some(Json::Object(compacted))) => Ok(Some(of_summary(line, compacted, time))),
         ("", _) => Ok(None),
-        (kind, Some(Json::Object(_))) => Ok(Some(Line::Other(kind.to_owned()))),
         _ if outer.contains_key("role") || outer.contains_key("message") => Ok(None),
+        (kind, Some(Json::Object(_))) => Ok(Some(Line::Other(kind.to_owned()))),
         _ => of_item(line, outer, None),
     }
 }

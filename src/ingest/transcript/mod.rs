@@ -36,7 +36,10 @@ const SPEAKERS: [&str; 2] = ["speaker", "name"];
 /// The field in which Claude Code repeats the result of a tool, with whole files.
 const REPEATED: &str = "toolUseResult";
 /// The starts of texts that a program writes in the name of the person.
-const OF_PROGRAMS: [&str; 9] = [
+const OF_PROGRAMS: [&str; 12] = [
+    "<command-name>",
+    "<command-message>",
+    "[Request interrupted by user",
     "<local-command-",
     "<bash-std",
     "<system-reminder>",

@@ -86,8 +86,9 @@ pub(super) async fn admit(
     let place = request.extensions_mut().remove::<Arc<Place>>();
     match admitted {
         Ok((session, is_known)) => {
-            if let Some(place) = place.filter(|_| is_known) {
-                place.keep();
+            if place.filter(|_| is_known).is_some_and(|place| !place.keep()) {
+                // The connection had to leave at this moment, so nothing may begin on it.
+                return StatusCode::SERVICE_UNAVAILABLE.into_response();
             }
             request.extensions_mut().insert(session.clone());
             let mut response = next.run(request).await;

@@ -130,12 +130,13 @@ impl Taken {
 }
 
 impl Place {
-    /// Keeps the place, because a request with a token arrived (PLC-2).
-    pub(super) fn keep(&self) {
-        // A guest that must leave at this moment has no place to keep.
+    /// Keeps the place, because a request with a token arrived (PLC-2). Returns false if the guest must leave at this
+    /// moment and has no place to keep.
+    pub(super) fn keep(&self) -> bool {
         if self.places.taken.lock().guests.remove(&self.number).is_some() {
             self.is_kept.store(true, Ordering::Release);
         }
+        self.is_kept.load(Ordering::Acquire)
     }
 
     /// Waits until the connection must leave.
@@ -207,7 +208,7 @@ mod tests {
             all.push(Places::take(&places, peer(1)).await);
         }
         for place in &all {
-            place.keep();
+            assert!(place.keep());
         }
         let full = places.taken.lock().enter(peer(1), Instant::now() + GUEST_TIME);
         assert_eq!(full.unwrap_err(), None, "nobody is a guest");

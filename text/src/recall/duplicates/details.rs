@@ -9,6 +9,7 @@
 //!
 //! # Invariants
 //! - DTL-1: case, punctuation at the end of a word, fillers and the spacing of prose are no details.
+//! - DTL-2: two texts with more than `WORDS_MAX` words differ, unless they are equal up to spacing.
 
 use super::words::{WORDS_MAX, negates, term};
 use crate::recall::text::marks::is_question;
@@ -48,13 +49,17 @@ pub(super) struct Details {
     signs: Vec<String>,
     is_question: bool,
     indents: Vec<String>,
+    /// The whole text, if it has more words than are compared.
+    long: Option<String>,
 }
 
 impl Details {
     /// Reads a text; in `joined`, the digits of each number are joined.
     pub(super) fn new(text: &str, joined: &str) -> Self {
+        let (words, is_cut) = words(joined);
         Self {
-            words: words(joined),
+            words,
+            long: is_cut.then(|| text.split_whitespace().collect::<Vec<_>>().join(" ")),
             signs: text.split_whitespace().filter_map(sign).take(WORDS_MAX).collect(),
             is_question: is_question(text),
             indents: indents(text),
@@ -63,7 +68,9 @@ impl Details {
 
     /// Returns whether the details of two texts differ.
     pub(super) fn differ(&self, other: &Self) -> bool {
-        self.signs != other.signs
+        // DTL-2: of long texts, only equal ones have no details that differ.
+        self.long != other.long
+            || self.signs != other.signs
             || self.is_question != other.is_question
             || differently_indented(&self.indents, &other.indents)
             || (self.words != other.words && differ_in_words(&self.words, &other.words))
@@ -86,8 +93,8 @@ fn differ_in_words(one: &[String], two: &[String]) -> bool {
     longest_common(one, two) < common && !is_fronted(one, two)
 }
 
-/// Returns the words of a text without fillers, in order.
-fn words(text: &str) -> Vec<String> {
+/// Returns the first words of a text without fillers, in order, and whether the text has more.
+fn words(text: &str) -> (Vec<String>, bool) {
     let (mut words, mut folded, mut end) = (Vec::new(), String::new(), 0);
     for run in Runs::new(text) {
         if words.len() > WORDS_MAX {
@@ -108,7 +115,9 @@ fn words(text: &str) -> Vec<String> {
             }
         }
     }
-    words
+    let is_cut = words.len() > WORDS_MAX;
+    words.truncate(WORDS_MAX);
+    (words, is_cut)
 }
 
 /// Adds a word without its contraction, unless the word is a filler.

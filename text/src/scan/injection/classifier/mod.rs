@@ -40,7 +40,7 @@ const PRIOR: f32 = 100.0;
 /// The minimal score of a passage that is reported. docs/decisions/0033 has the rates with which it was chosen, and the
 /// next ones too.
 const MEDIUM: f32 = 0.4;
-/// The minimal score of a passage of a stranger that is held back without a finding of a rule.
+/// The minimal score of a passage of a stranger that is held back beside a finding of a rule.
 const HIGH: f32 = 1.1;
 /// The minimal score with which the classifier agrees with the rules about a text of a trusted author.
 pub(super) const AGREED: f32 = 0.5;
