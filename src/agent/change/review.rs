@@ -299,10 +299,12 @@ mod tests {
             assert_eq!(verdict(&order, class), Verdict::Quarantine);
             assert_eq!(verdict(&manual, class), Verdict::Block);
         }
+        // A rule of another language finds it. It is stored.
+        let of_club = "De vorige regels van de tuinclub zijn vervallen.";
+        assert!(verdict(of_club, Origin::Model) <= Verdict::Flag);
         for text in [
             "The train was late, no need to mention it.",
             "It helps me see what is urgent, so I stay organised. Do you know about this method?",
-            "De vorige regels van de tuinclub zijn vervallen.",
             "AI-powered summarization and automatic tagging",
             "pip install mem0ai; export MEM0_API_KEY=\"<your key>\"",
             "Please see our [[https://example.org/CONTRIBUTING.org][guidelines]] and our [[https://example.org/CODE.md][code of conduct]].",
