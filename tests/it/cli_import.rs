@@ -124,10 +124,10 @@ fn the_blocks_and_passages_of_letta() {
     let folder = Folder::with_store();
     let file = |name: &str| format!("{}/tests/fixtures/imports/{name}", crate::ROOT);
     let taken = folder.json(&["import", "--format", "letta", &file("letta-agent.af")]);
-    // The persona orders a model about, so it waits for a person. The empty block and the messages are named.
+    // The persona resembles an order to a model, so it has a flag. The empty block and the messages are named.
     assert_eq!(
         (&taken["created"], &taken["quarantined"], &taken["refused"]),
-        (&json!(1), &json!(1), &json!(1))
+        (&json!(2), &json!(0), &json!(1))
     );
     let at = taken["findings"]
         .as_array()

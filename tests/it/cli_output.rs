@@ -333,7 +333,7 @@ fn a_model_reads_few_tokens() {
         log[1].starts_with("3\t") && log[1].contains("\trollback to 1\t+0\t~0\t-1\tdirect_user\tdefault\t"),
         "{log:?}"
     );
-    assert!(log[3].ends_with("Z\tgood"), "{log:?}");
+    assert!(log[3].ends_with("Z\tgood\t\tone two"), "{log:?}");
     assert_eq!(
         lines(&["--agent", "list"]),
         [
