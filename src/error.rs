@@ -164,7 +164,7 @@ impl Error {
             }
             Kind::ReadOnlyFilesystem => "read-only disk: to write, copy the store to a writable disk",
             Kind::StorageFull | Kind::QuotaExceeded => {
-                "free disk space, or run `treering gc`, which makes room in the store (it may remove checkpoint/ and derived/, which Treering rebuilds); no acknowledged change is lost"
+                "free disk space, or run `treering gc`, which makes room in the store (it may remove checkpoint/ and derived/, which Treering rebuilds; `--newest 1 --keep-all 0s` keeps no history); no acknowledged change is lost"
             }
             _ if source.raw_os_error() == Some(rustix::io::Errno::MFILE.raw_os_error()) => {
                 "this process has too many open files: raise the limit (`ulimit -n`), or run `treering gc`, which merges small segments of the log into fewer files"

@@ -96,3 +96,31 @@ fn a_refused_text_taints_the_session_of_a_store_that_it_creates() {
         "a refused trusted text creates no store"
     );
 }
+
+/// INVARIANT TNT-4: a line that cannot be read may be the text of a page.
+#[test]
+fn a_line_that_cannot_be_read_taints_the_session() {
+    for (arguments, lines) in [
+        (
+            &["session", "append", "--trust", "model"][..],
+            "{\"speaker\":\"tool\",\"text\":\"page \\ud83d\"}\n",
+        ),
+        (
+            &["session", "append", "--trust", "model"],
+            "{\"speaker\":\"tool\",\"text\":\"page\"}\n{bad\n",
+        ),
+        (
+            &["put", "--trust", "untrusted"],
+            "{\"id\":\"a\",\"kind\":\"n\",\"content\":\"page \\ud83d\"}\n",
+        ),
+        (
+            &["remember", "--trust", "model"],
+            "{\"origin\":\"document\",\"text\":\"page \\ud83d\"}\n",
+        ),
+    ] {
+        let folder = Folder::with_store();
+        let refused = folder.feed(&[arguments, &["--session", "s1", "--jsonl", "-"]].concat(), lines);
+        assert_ne!(refused.code, 0, "{arguments:?}: {refused:?}");
+        assert_eq!(next_class(&folder), "tool_external", "{arguments:?}: {lines}");
+    }
+}

@@ -62,7 +62,7 @@ impl Inner {
         };
         let message = format!("the new log needs {needed} bytes, and {free} bytes of the disk are free");
         Err(Error::io(message, io::ErrorKind::StorageFull.into()).with_hint(
-            "nothing was changed; free some space, or thin the history with `treering gc`, then try again",
+            "nothing was changed; free some space, or thin the history with `treering gc --newest 1 --keep-all 0s`, then try again",
         ))
     }
 

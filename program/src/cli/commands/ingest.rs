@@ -20,6 +20,7 @@ use super::ingest_notes::{self, Found, form_of, format_of, parts_skipped};
 use super::ingest_seen::Seen;
 use super::left_out::{is_hidden, is_never_read};
 use super::put::tally_text;
+use super::tainting::tainting;
 use crate::cli::errors::input_error;
 use crate::cli::input::open_regular;
 use treering::Writer;
@@ -95,7 +96,7 @@ impl Verb for Ingest {
             .filter(|_| !rehearsing.trust.is_trusted());
         let mut read = match read_documents(context, &self, format) {
             Ok(read) => read,
-            Err(error) => return Err(tainting(context, &rehearsing, session.as_deref(), error)),
+            Err(error) => return Err(tainting(context, rehearsing.trust, error)),
         };
         let unreadable = read.skipped.len();
         let mut options = IngestOptions {
@@ -185,17 +186,6 @@ impl Verb for Ingest {
         review.note(context);
         Ok(DONE)
     }
-}
-
-/// Taints the session of an untrusted writer whose documents cannot be read, and returns the error: the author of a
-/// document must not decide whether the session that reads it stays trusted (TNT-4).
-fn tainting(context: &mut Context, writer: &Writer, session: Option<&str>, error: Error) -> Error {
-    if session.is_none() || error.kind() != ErrorKind::InvalidInput {
-        return error;
-    }
-    let opened = context.open_or_create(|_| Ok(()));
-    let admitted = opened.and_then(|memory| memory.admit(writer.trust, session));
-    admitted.err().unwrap_or(error)
 }
 
 fn texts(ids: &[Id]) -> Vec<String> {

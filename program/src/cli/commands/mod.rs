@@ -87,6 +87,7 @@ mod serve;
 mod show;
 mod snapshot;
 mod stats;
+mod tainting;
 mod tally;
 mod tree;
 mod trust_store;

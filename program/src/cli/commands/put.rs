@@ -15,6 +15,7 @@ use std::collections::{BTreeSet, HashMap};
 
 use super::attributes::attribute;
 use super::progress::BatchProgress;
+use super::tainting::tainting;
 use crate::cli::input::{at_line, content_from_input};
 use treering::inspect::engine::OriginRule;
 use treering::inspect::ingest::json as lines;
@@ -85,7 +86,10 @@ impl Verb for Put {
 
     fn run(self, context: &mut Context) -> Done {
         match self.jsonl {
-            Some(file) => put_lines(context, &file, self.batch.unwrap_or(u64::MAX)),
+            Some(file) => {
+                let done = put_lines(context, &file, self.batch.unwrap_or(u64::MAX));
+                done.map_err(|error| tainting(context, context.writer().trust, error))
+            }
             None => put_one(context, self),
         }
     }

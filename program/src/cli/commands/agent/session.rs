@@ -13,6 +13,7 @@ use crate::answers::agent::sessions::{EntriesAppended, SessionLine, SummaryLine}
 use crate::cli::agent_context::text_for_people;
 use crate::cli::commands::prelude::*;
 use crate::cli::commands::progress::BatchProgress;
+use crate::cli::commands::tainting::tainting;
 use crate::cli::input::{text_or_input, time_of};
 use treering::Query;
 use treering::agent::{Agent, Append, NewEntry, NotStored, Reach};
@@ -252,7 +253,9 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
             let appended = agent.append(&request, &writer)?;
             (agent, EntriesAppended::new(session, appended))
         }
-        Some(file) => append_lines(context, &file, request, verb.batch)?,
+        // A line that cannot be read may be the text of a tool.
+        Some(file) => append_lines(context, &file, request, verb.batch)
+            .map_err(|error| tainting(context, Origin::ToolExternal, error))?,
     };
     let what = if all.appended == 1 { "entry" } else { "entries" };
     let (count, session) = (all.appended, &all.session);
