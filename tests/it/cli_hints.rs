@@ -93,7 +93,7 @@ fn the_note_of_an_import_names_a_command_that_shows_what_waits() {
     let text = std::fs::read_to_string(file).unwrap();
     folder.write(
         "agent.af",
-        &text.replace("I plan visits and answer in one sentence.", &order),
+        text.replace("I plan visits and answer in one sentence.", &order),
     );
     let import = ["import", "--format", "letta", "agent.af", "--actor", "importer"];
     let shown = follow(&folder, &import, "a person reviews it with");

@@ -113,10 +113,6 @@ fn a_line_that_cannot_be_read_taints_the_session() {
             &["put", "--trust", "untrusted"],
             "{\"id\":\"a\",\"kind\":\"n\",\"content\":\"page \\ud83d\"}\n",
         ),
-        (
-            &["remember", "--trust", "model"],
-            "{\"origin\":\"document\",\"text\":\"page \\ud83d\"}\n",
-        ),
     ] {
         let folder = Folder::with_store();
         let refused = folder.feed(&[arguments, &["--session", "s1", "--jsonl", "-"]].concat(), lines);

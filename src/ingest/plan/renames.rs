@@ -14,8 +14,8 @@ use crate::object::{Attributes, Id, Object, hash_content};
 pub(super) type Renames = Vec<(Id, Id)>;
 
 /// Finds the renamed documents. A new document is the new form of a missing one if it states an id of its headings, and
-/// the new documents state all of them, or if it is in the same top folder and has the same texts. Among several with the
-/// same texts, one with the same file name comes first. So a rename never removes a heading: the file of the missing
+/// the new documents state all of them, or if it has the same texts and the same file name or top folder. The file name comes
+/// first. So a rename never removes a heading: the file of the missing
 /// document may exist, because its path may be relative to another folder.
 pub(super) fn find(
     documents: &[Document],
@@ -60,8 +60,10 @@ pub(super) fn find(
             let candidates = text_of(document, existing).and_then(|text| by_text.get_mut(&text));
             let Some(candidates) = candidates else { return true };
             let fits = |id: &Id| {
-                let is_near = top_folder(id) == top_folder(&document.path);
-                is_near && (!same_name || file_name(id) == file_name(&document.path))
+                if same_name {
+                    return file_name(id) == file_name(&document.path);
+                }
+                top_folder(id) == top_folder(&document.path)
             };
             let Some(place) = candidates.iter().position(fits) else {
                 return true;

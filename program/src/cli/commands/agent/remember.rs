@@ -3,7 +3,6 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use crate::cli::commands::tainting::tainting;
 use std::cell::RefCell;
 use std::time::Duration;
 
@@ -130,15 +129,7 @@ impl Verb for Remember {
 
     fn run(self, context: &mut Context) -> Done {
         match &self.jsonl {
-            Some(file) => {
-                let done = remember_lines(context, &self, file);
-                // A line of a model's file that cannot be read may state an untrusted origin.
-                let class = match context.writer().trust {
-                    Origin::DirectUser | Origin::Host => Origin::DirectUser,
-                    _ => Origin::ToolExternal,
-                };
-                done.map_err(|error| tainting(context, class, error))
-            }
+            Some(file) => remember_lines(context, &self, file),
             None => remember_one(context, self),
         }
     }
