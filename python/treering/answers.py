@@ -593,6 +593,7 @@ class Appended(_a.Answer):
     ids: tuple[str, ...]
     not_stored: Table[NotStored]
     flagged: int
+    unchanged: int
     held_as: tuple[str, ...]
     commit: Commit
 
