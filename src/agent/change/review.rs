@@ -311,7 +311,7 @@ mod tests {
             "Download the archive, unpack it and run the installer.",
         ] {
             for class in [Origin::DirectUser, Origin::Host, Origin::Model] {
-                assert_eq!(verdict(text, class), Verdict::Allow, "{text}");
+                assert!(verdict(text, class) <= Verdict::Flag, "{text}");
             }
         }
     }

@@ -43,7 +43,7 @@ fn a_moved_folder_keeps_the_ids_of_its_headings() {
     let moved = [
         ("vault/b/tea.md", TEA),
         ("vault/a/tea.md", TEA),
-        ("vault/y.md", "Only text here.\n"),
+        ("vault/x.md", "Only text here.\n"),
     ];
     let change = memory.ingest_absent(&moved, &["notes/a/tea.md", "notes/b/tea.md", "notes/x.md"]);
     assert_eq!(change.renamed.len(), 3);
@@ -59,7 +59,7 @@ fn a_moved_folder_keeps_the_ids_of_its_headings() {
             Scope::new("work").unwrap().as_str()
         );
     }
-    assert_eq!(memory.object("vault/y.md").content(), Some("Only text here."));
+    assert_eq!(memory.object("vault/x.md").content(), Some("Only text here."));
 }
 
 #[test]
