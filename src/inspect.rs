@@ -91,7 +91,7 @@ pub mod ingest {
     pub mod json {
         pub use crate::ingest::json::{
             ObjectLine, loose_time_from_json, object_from_json, parse, stored_object_to_json,
-            value_from_json, value_to_json,
+            value_from_json, value_to_json, whole_characters,
         };
     }
     pub mod moment {

@@ -30,8 +30,6 @@ pub(crate) mod service;
 mod stop;
 #[cfg(feature = "http")]
 pub(crate) mod ui;
-mod whole_characters;
 
 pub(crate) use server::Server;
 pub(crate) use service::{Caller, Service};
-pub(crate) use whole_characters::whole_characters;

@@ -5,8 +5,8 @@
 //!
 //! # Invariants
 //! - SRV-4: an operation never blocks the runtime, and its panic is an error of that call alone.
-//! - SRV-5: an operation reads and writes the store that is in the folder at its begin. If another one was put there, it is
-//!   opened first.
+//! - SRV-5: an operation uses the store of the folder that its path names when it begins. If another folder was put there,
+//!   its store is opened first. Files that change inside the folder are not noticed.
 
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};

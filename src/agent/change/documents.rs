@@ -66,7 +66,7 @@ pub fn review_documents(
     documents: &mut [Document],
     writer: &Writer,
 ) -> Result<DocumentReview> {
-    let author = author_of(agent.memory().draft(writer).class_of(writer.trust)?);
+    let author = author_of(agent.memory().class_now(writer, None, writer.trust)?);
     let mut review = DocumentReview::default();
     for document in documents {
         let path = document.id().clone();

@@ -78,6 +78,7 @@ impl Search<'_> {
         let recall_index = agent.recall_index();
         let answer = recall_index.lend(|scratch| self.answer(recall_index.embedder(), scratch));
         let mut found = Found::new(agent, self.view, self.query, &answer.terms);
+        found.recalled.no_good_match = true;
         for hit in &answer.hits {
             let Some(object) = object_at(self.view, &hit.key)? else {
                 continue;
@@ -86,6 +87,9 @@ impl Search<'_> {
             if item.session().is_none() && !says_something(hit) {
                 continue;
             }
+            let is_weak = hit.score < WEAK;
+            // A good match counts even if the budget has no room for it.
+            found.recalled.no_good_match &= is_weak;
             let time = time_of(self.view, item.object())?;
             let reasons = hit.explain();
             let moved = hit.moved.map(|moved| match moved {
@@ -95,7 +99,7 @@ impl Search<'_> {
             let why = moved.into_iter().chain(in_words(&reasons)).collect();
             found.add(RecallHit {
                 score: hit.score,
-                is_weak: hit.score < WEAK,
+                is_weak,
                 confidence: hit.confidence,
                 why,
                 reasons: self.query.explain.then_some(reasons),
@@ -105,7 +109,6 @@ impl Search<'_> {
         }
         let mut recalled = found.recalled;
         recalled.left_out = answer.hidden;
-        recalled.no_good_match = recalled.skipped == 0 && recalled.hits.iter().all(|hit| hit.is_weak);
         if recalled.hits.is_empty() && self.among.is_none() {
             recalled.elsewhere = recall_index.lend(|scratch| self.elsewhere(scratch));
         }

@@ -12,8 +12,8 @@
 //! - SAE-2: the origin of an entry never exceeds the writer's class, the class of its speaker, the origin that the
 //!   caller states, and the class of the session.
 //! - SAE-3: an entry that the scan stops taints the session (TNT-1), because the model may have read the entry.
-//! - SAE-4: an entry that is stored already changes nothing: one with the same id of the host, or with the same time,
-//!   speaker, order and text.
+//! - SAE-4: an entry that is stored already changes nothing: one with the same speaker and text, and the same id of the
+//!   host or the same time and order. Another text under the same id is another entry, so no entry hides a text.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -47,7 +47,8 @@ pub struct NewEntry {
     pub order: Option<i64>,
     /// The origin of the text, if the host knows the origin. It lowers the class of the speaker, and never raises it.
     pub origin: Option<Origin>,
-    /// The id of the entry in the system of the host. An entry whose id the session already has changes nothing.
+    /// The id of the entry in the system of the host. If the session has the id with the same speaker and text, the entry
+    /// changes nothing.
     pub key: Option<String>,
 }
 
@@ -235,27 +236,16 @@ fn stage_append(agent: &Agent, change: &mut Change<'_>, append: &Append) -> Resu
 /// Returns the mark by which a repeated entry is recognised, or `None` for an entry without an id and a time (SAE-4). The
 /// mark depends on a secret, so another writer cannot store an object under it beforehand.
 fn mark_of(agent: &Agent, append: &Append, entry: &NewEntry) -> Option<String> {
-    let parts = match (&entry.key, entry.time) {
-        (Some(key), _) => [
-            "id".to_owned(),
-            key.clone(),
-            String::new(),
-            String::new(),
-            String::new(),
-        ],
-        (None, Some(time)) => [
-            "said".to_owned(),
-            time.to_string(),
-            entry.speaker.clone().unwrap_or_default(),
-            entry.order.map(|order| order.to_string()).unwrap_or_default(),
-            entry.text.clone(),
-        ],
+    let name = match (&entry.key, entry.time) {
+        (Some(key), _) => format!("id {key}"),
+        (None, Some(time)) => format!("said {time} {:?}", entry.order),
         (None, None) => return None,
     };
+    let speaker = entry.speaker.as_deref().unwrap_or_default();
+    let parts = [append.session.as_str(), &name, speaker, &entry.text];
     // The lengths make the joined text unambiguous.
     let parts = parts.map(|part| format!("{}:{part}", part.len())).concat();
-    let text = format!("{}:{}{parts}", append.session.len(), append.session);
-    Some(to_hex(&keyed(agent.names_key(), text.as_bytes())[..16]))
+    Some(to_hex(&keyed(agent.names_key(), parts.as_bytes())[..16]))
 }
 
 /// Checks whether an id belongs to an entry of a session, after the staged changes.

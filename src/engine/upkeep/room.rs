@@ -66,12 +66,12 @@ impl Inner {
         ))
     }
 
-    /// Removes the checkpoints, and the derived files except the last-access times, which nothing can rebuild. Returns
-    /// whether there were any. Removes nothing if the log is damaged, because salvage may need the checkpoints.
-    fn make_room(&self) -> Result<bool> {
+    /// Removes the checkpoints, and the derived files except the last-access times, which nothing can rebuild.
+    /// Removes nothing if the log is damaged, because salvage may need the checkpoints.
+    fn make_room(&self) -> Result<()> {
         let mut writing = self.log.lock();
         if !writing.log.holds(&writing.log.position())? {
-            return Ok(false);
+            return Ok(());
         }
         drop(super::end_background(self.opened(), &mut writing));
         // INVARIANT FUL-1: removes checkpoints and derived files, and nothing else.
@@ -85,13 +85,13 @@ impl Inner {
             count += 1;
         }
         if count == 0 {
-            return Ok(false);
+            return Ok(());
         }
         // The store in memory has a checkpoint open, and an open file keeps its space.
         writing.load(&self.source)?;
         self.opened().warn(format!(
             "the disk is nearly full: removed {count} files in checkpoint/ and {FOLDER}/, which Treering rebuilds"
         ));
-        Ok(true)
+        Ok(())
     }
 }

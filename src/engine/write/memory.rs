@@ -157,13 +157,8 @@ impl Memory {
     /// readers know that a name is untrusted only by its session.
     fn tainted(&self, writer: &Writer) -> Result<Writer> {
         let mut writer = writer.clone();
-        let session = writer.session.get_or_insert_with(|| UNTRUSTED.to_owned()).clone();
-        self.refresh()?;
-        let mut draft = self.draft(&writer);
-        if !draft.is_tainted(&session)? {
-            draft.taint(&session)?;
-            self.commit(draft, "taint")?;
-        }
+        let session = writer.session.get_or_insert_with(|| UNTRUSTED.to_owned());
+        self.admit(writer.trust, Some(session))?;
         Ok(writer)
     }
 

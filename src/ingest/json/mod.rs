@@ -15,6 +15,7 @@ mod fields;
 mod mended;
 mod object_line;
 mod strict;
+mod whole_characters;
 
 use std::collections::BTreeMap;
 
@@ -27,6 +28,7 @@ pub(crate) use self::object_line::{loose_time, object_to_json, time_from_json};
 pub use self::strict::parse;
 #[cfg(feature = "agent")]
 pub(crate) use self::strict::{JsonError, Parts, balanced_end, parse_within, split};
+pub use self::whole_characters::whole_characters;
 use super::text::shown;
 use crate::error::{Error, Result};
 use crate::object::{Attributes, VALUE_DEPTH_MAX, Value};

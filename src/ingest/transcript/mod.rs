@@ -35,22 +35,6 @@ const TIMES: [&str; 4] = ["time", "timestamp", "created_at", "create_time"];
 const SPEAKERS: [&str; 2] = ["speaker", "name"];
 /// The field in which Claude Code repeats the result of a tool, with whole files.
 const REPEATED: &str = "toolUseResult";
-/// The starts of texts that a program writes in the name of the person.
-const OF_PROGRAMS: [&str; 12] = [
-    "<command-name>",
-    "<command-message>",
-    "[Request interrupted by user",
-    "<local-command-",
-    "<bash-std",
-    "<system-reminder>",
-    "<task-notification>",
-    "<environment_context>",
-    "<user_instructions>",
-    "<permissions instructions>",
-    "<skill>",
-    "# AGENTS.md instructions for ",
-];
-
 /// A line of a transcript.
 #[expect(clippy::large_enum_variant, reason = "a line is read and used at once")]
 pub(super) enum Line {
@@ -62,7 +46,7 @@ pub(super) enum Line {
     Echo(Section),
 }
 
-/// What names a message in a transcript.
+/// The name of a message, by which its copies are found.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Mark {
     /// The program gave each message its own name, so another line with the name is a copy or a newer form.
@@ -112,13 +96,13 @@ fn message_of(line: u64, mut fields: Map<String, Json>, mut around: Map<String, 
         ));
     }
     let mark = mark_of(&fields, &around);
-    let mut said = Said::read(&content);
+    let mut said = Said::read(&content, role == "user");
     said.add_calls(fields.get("tool_calls"));
     let (text, result) = (said.text(), said.result());
     if said.has_thoughts && text.is_none() && result.is_none() {
         return Ok(Line::Other("thinking".to_owned()));
     }
-    let by = speaker_of(&role, text.as_deref(), &around);
+    let by = speaker_of(&role, &around);
     around.shift_remove(REPEATED);
     let mut section = Section::new(SectionKind::Entry, line);
     let attributes = &mut section.attributes;
@@ -168,12 +152,11 @@ fn with_result(mut section: Section, result: Option<String>, mark: Mark) -> Vec<
 }
 
 /// Returns who said a text in the name of the person, if it was not the person (TRL-1).
-fn speaker_of(role: &str, text: Option<&str>, around: &Map<String, Json>) -> Option<&'static str> {
+fn speaker_of(role: &str, around: &Map<String, Json>) -> Option<&'static str> {
     let is_set = |name: &str| around.get(name) == Some(&Json::Bool(true));
-    let is_of_program = || text.is_some_and(is_of_program);
     if role != "user" {
         None
-    } else if is_set("isMeta") || is_of_program() {
+    } else if is_set("isMeta") {
         Some("tool")
     } else if is_set("isCompactSummary") || is_set("isSidechain") {
         // A model wrote the summary of the messages before, and the task of an agent below it.
@@ -181,12 +164,6 @@ fn speaker_of(role: &str, text: Option<&str>, around: &Map<String, Json>) -> Opt
     } else {
         None
     }
-}
-
-/// Checks whether a program wrote a text of the role of the person.
-fn is_of_program(text: &str) -> bool {
-    let text = text.trim_start();
-    OF_PROGRAMS.iter().any(|start| text.starts_with(start))
 }
 
 fn mark_of(fields: &Map<String, Json>, around: &Map<String, Json>) -> Mark {

@@ -14,21 +14,43 @@ const DATA_BYTES_MIN: usize = 1024;
 /// The deepest nesting of parts.
 const DEPTH_MAX: usize = 8;
 
+/// The starts of texts that a program writes in the name of the person.
+const OF_PROGRAMS: [&str; 12] = [
+    "<command-name>",
+    "<command-message>",
+    "[Request interrupted by user",
+    "<local-command-",
+    "<bash-std",
+    "<system-reminder>",
+    "<task-notification>",
+    "<environment_context>",
+    "<user_instructions>",
+    "<permissions instructions>",
+    "<skill>",
+    "# AGENTS.md instructions for ",
+];
+
 /// The content of a message.
 #[derive(Default)]
 pub(super) struct Said {
     /// What the speaker said, and the calls of tools.
     texts: Vec<String>,
-    /// The results of tools, which are not the words of the speaker.
+    /// The results of tools, and what programs wrote in the name of the person. They are not the words of the speaker
+    /// (TRL-1).
     results: Vec<String>,
+    /// Whether the message has the role of the person.
+    is_person: bool,
     /// Whether a part has thoughts of a model. They are left out: a model said them to nobody.
     pub(super) has_thoughts: bool,
 }
 
 impl Said {
     /// Reads the field `content` of a message.
-    pub(super) fn read(content: &Json) -> Self {
-        let mut said = Self::default();
+    pub(super) fn read(content: &Json, is_person: bool) -> Self {
+        let mut said = Self {
+            is_person,
+            ..Self::default()
+        };
         match content {
             Json::Array(parts) => parts.iter().for_each(|part| said.add(part)),
             one => said.add(one),
@@ -38,7 +60,7 @@ impl Said {
 
     fn add(&mut self, part: &Json) {
         let Some(map) = part.as_object() else {
-            self.texts.extend(part.as_str().map(str::to_owned));
+            part.as_str().into_iter().for_each(|text| self.add_text(text));
             return;
         };
         let kind = kind_of(map);
@@ -52,10 +74,20 @@ impl Said {
             self.results
                 .extend(result(map.get("content").unwrap_or(&Json::Null)));
         } else if let Some(text) = text("text") {
-            self.texts.push(text.to_owned());
+            self.add_text(text);
         } else {
             self.texts.extend(picture(map));
         }
+    }
+
+    fn add_text(&mut self, text: &str) {
+        let is_foreign = self.is_person && is_of_program(text);
+        let list = if is_foreign {
+            &mut self.results
+        } else {
+            &mut self.texts
+        };
+        list.push(text.to_owned());
     }
 
     /// Adds the calls of tools beside the content, as `OpenAI` writes them.
@@ -77,6 +109,12 @@ impl Said {
     pub(super) fn result(&self) -> Option<String> {
         joined(&self.results)
     }
+}
+
+/// Checks whether a program wrote a text of the role of the person.
+fn is_of_program(text: &str) -> bool {
+    let text = text.trim_start();
+    OF_PROGRAMS.iter().any(|start| text.starts_with(start))
 }
 
 fn kind_of(part: &Map<String, Json>) -> &str {

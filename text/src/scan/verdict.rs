@@ -28,7 +28,7 @@ named! {
 }
 
 named! {
-    /// Who wrote a text, as far as the scan distinguishes authors.
+    /// The kinds of authors that the scan treats differently.
     pub enum Author {
         /// A person, or the program that hosts the agent.
         Person => "person",

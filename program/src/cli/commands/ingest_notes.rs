@@ -1,4 +1,4 @@
-//! What `ingest` did not read: files with other endings, parts of files, and renamed files. Tells it to people.
+//! Tells people which files and parts of files `ingest` skipped, and which files were renamed.
 //!
 //! # Layer
 //! Layer 10, part of cli.

@@ -254,7 +254,7 @@ fn note_newer(context: &mut Context, newer: &BTreeSet<Id>) {
     context.output.note("newer_replaced", text);
 }
 
-/// What the verb knows of the time before it: when the file was written, and the state before the first line.
+/// When the file was written, and the state before the first line.
 struct Since {
     written: Option<Time>,
     view: View,

@@ -33,8 +33,9 @@ use super::page::{self, Page};
 use super::places::Place;
 use super::request_log::RequestLog;
 use super::token::Token;
-use crate::serve::{Caller, whole_characters};
+use crate::serve::Caller;
 use treering::inspect::agent::refuse_secret_name;
+use treering::inspect::ingest::json::whole_characters;
 use treering::{Error, ErrorCode, Result};
 
 /// The header with which the settings of a client choose its session.

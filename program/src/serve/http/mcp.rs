@@ -98,6 +98,7 @@ async fn with_session(State(sessions): State<Arc<Sessions>>, request: Request, n
         let response = next.run(request).await;
         return usage.until_sent(response);
     }
+    let _starting = sessions.start().await;
     if !sessions.make_room().await {
         let why = "too many MCP sessions are at work";
         return Refusal::of_status(StatusCode::SERVICE_UNAVAILABLE, why).into_response();

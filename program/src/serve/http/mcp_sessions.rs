@@ -35,6 +35,8 @@ type SessionId = Arc<str>;
 pub(super) struct Sessions {
     manager: Arc<LocalSessionManager>,
     uses: Mutex<Uses>,
+    /// Held from the search for room until the new session is counted.
+    starting: tokio::sync::Mutex<()>,
 }
 
 #[derive(Default)]
@@ -70,6 +72,7 @@ impl Default for Sessions {
         Self {
             manager: Arc::new(manager),
             uses: Mutex::default(),
+            starting: tokio::sync::Mutex::default(),
         }
     }
 }
@@ -99,6 +102,11 @@ impl Sessions {
         let one = uses.of.entry(Arc::clone(id)).or_default();
         one.last = last;
         change(one);
+    }
+
+    /// Waits until no other session starts (MPS-1).
+    pub(super) async fn start(&self) -> tokio::sync::MutexGuard<'_, ()> {
+        self.starting.lock().await
     }
 
     /// Ends an idle session if no further one may begin (MPS-1). Returns false if all are at work.

@@ -10,7 +10,7 @@ use rmcp::RoleServer;
 use rmcp::service::RxJsonRpcMessage;
 use serde_json::{Deserializer, Map, Value as Json, json};
 
-use crate::serve::whole_characters;
+use treering::inspect::ingest::json::whole_characters;
 
 /// The number of messages in a batch.
 pub(super) const BATCH_MAX: usize = 100;

@@ -73,8 +73,8 @@ pub(crate) enum SessionVerb {
     /// Append to the transcript of a session
     ///
     /// # Notes
-    /// A line of --jsonl is {"text","speaker"?,"time"?,"order"?,"id"?,"origin"?}. An entry whose id, or whose time, speaker
-    /// and text, the session already has changes nothing. The speaker user, the name of --user, or no
+    /// A line of --jsonl is {"text","speaker"?,"time"?,"order"?,"id"?,"origin"?}. An entry that the
+    /// session already has changes nothing: the same speaker and text, with the same id or time. The speaker user, the name of --user, or no
     /// speaker means the person. The speakers assistant and system are trusted less. Any other speaker is an untrusted
     /// tool. The origin of a line and --trust only lower the trust. After an untrusted entry, the session and all that
     /// is written in it are untrusted for good.

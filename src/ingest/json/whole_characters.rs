@@ -1,7 +1,7 @@
 //! Half characters in JSON: an escape of one half of a surrogate pair, which programs write that cut a text in an emoji.
 //!
 //! # Layer
-//! Layer 9, part of serve. Pure.
+//! Layer 6, inside `ingest`. Pure.
 
 use std::borrow::Cow;
 
@@ -9,7 +9,7 @@ use std::borrow::Cow;
 const REPLACEMENT: &[u8; 6] = b"\\ufffd";
 
 /// Returns the text of a JSON document with U+FFFD in place of each half of a surrogate pair. The length stays.
-pub(crate) fn whole_characters(json: &[u8]) -> Cow<'_, [u8]> {
+pub fn whole_characters(json: &[u8]) -> Cow<'_, [u8]> {
     let unit = |at: usize| {
         let digits = json.get(at..at + REPLACEMENT.len())?.strip_prefix(b"\\u")?;
         u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
