@@ -331,3 +331,19 @@ fn the_exports_of_chat_services_are_conversations() {
     assert_eq!(imported["unchanged"], 4);
     folder.refused(1, &["ingest", "x/package.json"]);
 }
+
+/// INVARIANT RVD-3: `flags` is a list of names of rules. A secret among them is a text like any other.
+#[test]
+fn a_secret_under_flags_is_redacted() {
+    let folder = Folder::with_store();
+    let secret = format!("key-{}", "3ax6xnjp29jd6fds4gc373sgvjxteol0");
+    let line = json!({"id": "a", "kind": "note", "content": "x", "attributes": {"flags": [secret]}});
+    folder.write("o.jsonl", format!("{line}\n"));
+    folder.json(&["ingest", "o.jsonl", "--as-me"]);
+    let stored = folder.json(&["get", "a"]);
+    assert!(!stored.to_string().contains(&secret), "{stored}");
+    assert!(
+        stored["attributes"]["flags"].to_string().contains("REDACTED"),
+        "{stored}"
+    );
+}

@@ -238,6 +238,27 @@ impl Output {
         !self.is_json() && io::stdin().is_terminal() && io::stderr().is_terminal()
     }
 
+    /// Asks the person at the terminal a question, and returns the typed line without blanks around it.
+    ///
+    /// # Errors
+    /// `Io` if standard input cannot be read.
+    pub(crate) fn ask(&mut self, question: &str) -> Result<String> {
+        self.note("question", question);
+        let mut typed = String::new();
+        let read = io::stdin().read_line(&mut typed);
+        read.map_err(|error| Error::io("reading the answer", error))?;
+        Ok(typed.trim().to_owned())
+    }
+
+    /// Asks the person at the terminal a question, and returns whether the answer is yes.
+    ///
+    /// # Errors
+    /// The errors of [`Self::ask`].
+    pub(crate) fn ask_yes(&mut self, question: &str) -> Result<bool> {
+        let typed = self.ask(&format!("{question} [y/N]"))?;
+        Ok(matches!(typed.as_str(), "y" | "Y" | "yes"))
+    }
+
     /// Returns whether the output must use few tokens.
     pub(crate) fn is_compact(&self) -> bool {
         self.mode == Mode::Agent

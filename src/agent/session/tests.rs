@@ -739,3 +739,21 @@ fn ids_of_different_sessions_never_meet() {
             .unwrap()
     );
 }
+
+/// INVARIANT SAE-4: a repeated entry changes nothing, and no entry hides another text under its id.
+#[test]
+fn an_id_hides_no_other_text() {
+    let test = memory();
+    let entry = |text: &str, speaker: &str| NewEntry {
+        text: text.to_owned(),
+        speaker: Some(speaker.to_owned()),
+        key: Some("m1".to_owned()),
+        ..NewEntry::default()
+    };
+    let add = |entry| append(&test.agent, "s1", None, vec![entry]).unchanged;
+    assert_eq!(add(entry("first half", "user")), 0);
+    assert_eq!(add(entry("first half", "user")), 1);
+    assert_eq!(add(entry("first half, and the deadline is Friday", "user")), 0);
+    assert_eq!(add(entry("first half", "assistant")), 0);
+    assert_eq!(entries(&test.agent, "s1").len(), 3);
+}

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::{by, child, content, id, note, put};
+use crate::engine::write::kept_draft::REJECTED_MAX;
 use crate::engine::*;
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Origin, Reference, ReferenceClass, ReferenceName, Time};
@@ -332,11 +333,11 @@ fn who_had_most_refused_gives_way_with_the_oldest() -> Result<()> {
     let memory = Memory::create(&store)?;
     let evidence = refuse(&memory, "quiet", "evidence", "why")?;
     let first = refuse(&memory, "loud", "0", "why")?;
-    for number in 1..199 {
+    for number in 1..REJECTED_MAX - 1 {
         refuse(&memory, "loud", &number.to_string(), "why")?;
     }
-    assert_eq!(refused(&memory).len(), 200);
-    let newest = refuse(&memory, "loud", "199", "why")?;
+    assert_eq!(refused(&memory).len(), REJECTED_MAX);
+    let newest = refuse(&memory, "loud", "last", "why")?;
     // A change of many objects counts as several changes.
     let mut draft = memory.draft(&by("loud"));
     for number in 0..3_000 {
@@ -345,7 +346,7 @@ fn who_had_most_refused_gives_way_with_the_oldest() -> Result<()> {
     memory.quarantine(&draft, "many")?;
     drop(memory);
     let kept = refused(&Memory::open(&store)?);
-    assert_eq!(kept.len(), 197);
+    assert_eq!(kept.len(), REJECTED_MAX - 3);
     assert!(kept.iter().any(|one| one.name == evidence));
     assert!(kept.iter().all(|one| one.name != first));
     let told = kept.iter().find(|one| one.name == newest).unwrap();
@@ -368,7 +369,7 @@ fn refuse_many(memory: &Memory, session: &str, count: usize) -> Result<String> {
 fn a_refused_change_that_weighs_more_than_all_the_room_empties_no_ring() -> Result<()> {
     // Tests KEP-2: each large change of a new writer may exceed the cap, but only one such change is kept.
     let memory = Memory::in_memory()?;
-    for number in 0..200 {
+    for number in 0..REJECTED_MAX {
         refuse(&memory, &format!("quiet {number}"), "evidence", "why")?;
     }
     let names = || -> Vec<String> { refused(&memory).into_iter().map(|one| one.name).collect() };
@@ -393,7 +394,7 @@ fn a_refused_change_that_weighs_more_than_all_the_room_empties_no_ring() -> Resu
         "the heaviest change must be replaced, whoever wrote it"
     );
     let light = refuse(&memory, "light", "x", "why")?;
-    assert!(names().contains(&light) && !names().contains(&heavier) && names().len() == 200);
+    assert!(names().contains(&light) && !names().contains(&heavier) && names().len() == REJECTED_MAX);
     Ok(())
 }
 
@@ -410,8 +411,8 @@ fn refused_changes_that_an_older_build_let_go_without_a_record_are_there_again()
         let head = store.head()?;
         let first = store.references().iter().next().unwrap().reference.clone();
         let mut batch = BatchBuilder::new();
-        for number in 1_000..1_219 {
-            let name = ReferenceName::of(ReferenceClass::Rejected, &format!("{number}"))?;
+        for number in 0..REJECTED_MAX + 19 {
+            let name = ReferenceName::of(ReferenceClass::Rejected, &format!("{}", 10_000 + number))?;
             let copy = Reference {
                 name,
                 ..Reference::clone(&first)
@@ -422,11 +423,11 @@ fn refused_changes_that_an_older_build_let_go_without_a_record_are_there_again()
     })?;
     drop(memory);
     let memory = Memory::open(&store)?;
-    assert_eq!(refused(&memory).len(), 220);
+    assert_eq!(refused(&memory).len(), REJECTED_MAX + 20);
     let newest = refuse(&memory, "loud", "b", "why")?;
     drop(memory);
     let kept = refused(&Memory::open(&store)?);
-    assert_eq!(kept.len(), 200);
+    assert_eq!(kept.len(), REJECTED_MAX);
     assert!(kept.iter().any(|one| one.name == newest));
     Ok(())
 }

@@ -31,7 +31,7 @@ use crate::engine::read::text_of;
 const REJECTED_MICROS: i64 = 7 * DAY_MICROS;
 /// The cap on the total weight of the refused changes that a store keeps. A change weighs 1, and 1 more for each
 /// [`REJECTED_OBJECTS`] objects.
-const REJECTED_MAX: usize = 1_000;
+pub(in crate::engine) const REJECTED_MAX: usize = 1_000;
 /// The number of objects that add 1 to the weight of a refused change.
 const REJECTED_OBJECTS: usize = 1_000;
 /// The maximal length of a reason, in bytes.

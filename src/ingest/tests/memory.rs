@@ -89,7 +89,7 @@ impl Memory {
         self.ingest_by(files, &options).unwrap()
     }
 
-    fn ingest_by(&mut self, files: &[(&str, &str)], options: &IngestOptions) -> Result<Change> {
+    pub(super) fn ingest_by(&mut self, files: &[(&str, &str)], options: &IngestOptions) -> Result<Change> {
         let documents: Vec<Document> = files
             .iter()
             .map(|(path, text)| Document::read(path, text.as_bytes(), None))

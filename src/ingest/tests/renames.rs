@@ -1,6 +1,7 @@
 //! Tests of renamed and moved files.
 
 use super::*;
+use crate::error::ErrorCode;
 use crate::object::Scope;
 
 const PLAN: &str = "* Plan\n:PROPERTIES:\n:ID: aaaa-1111\n:END:\nWater the tomatoes.\n";
@@ -75,4 +76,19 @@ fn a_new_file_with_other_texts_is_no_renamed_one() {
     // A file that is still there is no candidate.
     let change = memory.ingest_absent(&[("copy.md", TEA)], &[]);
     assert_eq!(renames(&change), []);
+}
+
+/// The path of a missing document may be relative to another folder, so a heading that no file states must stay.
+#[test]
+fn a_file_that_states_a_part_of_the_ids_renames_nothing() {
+    let mut memory = Memory::default();
+    let more = "* Roses\n:PROPERTIES:\n:ID: bbbb-2222\n:END:\nCut them.\n";
+    memory.ingest(&[("notes/plan.org", &format!("{PLAN}{more}"))]);
+    let options = IngestOptions {
+        absent: vec![id("notes/plan.org")],
+        ..IngestOptions::default()
+    };
+    let refused = memory.ingest_by(&[("other/x.org", PLAN)], &options);
+    assert_eq!(refused.unwrap_err().code(), ErrorCode::IdInUse);
+    assert!(memory.has("bbbb-2222") && memory.has("notes/plan.org"));
 }

@@ -379,3 +379,47 @@ fn the_export_of_claude_is_read_with_its_attachments() {
         ["Tea?", "Green."]
     );
 }
+
+/// INVARIANT TRL-1: what a program wrote beside the words of the person is an entry of the tool.
+#[test]
+fn a_reminder_beside_the_words_of_the_person_is_not_theirs() {
+    let reminder = json!({"type": "text", "text": "<system-reminder>Be brief.</system-reminder>"});
+    let words = json!({"type": "text", "text": "My name is Vera"});
+    for content in [json!([reminder, words]), json!([words, reminder])] {
+        let document =
+            Document::read("s.jsonl", lines(&[line("u1", "user", content)]).as_bytes(), None).unwrap();
+        let said = said(&document);
+        assert_eq!(said.len(), 2, "{said:?}");
+        for (speaker, class, text) in said {
+            let is_person = text.contains("Vera");
+            assert_eq!(speaker, if is_person { "user" } else { "tool" });
+            assert_eq!(class == Origin::ToolExternal, !is_person, "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_message_with_a_payload_is_a_message() {
+    let line = json!({"type": "message", "role": "user", "content": "hello", "payload": {"x": 1}});
+    let document = Document::read("s.jsonl", lines(&[line]).as_bytes(), None).unwrap();
+    assert_eq!(texts(&document), ["hello"]);
+}
+
+#[test]
+fn the_id_of_a_conversation_may_end_like_another() {
+    let one = |name: &str| json!({"conversation_id": name, "mapping": {}});
+    let export = json!([one("11"), one("1")]).to_string();
+    let document = Document::read("conversations.json", export.as_bytes(), None).unwrap();
+    let ids: Vec<_> = document
+        .sections
+        .iter()
+        .map(|section| section.id.clone())
+        .collect();
+    assert_eq!(
+        ids,
+        [
+            Some(id("conversations.json#11")),
+            Some(id("conversations.json#1"))
+        ]
+    );
+}

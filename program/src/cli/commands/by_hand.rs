@@ -8,7 +8,6 @@
 //!   person at a terminal said yes; so never with `--json`, with `--agent`, or in a pipe.
 
 use std::collections::HashSet;
-use std::io;
 
 use super::gists::Gists;
 use super::prelude::*;
@@ -72,18 +71,13 @@ impl Context {
             let text = format!("no object has the id '{}', and several match it", one_line(given));
             return Err(Error::not_found(text).with_hint(hint.unwrap_or_default()));
         };
-        let question = format!("{act} {id} ({text})? [y/N]");
-        self.output.note("question", question);
-        let mut answer = String::new();
-        let read = io::stdin().read_line(&mut answer);
-        read.map_err(|error| Error::io("reading the answer", error))?;
-        match answer.trim() {
-            "y" | "Y" | "yes" => Ok(ByHand::exact(id.clone())),
-            _ => Err(usage_error(
-                "nothing was done",
-                "type the whole id, or other words",
-            )),
+        if self.output.ask_yes(&format!("{act} {id} ({text})?"))? {
+            return Ok(ByHand::exact(id.clone()));
         }
+        Err(usage_error(
+            "nothing was done",
+            "type the whole id, or other words",
+        ))
     }
 
     /// Returns the objects that each text of `given` names, as [`Self::by_hand`] does.

@@ -334,26 +334,28 @@ impl Batch {
     fn stage(self, memory: &Memory, writer: &Writer, since: &Since) -> Result<StagedBatch> {
         let mut draft = memory.draft(writer);
         draft.authorise(Authorisation::Replacements);
-        match self.stage_in(memory, &mut draft, since) {
-            Ok((tally, numbers, past, newer)) => Ok(StagedBatch {
-                draft,
-                tally,
-                numbers,
-                past,
-                newer,
-            }),
-            Err(error) => Err(memory.abandon(draft, error)),
+        let mut staged = StagedBatch {
+            draft,
+            tally: Tally::default(),
+            numbers: Vec::new(),
+            past: Vec::new(),
+            newer: BTreeSet::new(),
+        };
+        match self.stage_in(memory, &mut staged, since) {
+            Ok(()) => Ok(staged),
+            Err(error) => Err(memory.abandon(staged.draft, error)),
         }
     }
 
-    fn stage_in(
-        self,
-        memory: &Memory,
-        draft: &mut Draft,
-        since: &Since,
-    ) -> Result<(Tally, Numbers, Past, BTreeSet<Id>)> {
-        let (now, mut newer) = (memory.refresh()?, BTreeSet::new());
-        let (mut tally, mut numbers, mut past) = (Tally::default(), Vec::new(), Vec::new());
+    fn stage_in(self, memory: &Memory, staged: &mut StagedBatch, since: &Since) -> Result<()> {
+        let now = memory.refresh()?;
+        let StagedBatch {
+            draft,
+            tally,
+            numbers,
+            past,
+            newer,
+        } = staged;
         let mut lines = self.lines.into_iter().peekable();
         while let Some(is_past) = lines.peek().map(|(_, line)| line.past) {
             let run = std::iter::from_fn(|| lines.next_if(|(_, line)| line.past == is_past));
@@ -371,8 +373,8 @@ impl Batch {
             };
             let (named, objects): (Vec<_>, Vec<_>) = run.map(object).unzip();
             let mut updated = Vec::new();
-            for (staged, (id, number)) in draft.stage_all(objects).zip(&named) {
-                match staged.map_err(|error| at_line(*number, error))? {
+            for (stored, (id, number)) in draft.stage_all(objects).zip(&named) {
+                match stored.map_err(|error| at_line(*number, error))? {
                     Staged::Created => tally.created += 1,
                     Staged::Updated => {
                         tally.updated += 1;
@@ -388,7 +390,7 @@ impl Batch {
             }
             numbers.extend(named);
         }
-        Ok((tally, numbers, past, newer))
+        Ok(())
     }
 
     /// Commits the lines as one commit. An error names the line of the refused object. If the commit changes nothing,
@@ -417,17 +419,14 @@ impl Batch {
     }
 }
 
-/// The ids of staged lines, with the numbers of the lines.
-type Numbers = Vec<(Id, u64)>;
-/// The staged lines of earlier versions, with their digests.
-type Past = Vec<(ObjectDigest, Line)>;
-
 /// The staged lines of one commit.
 struct StagedBatch {
     draft: Draft,
     tally: Tally,
-    numbers: Numbers,
-    past: Past,
+    /// The ids with the numbers of their lines.
+    numbers: Vec<(Id, u64)>,
+    /// The lines of earlier versions, with their digests.
+    past: Vec<(ObjectDigest, Line)>,
     /// The objects whose present version is newer than their line.
     newer: BTreeSet<Id>,
 }

@@ -343,6 +343,10 @@ fn a_budget_skips_what_does_not_fit_and_goes_on() {
     let recalled = recall(&agent, &query);
     assert_eq!(ids(&recalled), ["short"]);
     assert_eq!((recalled.tokens, recalled.skipped), (1, 1));
+    // A good match that the budget leaves out is a good match.
+    query.budget = Some(0);
+    let recalled = recall(&agent, &query);
+    assert!(recalled.hits.is_empty() && !recalled.no_good_match);
 }
 
 /// INVARIANT ASK-3: recall changes no state.

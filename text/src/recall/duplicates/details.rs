@@ -324,4 +324,27 @@ mod tests {
             assert_eq!(differ_in_indentation(one, two), differ, "{one:?} {two:?}");
         }
     }
+
+    /// INVARIANT DTL-2: what stands behind the words that are compared counts, too.
+    #[test]
+    fn long_texts_that_differ_at_their_end_are_not_the_same() {
+        let words: String = (0..super::WORDS_MAX + 50)
+            .map(|at| format!("word{at} "))
+            .collect();
+        let text = |end: &str| format!("{words}and the office is in {end}");
+        assert_ne!(
+            similarity(&text("Oslo"), &text("Bergen")).relation(),
+            Relation::Same
+        );
+        assert_eq!(
+            similarity(&text("Oslo"), &text(" Oslo")).relation(),
+            Relation::Same
+        );
+        // A run without spaces has many words.
+        let run = "\u{6d4b}".repeat(200_000);
+        assert_ne!(
+            similarity(&run, &(run.clone() + "\u{8bd5}")).relation(),
+            Relation::Same
+        );
+    }
 }

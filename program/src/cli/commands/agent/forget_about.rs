@@ -6,8 +6,6 @@
 //! # Invariants
 //! - FAB-1: without a choice at a terminal, at most one item is forgotten, and only with `--yes`.
 
-use std::io;
-
 use super::forget::{Forget, note_left, show_moved};
 use crate::answers::agent::items::{ItemAbout, ItemsAbout, Outcome};
 use crate::cli::commands::prelude::*;
@@ -98,10 +96,7 @@ fn ask(context: &mut Context, answer: &ItemsAbout) -> Result<Vec<Id>> {
         return Ok(Vec::new());
     }
     let question = "which ones shall be forgotten? numbers such as 1 3, or all; nothing forgets nothing";
-    context.note("question", question);
-    let mut typed = String::new();
-    let read = io::stdin().read_line(&mut typed);
-    read.map_err(|error| Error::io("reading the answer", error))?;
+    let typed = context.output.ask(question)?;
     chosen(answer, &typed)
 }
 

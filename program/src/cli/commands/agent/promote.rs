@@ -3,8 +3,6 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use std::io;
-
 use super::review::review_lines;
 use crate::cli::commands::prelude::*;
 use treering::agent::{PersonSays, Promoted, Review};
@@ -99,11 +97,7 @@ pub(in crate::cli) fn person(
     if !context.output.can_ask() {
         return Err(refused());
     }
-    context.note("question", format!("{question} [y/N]"));
-    let mut answer = String::new();
-    let read = io::stdin().read_line(&mut answer);
-    read.map_err(|error| Error::io("reading the answer", error))?;
-    if matches!(answer.trim(), "y" | "Y" | "yes") {
+    if context.output.ask_yes(question)? {
         Ok(PersonSays::AtTerminal)
     } else {
         Err(refused())
