@@ -4,11 +4,12 @@
 //! Layer 7, inside `agent`.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::envelope::Shelves;
 use super::judge::Judge;
 use super::remember::Texts;
-use super::search::{RecallIndex, Vectors};
+use super::search::{RecallIndex, VectorCounts, Vectors};
 use super::settings::Settings;
 use crate::digest::keyed;
 use crate::engine::{Holder, Memory, View};
@@ -76,7 +77,8 @@ impl Agent {
     }
 
     /// Adds a search by vectors to the search by words. `embedder` computes the vectors of questions and texts, and
-    /// `name` identifies the embedder and its version. The first recall after a new text is stored computes its vector.
+    /// `name` identifies the embedder and its version. [`Self::embed`] computes the vectors of texts that have none; each
+    /// recall computes some of them, too.
     ///
     /// # Errors
     /// `InvalidInput` if the name is empty or longer than 255 bytes.
@@ -161,10 +163,20 @@ impl Agent {
         view: &View,
         mut read: impl FnMut(&Index, &mut Scratch) -> Result<T>,
     ) -> Result<T> {
-        self.recall_index.read(&self.memory, view, |indexed, _| {
+        self.recall_index.read(view, |indexed, _| {
             let index = &indexed.value().index;
             self.recall_index.lend(|scratch| read(index, scratch))
         })
+    }
+
+    /// Computes the vectors of the texts of the newest state that have none, the newest text first, for at most `limit`.
+    /// Returns how many texts have vectors, or `None` without an embedder. Other threads may use the memory meanwhile.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object cannot be read; `Io` (code `interrupted`) if the host stops the work. What was
+    /// computed until then is kept.
+    pub fn embed(&self, limit: Option<Duration>) -> Result<Option<VectorCounts>> {
+        self.recall_index.embed(&self.memory, &self.memory.view(), limit)
     }
 
     /// Saves each index to disk for the next process if the index changed much since the last save. Returns whether an

@@ -109,7 +109,7 @@ pub use remember::{
     Status,
 };
 pub use scope::{Place, Reach};
-pub use search::{RecallHit, RecallQuery, Recalled, ScopeMatches};
+pub use search::{RecallHit, RecallQuery, Recalled, ScopeMatches, VectorCounts};
 pub use session::{Append, Appended, NewEntry, NotStored};
 #[doc(hidden)]
 pub use settings::Fault;

@@ -57,8 +57,6 @@ pub use read::stats::{Containment, KindSpace, Space, Stats};
 pub use read::text_records::TextRecord;
 pub use read::view::{CommitInfo, View};
 pub use settings::{Clock, Durability, Limits, Progress, ProgressListener, SystemClock};
-#[cfg(feature = "agent")]
-pub(crate) use upkeep::derived_writer::keep_derived;
 pub use upkeep::doctor::{Problem, ProblemSeverity, Remedy, examine_store};
 pub use upkeep::erase::{ErasedKind, ErasedRecord, ErasedReport, Erasing};
 pub use upkeep::gc::GcReport;
@@ -71,7 +69,7 @@ pub(crate) use upkeep::salvage::write as salvage_into;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use upkeep::verify::verified;
 pub use upkeep::verify::{VerifyDepth, VerifyReport, verify_store};
-#[cfg(all(test, feature = "agent"))]
+#[cfg(feature = "agent")]
 pub(crate) use upkeep::{derived_files::Layout, derived_writer::keep_as};
 
 pub use crate::error::{Cause, Damage, Finding, FindingKind, Severity};

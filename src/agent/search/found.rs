@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::query::{RecallQuery, SNIPPET_CHARS};
+use super::vectors::VectorCounts;
 use crate::agent::agent::Agent;
 use crate::agent::decay::original_of;
 use crate::agent::item::Item;
@@ -106,6 +107,9 @@ pub struct Recalled {
     /// The way in which the index was prepared. Summaries need no index, so they have no way.
     #[serde(rename = "index")]
     pub reached: Option<Reached>,
+    /// How many texts of the state have vectors. There are none without a model, and for summaries.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub vectors: Option<VectorCounts>,
     /// The terms of the question, in the form that the index contains.
     #[serde(skip)]
     pub terms: Vec<String>,
@@ -181,6 +185,7 @@ impl<'a> Found<'a> {
                 root: view.root(),
                 scopes: scopes.map(|names| names.into_iter().map(str::to_owned).collect()),
                 reached: None,
+                vectors: None,
                 terms: terms.to_vec(),
             },
         }

@@ -15,6 +15,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::time::Duration;
 
 use super::found::{Found, RecallHit, Recalled, ScopeMatches, time_of};
 use super::indexed::Content;
@@ -26,10 +27,12 @@ use crate::agent::superseding::{Superseding, object_at};
 use crate::engine::View;
 use crate::error::Result;
 use crate::object::{Id, Object, Time};
-use treering_text::recall::{self, Embedder, Key, Moved, Scratch, Signal, WEAK};
+use treering_text::recall::{self, Key, Meaning, Moved, Scratch, Signal, WEAK};
 
 /// The maximum number of matches that are counted in a scope outside the reach.
 pub const MATCHES_MAX: usize = 1_000;
+/// The time in which a recall computes vectors that texts do not have yet.
+const EMBEDDING_MAX: Duration = Duration::from_millis(300);
 /// The maximum number of reasons that a hit lists in words.
 const REASONS_TOLD: usize = 3;
 
@@ -42,7 +45,8 @@ pub(in crate::agent) fn search(
     among: Option<&dyn Fn(&Object) -> bool>,
 ) -> Result<Recalled> {
     let recall_index = agent.recall_index();
-    recall_index.read(agent.memory(), view, |indexed, reached| {
+    let vectors = recall_index.embed(agent.memory(), view, Some(EMBEDDING_MAX))?;
+    recall_index.read(view, |indexed, reached| {
         let search = Search {
             view,
             query,
@@ -55,6 +59,7 @@ pub(in crate::agent) fn search(
         let recalled = search.recalled(agent)?;
         Ok(Recalled {
             reached: Some(reached),
+            vectors: vectors.clone(),
             ..recalled
         })
     })
@@ -76,7 +81,7 @@ struct Search<'a> {
 impl Search<'_> {
     fn recalled(&self, agent: &Agent) -> Result<Recalled> {
         let recall_index = agent.recall_index();
-        let answer = recall_index.lend(|scratch| self.answer(recall_index.embedder(), scratch));
+        let answer = recall_index.lend(|scratch| self.answer(recall_index.meaning(), scratch));
         let mut found = Found::new(agent, self.view, self.query, &answer.terms);
         found.recalled.no_good_match = true;
         for hit in &answer.hits {
@@ -116,7 +121,7 @@ impl Search<'_> {
     }
 
     /// Returns the ranked hits of the index.
-    fn answer(&self, embedder: Option<&dyn Embedder>, scratch: &mut Scratch) -> recall::Answer {
+    fn answer(&self, meaning: Option<&dyn Meaning>, scratch: &mut Scratch) -> recall::Answer {
         let scopes = self.query.reach.names();
         let filter = |key: &Key| self.accepts(key);
         let is_left_out = |key: &Key| self.content.is_untrusted(key) && self.meets(key);
@@ -129,7 +134,7 @@ impl Search<'_> {
                 hidden: self.leaves_out().then_some(&is_left_out),
                 is_successor: Some(&supersedes),
                 is_fresher: Some(&is_fresher),
-                embedder,
+                meaning,
                 now: Some(self.now.as_micros().div_euclid(1_000_000)),
                 recency: self.query.recency,
                 freshness: self.query.freshness,

@@ -1,8 +1,8 @@
 //! Provides the recall index for any state of the memory.
 //!
 //! Two indexes are in memory: one for the newest state, and one for the older state that was requested last. The
-//! [`Holder`] updates an index to another state by diff. Texts are embedded before any lock is taken, because an embedder
-//! may itself call recall.
+//! [`Holder`] updates an index to another state by diff. The vectors of texts belong to no state, so they lie in a table of
+//! their own (`vectors`).
 //!
 //! # Layer
 //! Layer 7, inside `agent`. Derived: it can be rebuilt at any time.
@@ -11,13 +11,14 @@
 //! - RIX-1: the index of a view contains exactly the texts of its state.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::indexed::{Content, Indexed, settle};
-use super::vectors::{Vectors, is_embedding};
+use super::vectors::{VectorCounts, Vectors, is_embedding};
 use crate::engine::{Derived, Holder, Memory, Reached, View};
 use crate::error::Result;
 use crate::threads::Mutex;
-use treering_text::recall::{Embedder, Scratch};
+use treering_text::recall::{Meaning, Scratch};
 
 /// The number of states whose indexes are in memory.
 const KEPT: usize = 2;
@@ -29,56 +30,35 @@ const SCRATCHES_KEPT: usize = 8;
 pub(crate) struct RecallIndex {
     indexes: Holder<Content, KEPT>,
     scratches: Mutex<Vec<Scratch>>,
-    vectors: Option<Arc<Vectors>>,
+    vectors: Option<Vectors>,
 }
 
 impl RecallIndex {
-    /// Creates indexes that contain vectors in addition to words.
+    /// Creates indexes that are also searched by meaning.
     pub(crate) fn with_vectors(vectors: Vectors) -> Self {
-        let vectors = Some(Arc::new(vectors));
         Self {
-            indexes: Holder::new(Content::new(vectors.clone())),
-            vectors,
+            vectors: Some(vectors),
             ..Self::default()
         }
     }
 
     /// Returns the index of the state of `view`, and how it was prepared.
-    pub(crate) fn of(&self, memory: &Memory, view: &View) -> Result<(Arc<Indexed>, Reached)> {
+    pub(crate) fn of(&self, view: &View) -> Result<(Arc<Indexed>, Reached)> {
         let (opened, state) = (view.opened(), view.state());
         if let Some(found) = self.indexes.at_hand(state) {
             return Ok((found, Reached::AtHand));
         }
-        if is_embedding() {
-            // An embedder called recall. Build an index of words only, so that the embedder is not called again.
-            let indexed = Derived::build(opened, state.clone(), Content::new(None))?;
-            return Ok((Arc::new(indexed), Reached::Built));
-        }
-        if let Some(vectors) = &self.vectors {
-            let newest = self.indexes.newest();
-            vectors.embed_new(memory, newest.as_ref().map(|newest| newest.state()), view)?;
-        }
-        // The image of an index does not contain its vectors, so an index with vectors is neither loaded nor packed.
-        let has_image = self.vectors.is_none();
-        let load = || has_image.then(|| Derived::load(opened)).flatten();
-        let reached = self.indexes.reach(
+        let load = || Derived::load(opened);
+        self.indexes.reach(
             (opened, state),
             |_| true,
             load,
             |indexed| {
                 settle(indexed, view)?;
-                if has_image {
-                    indexed.pack();
-                }
+                indexed.pack();
                 Ok(())
             },
-        )?;
-        if let (Some(vectors), Some(newest)) = (&self.vectors, self.indexes.newest())
-            && Arc::ptr_eq(&newest, &reached.0)
-        {
-            vectors.forget_others(&newest.value().embedded);
-        }
-        Ok(reached)
+        )
     }
 
     /// Calls `read` with the index of the state of `view`, and how it was prepared. If the index was read from a damaged
@@ -86,20 +66,34 @@ impl RecallIndex {
     ///
     /// # Errors
     /// The errors of `read`; `Corrupt` or `Io` if an object cannot be read.
-    pub(crate) fn read<T>(
+    pub(crate) fn read<T>(&self, view: &View, read: impl FnMut(&Indexed, Reached) -> Result<T>) -> Result<T> {
+        self.indexes.read(view, self.of(view)?, read)
+    }
+
+    /// Returns what a search by meaning needs. Returns `None` if the host set no embedder, or if the embedder is the
+    /// caller.
+    pub(super) fn meaning(&self) -> Option<&dyn Meaning> {
+        let vectors = self.vectors.as_ref().filter(|_| !is_embedding())?;
+        Some(vectors)
+    }
+
+    /// Computes vectors of texts of `view` that have none, for at most `limit`. Returns `None` without an embedder.
+    ///
+    /// # Errors
+    /// The errors of [`Self::read`]; `Io` (code `interrupted`) if the host stops the work.
+    pub(crate) fn embed(
         &self,
         memory: &Memory,
         view: &View,
-        read: impl FnMut(&Indexed, Reached) -> Result<T>,
-    ) -> Result<T> {
-        self.indexes.read(view, self.of(memory, view)?, read)
-    }
-
-    /// Returns the embedder for questions. Returns `None` if the host set no embedder, or if the embedder is the
-    /// caller.
-    pub(super) fn embedder(&self) -> Option<&dyn Embedder> {
-        let vectors = self.vectors.as_deref().filter(|_| !is_embedding())?;
-        Some(vectors)
+        limit: Option<Duration>,
+    ) -> Result<Option<VectorCounts>> {
+        let Some(vectors) = self.vectors.as_ref().filter(|_| !is_embedding()) else {
+            return Ok(None);
+        };
+        let counts = self.read(view, |indexed, _| {
+            vectors.embed_missing(memory, view, &indexed.value().index, limit)
+        })?;
+        Ok(Some(counts))
     }
 
     /// Runs `work` with a scratch buffer. Later calls reuse the buffer.
@@ -113,8 +107,8 @@ impl RecallIndex {
         worked
     }
 
-    /// Saves the newest index to disk, or only the vectors if there is an embedder. Saves only if much has changed
-    /// since the last save. Returns whether a file was written.
+    /// Saves the newest index to disk if it changed much since the last save, and the new vectors. Returns whether a
+    /// file was written.
     ///
     /// # Errors
     /// `Io` if the file cannot be written, with the code `read_only` for a read-only handle.
@@ -123,11 +117,12 @@ impl RecallIndex {
             return Ok(false);
         }
         // Update the index to the head first, because the file must not contain an erased text.
-        let (indexed, _) = self.of(memory, &memory.view())?;
-        match &self.vectors {
-            Some(vectors) => vectors.keep(memory, indexed.state(), &indexed.value().embedded),
-            None => indexed.keep(memory, &self.indexes.written),
-        }
+        let (indexed, _) = self.of(&memory.view())?;
+        let has_kept = indexed.keep(memory, &self.indexes.written)?;
+        let Some(vectors) = &self.vectors else {
+            return Ok(has_kept);
+        };
+        Ok(vectors.keep(memory, indexed.state(), &indexed.value().index)? || has_kept)
     }
 }
 

@@ -13,10 +13,10 @@
 //! # Layer
 //! Layer 7, inside `agent`. Derived: it can be rebuilt at any time.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 
-use super::vectors::{TextKey, Vectors};
+use super::vectors::text_key;
 use crate::agent::index_keys::{key_at, scope_hash};
 use crate::agent::item::{Item, text_of as text_in, unless_erased};
 use crate::agent::titles::{Titles, hand_down_the_same};
@@ -41,10 +41,6 @@ pub(crate) struct Content {
     pub(super) untrusted: SortedRows<{ Key::BYTES }>,
     /// The hash of the scope and the key of each untrusted object.
     untrusted_in: SortedRows<24>,
-    /// The vectors of the host's embedder; `None` if the host set no embedder. `embedded` contains the keys of the
-    /// texts with a vector.
-    vectors: Option<Arc<Vectors>>,
-    pub(super) embedded: HashMap<Key, TextKey>,
     /// The key that was removed last, whether its object may have had titles, and the object if it may have had some.
     removed: Option<(Key, bool, Option<Object>)>,
     /// The objects that changed what they contribute to the titles of the objects below them.
@@ -52,14 +48,6 @@ pub(crate) struct Content {
 }
 
 impl Content {
-    /// Returns an empty index.
-    pub(super) fn new(vectors: Option<Arc<Vectors>>) -> Self {
-        Self {
-            vectors,
-            ..Self::default()
-        }
-    }
-
     /// Returns whether an object is untrusted.
     pub(super) fn is_untrusted(&self, key: &Key) -> bool {
         self.untrusted.contains(&key.0)
@@ -116,12 +104,6 @@ impl Content {
         let path = |id: &String| key_at(&suite.key_path(id));
         let superseded: Vec<Key> = item.supersedes().iter().map(path).collect();
         let session = item.session();
-        let embedded = self.vectors.as_ref().filter(|_| !text.is_empty());
-        let vector = embedded.map(|vectors| {
-            let text_key = Vectors::key(suite, text);
-            self.embedded.insert(key, text_key);
-            vectors.vector(text_key, text)
-        });
         let found_by = recall::Document {
             key,
             scope: object.scope(),
@@ -133,7 +115,7 @@ impl Content {
             above: &titles.above.join("\n"),
             text: with_more.as_deref().unwrap_or(text),
             supersedes: &superseded,
-            vector: vector.as_deref(),
+            text_key: text_key(suite, text),
         };
         self.index.put(&found_by).map_err(|Full| {
             let error = Error::invalid("the recall index is full, so it cannot add the words of the text");
@@ -198,14 +180,14 @@ fn has_titles(object: &Object) -> bool {
 
 impl Keep for Content {
     const NAME: &'static str = "recall";
-    const VERSION: u8 = 7;
+    const VERSION: u8 = 8;
 
     fn len(&self) -> u64 {
         self.index.len() as u64
     }
 
     fn write(&self, image: &mut Builder) {
-        let _order = self.index.write(image);
+        self.index.write(image);
         self.expiries.write(image);
         self.untrusted.write(image);
         self.untrusted_in.write(image);
@@ -240,7 +222,6 @@ impl Derive for Content {
             self.untrusted_in.remove(&row([&scope_hash(scope), &key.0]));
         }
         self.index.remove(&key);
-        self.embedded.remove(&key);
         Ok(true)
     }
 

@@ -22,4 +22,5 @@ pub(crate) use index::RecallIndex;
 pub(super) use indexed::key_of;
 pub use query::{LIMIT, RecallQuery};
 pub(super) use reflection::reflect;
+pub use vectors::VectorCounts;
 pub(crate) use vectors::Vectors;

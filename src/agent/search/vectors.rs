@@ -1,47 +1,49 @@
-//! Stores the vectors that the host's embedder returns, by the digest of the text. A text that has a vector is not
-//! embedded again. If several threads need the vector of a new text at the same time, each thread embeds the text. No
-//! thread waits for another, because an embedder may call recall in another thread.
+//! The vectors of texts, by the digest of the text: when they are computed, and where they are stored.
+//!
+//! Vectors belong to texts and not to states. So they serve every past state, and a rollback computes none again. A text
+//! that has a vector is not embedded again. If several threads need the vector of a new text at the same time, each
+//! thread embeds the text. No thread waits for another, because an embedder may call recall in another thread.
+//!
+//! Two files have the vectors of a model. Most are in the first file. The second has those that came since, so that
+//! storing one vector writes few bytes.
 //!
 //! If an embedder itself calls recall, that recall uses only words.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
+//!
+//! # Invariants
+//! - VCT-1: after an erasure, only vectors of texts that the newest state contains are written.
 
 use std::cell::Cell;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::indexed::text_of;
+use crate::agent::superseding::object_at;
 use crate::digest::{Domain, HashSuite};
-use crate::engine::{self, Memory, State, View};
+use crate::engine::{self, Layout, Memory, State, View};
 use crate::error::{Error, Result};
-use crate::object::Object;
 use crate::threads::Mutex;
-use treering_text::recall::{Embedder, Key};
+use treering_text::recall::{Embedder, Index, Meaning, TextKey, VectorTable};
+use treering_text::tables::Image;
 
-/// The name of the derived file.
-const FILE: &str = "vectors";
-/// The version of the encoding of the derived file.
-const VERSION: u8 = 1;
-/// The minimum number of new vectors before the file is written.
-const CHANGES_MIN: usize = 500;
-/// The file is written only if there are at least as many new vectors as the number of vectors in use divided by this
-/// number.
-const SHARE: usize = 8;
+/// The number of vectors up to which the second file grows.
+const SECOND_MAX: usize = 1_000;
+/// The second file may have as many vectors as the first one divided by this number.
+const SECOND_SHARE: usize = 8;
+/// Vectors of texts that the newest state does not contain are kept until their number exceeds the others' by this.
+const OTHERS_MAX: usize = 1_000;
+/// The number of texts that are embedded before their vectors are shared.
+const BATCH: usize = 32;
+/// The number of questions whose vectors are remembered.
+const QUESTIONS: usize = 4_096;
 /// The maximum length of the name of an embedder, in bytes.
 const NAME_BYTES_MAX: usize = 255;
-
-/// The content of the file: its version, the name of the embedder, and the vectors by text. The vectors are valid for
-/// every state. The components of each vector are scaled so that the largest is 127.
-type Rows = (u8, String, HashMap<TextKey, Box<[i8]>>);
-
-/// The key of a text: the first half of its digest.
-pub(super) type TextKey = [u8; 16];
-
-/// The vectors of texts outside the index are dropped when their count exceeds the number of texts in the index by more
-/// than this constant.
-const OTHERS_MAX: usize = 1_000;
 
 thread_local! {
     /// Whether this thread is currently running an embedder.
@@ -62,22 +64,54 @@ impl Drop for Unmark {
     }
 }
 
+/// Returns the key of a text: the first half of its digest, or all zero for no text.
+pub(super) fn text_key(suite: HashSuite, text: &str) -> TextKey {
+    let mut key = TextKey::default();
+    if !text.is_empty() {
+        key.copy_from_slice(&suite.hash_bytes(Domain::Content, text.as_bytes())[..16]);
+    }
+    key
+}
+
+/// How many texts of a state have vectors.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+#[non_exhaustive]
+pub struct VectorCounts {
+    /// The model that computed the vectors.
+    pub model: String,
+    /// The number of texts with a vector, or for which the model has none.
+    pub embedded: usize,
+    /// The number of texts without a vector yet. They are found by words only.
+    pub pending: usize,
+}
+
 /// The vectors of one embedder.
 pub(crate) struct Vectors {
     name: String,
+    pub(super) files: [String; 2],
     embedder: Arc<dyn Embedder + Send + Sync>,
-    /// The vectors of texts. A vector is empty if the embedder returned no vector for the text.
-    known: Mutex<HashMap<TextKey, Box<[i8]>>>,
-    /// The number of new vectors since the last save.
-    made: AtomicUsize,
-    was_loaded: AtomicBool,
+    table: Mutex<Arc<VectorTable>>,
+    questions: Mutex<HashMap<String, Vec<f32>>>,
+    /// The oldest state that any of the vectors may come from. `None` before the files are read.
+    since: Mutex<Option<State>>,
 }
 
-impl Embedder for Vectors {
-    fn embed(&self, text: &str) -> Vec<f32> {
-        EMBEDDING.set(true);
-        let _unmark = Unmark;
-        self.embedder.embed(text)
+impl Meaning for Vectors {
+    fn embed_question(&self, question: &str) -> Vec<f32> {
+        if let Some(known) = self.questions.lock().get(question) {
+            return known.clone();
+        }
+        let vector = self.embed(question);
+        let mut questions = self.questions.lock();
+        if questions.len() >= QUESTIONS {
+            questions.clear();
+        }
+        questions.insert(question.to_owned(), vector.clone());
+        vector
+    }
+
+    fn table(&self) -> Arc<VectorTable> {
+        Arc::clone(&self.table.lock())
     }
 }
 
@@ -90,172 +124,170 @@ impl Vectors {
         if name.is_empty() || name.len() > NAME_BYTES_MAX {
             return Err(Error::invalid("the name of an embedder must have 1 to 255 bytes"));
         }
+        let file = file_of(name);
         Ok(Self {
             name: name.to_owned(),
+            files: [file.clone(), format!("{file}-new")],
             embedder,
-            known: Mutex::default(),
-            made: AtomicUsize::new(0),
-            was_loaded: AtomicBool::new(false),
+            table: Mutex::new(Arc::new(VectorTable::new(name))),
+            questions: Mutex::default(),
+            since: Mutex::default(),
         })
     }
 
-    pub(super) fn key(suite: HashSuite, text: &str) -> TextKey {
-        let mut key = TextKey::default();
-        key.copy_from_slice(&suite.hash_bytes(Domain::Content, text.as_bytes())[..16]);
-        key
+    fn embed(&self, text: &str) -> Vec<f32> {
+        EMBEDDING.set(true);
+        let _unmark = Unmark;
+        self.embedder.embed(text)
     }
 
-    /// Returns the vector of a text. Embeds the text if no vector of the text is stored.
-    pub(super) fn vector(&self, key: TextKey, text: &str) -> Vec<f32> {
-        if let Some(parts) = self.known.lock().get(&key) {
-            return parts.iter().map(|&part| f32::from(part)).collect();
+    /// Reads the vectors that earlier processes stored, if this process has not read them.
+    pub(super) fn load(&self, memory: &Memory, view: &View) {
+        let mut since = self.since.lock();
+        if since.is_none() {
+            *since = Some(view.state().clone());
+            *self.table.lock() = Arc::new(self.stored(memory).0);
         }
-        // Hold no lock during the call of the embedder, because embedding takes long.
-        let mut vector = self.embed(text);
-        let largest = vector.iter().fold(0.0f32, |most, part| most.max(part.abs()));
-        if largest <= 0.0 || !largest.is_finite() {
-            vector.clear();
+        // A damaged file has no vectors: their texts are embedded again.
+        if self.table.lock().is_damaged() {
+            *self.table.lock() = Arc::new(VectorTable::new(&self.name));
         }
-        let parts = vector.iter().map(|part| (part / largest * 127.0).round() as i8);
-        self.known.lock().insert(key, parts.collect());
-        self.made.fetch_add(1, Ordering::Relaxed);
-        vector
     }
 
-    /// Embeds the texts of `view` that are not in the state `before` and have no vector. Holds no lock while it embeds.
-    pub(super) fn embed_new(&self, memory: &Memory, before: Option<&State>, view: &View) -> Result<()> {
-        self.load(memory);
-        let embed = |object: &Object| {
-            if let Some(text) = text_of(object) {
-                drop(self.vector(Self::key(memory.suite(), text), text));
+    /// Returns the vectors in the files, and how many the first file has. A file that cannot be read is passed over, because
+    /// a vector can be computed again.
+    fn stored(&self, memory: &Memory) -> (VectorTable, usize) {
+        let mut table = VectorTable::new(&self.name);
+        let lengths = self.files.each_ref().map(|file| {
+            if let Ok(Some(bytes)) = memory.derived(file)
+                && let Some(image) = Image::open(bytes)
+            {
+                table.append(image);
             }
-        };
-        match before {
-            Some(before) => {
-                let nodes = before.nodes_with(view.state());
-                for change in before.diff(view.state(), &nodes) {
-                    if let Some(new) = change?.new {
-                        embed(&view.state().load(&new)?);
-                    }
-                }
-                Ok(())
-            }
-            None => view
-                .objects()
-                .try_for_each(|object| object.map(|object| embed(&object))),
-        }
+            table.len()
+        });
+        (table, lengths[0])
     }
 
-    /// Drops the vectors of texts that are not `in_use`, if there are too many of them ([`OTHERS_MAX`]).
-    pub(super) fn forget_others(&self, in_use: &HashMap<Key, TextKey>) {
-        let mut known = self.known.lock();
-        if known.len() > 2 * in_use.len() + OTHERS_MAX {
-            let in_use: HashSet<&TextKey> = in_use.values().collect();
-            known.retain(|text, _| in_use.contains(text));
-        }
-    }
-
-    /// Saves the vectors of the texts `in_use` to disk if many vectors are new since the last save. Returns whether the
-    /// vectors were saved.
-    pub(super) fn keep(
+    /// Computes the vectors of the texts of an index that have none, the newest first, for at most `limit`.
+    ///
+    /// # Errors
+    /// `Io` (code `interrupted`) if the host stops the work.
+    pub(super) fn embed_missing(
         &self,
         memory: &Memory,
-        state: &State,
-        in_use: &HashMap<Key, TextKey>,
-    ) -> Result<bool> {
-        let made = self.made.load(Ordering::Relaxed);
-        if made < CHANGES_MIN || made.saturating_mul(SHARE) < in_use.len() {
-            return Ok(false);
+        view: &View,
+        index: &Index,
+        limit: Option<Duration>,
+    ) -> Result<VectorCounts> {
+        self.load(memory, view);
+        let begun = Instant::now();
+        let missing = index.without_vector(&self.table());
+        let total = missing.len();
+        let mut new: Vec<(TextKey, Vec<f32>)> = Vec::new();
+        let mut pending = total;
+        for (done, key) in (0..).zip(missing) {
+            if limit.is_some_and(|limit| begun.elapsed() >= limit) {
+                break;
+            }
+            view.opened().settings.step("vectors", done, total as u64)?;
+            // What cannot be read cannot be found either.
+            if let Ok(Some(object)) = object_at(view, &key)
+                && let Some(text) = text_of(&object)
+            {
+                new.push((text_key(memory.suite(), text), self.embed(text)));
+            }
+            pending -= 1;
+            if new.len() >= BATCH {
+                self.add(&mut new);
+            }
         }
-        let bytes = postcard::to_allocvec(&self.rows(in_use.values()))
-            .map_err(|error| Error::internal(format!("the vectors cannot be encoded: {error}")))?;
-        let kept = engine::keep_derived(memory, FILE, &bytes, state)?;
-        if kept {
-            self.made.store(0, Ordering::Relaxed);
-        }
-        Ok(kept)
+        self.add(&mut new);
+        Ok(VectorCounts {
+            model: self.name.clone(),
+            embedded: index.len().saturating_sub(pending),
+            pending,
+        })
     }
 
-    /// Returns the content of the file with the vectors of `texts`.
-    fn rows<'a>(&self, texts: impl Iterator<Item = &'a TextKey>) -> Rows {
-        let known = self.known.lock();
-        let row = |text: &TextKey| known.get_key_value(text).filter(|(_, parts)| !parts.is_empty());
-        let vectors = texts.filter_map(row).map(|(text, parts)| (*text, parts.clone()));
-        (VERSION, self.name.clone(), vectors.collect())
-    }
-
-    /// Loads the vectors that an embedder of the same name returned in an earlier process. Only the first call loads
-    /// them.
-    fn load(&self, memory: &Memory) {
-        if self.was_loaded.swap(true, Ordering::Relaxed) {
+    fn add(&self, new: &mut Vec<(TextKey, Vec<f32>)>) {
+        if new.is_empty() {
             return;
         }
-        if let Ok(Some(bytes)) = memory.derived(FILE)
-            && let Ok(rows) = postcard::from_bytes::<Rows>(&bytes)
-        {
-            self.add(rows);
+        let mut table = self.table.lock();
+        let table = Arc::make_mut(&mut table);
+        for (key, vector) in new.drain(..) {
+            table.insert(key, &vector);
         }
     }
 
-    fn add(&self, (version, embedder, vectors): Rows) {
-        if version == VERSION && embedder == self.name {
-            self.known.lock().extend(vectors);
+    /// Writes the vectors that are in no file, if there are any. Returns whether a file was written. `index` is that of the
+    /// newest state, `state`.
+    ///
+    /// # Errors
+    /// `Io` if a file cannot be written, with the code `read_only` for a read-only handle.
+    pub(super) fn keep(&self, memory: &Memory, state: &State, index: &Index) -> Result<bool> {
+        let Some(since) = self.since.lock().clone() else {
+            return Ok(false);
+        };
+        if self.table().len_in_memory() == 0 {
+            return Ok(false);
         }
+        let in_use: HashSet<TextKey> = index.text_keys().collect();
+        if self.write(memory, &since, |_| true, &in_use)? {
+            return Ok(true);
+        }
+        // VCT-1: something was erased since, or another process is at work.
+        *self.since.lock() = Some(state.clone());
+        self.write(memory, state, |key| in_use.contains(key), &in_use)
+    }
+
+    /// Writes the vectors of the `wanted` texts to one of the two files, beside those that other processes wrote.
+    fn write(
+        &self,
+        memory: &Memory,
+        since: &State,
+        wanted: impl Fn(&TextKey) -> bool,
+        in_use: &HashSet<TextKey>,
+    ) -> Result<bool> {
+        let mine = self.table();
+        let (mut all, first) = self.stored(memory);
+        let is_there = all.len() >= mine.len() - mine.len_in_memory();
+        let from = if is_there {
+            mine.len() - mine.len_in_memory()
+        } else {
+            0
+        };
+        all.merge(&mine, from);
+        if all.len_in_memory() == 0 {
+            // Another process has written the same vectors.
+            *self.table.lock() = Arc::new(all);
+            return Ok(false);
+        }
+        let has_second = all.len() - first <= SECOND_MAX.max(first / SECOND_SHARE);
+        let has_too_many = all.len() > 2 * in_use.len() + OTHERS_MAX;
+        let (file, from) = if has_second && !has_too_many {
+            (&self.files[1], first)
+        } else {
+            (&self.files[0], 0)
+        };
+        let bytes = all.write(from, |key| wanted(key) && (!has_too_many || in_use.contains(key)));
+        let Some(bytes) = bytes.filter(|_| !all.is_damaged()) else {
+            return Ok(false);
+        };
+        if !engine::keep_as(memory, file, &bytes, Layout::Image, since)? {
+            return Ok(false);
+        }
+        // The rows now lie in the file, so memory holds none of them.
+        *self.table.lock() = Arc::new(self.stored(memory).0);
+        Ok(true)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::digest::HashAlgorithm;
-
-    struct Counting(Mutex<usize>);
-
-    impl Embedder for Counting {
-        fn embed(&self, text: &str) -> Vec<f32> {
-            *self.0.lock() += 1;
-            vec![text.len() as f32, -1.0, 2.0]
-        }
-    }
-
-    fn vectors(name: &str) -> (Vectors, Arc<Counting>) {
-        let counting = Arc::new(Counting(Mutex::new(0)));
-        (Vectors::new(name, Arc::clone(&counting) as _).unwrap(), counting)
-    }
-
-    #[test]
-    fn a_text_is_embedded_once_also_by_the_next_process() {
-        let suite = HashSuite::new(HashAlgorithm::Blake3);
-        let (first, counting) = vectors("counting");
-        let key = Vectors::key(suite, "tea");
-        for _ in 0..3 {
-            assert_eq!(first.vector(key, "tea").len(), 3);
-        }
-        assert_eq!(*counting.0.lock(), 1);
-        let (second, counting) = vectors("counting");
-        second.add(first.rows([key, key].iter()));
-        assert_eq!(second.vector(key, "tea").len(), 3);
-        assert_eq!(*counting.0.lock(), 0);
-        // Vectors of another embedder are ignored.
-        let (other, counting) = vectors("another");
-        other.add(first.rows([key].iter()));
-        assert_eq!(other.vector(key, "tea").len(), 3);
-        assert_eq!(*counting.0.lock(), 1);
-    }
-
-    #[test]
-    fn vectors_of_texts_that_are_gone_are_forgotten() {
-        let suite = HashSuite::new(HashAlgorithm::Blake3);
-        let (vectors, counting) = vectors("counting");
-        let texts = 2 * OTHERS_MAX;
-        let key = |at: usize| Vectors::key(suite, &format!("text {at}"));
-        for at in 0..texts {
-            drop(vectors.vector(key(at), &format!("text {at}")));
-        }
-        let in_use: HashMap<Key, TextKey> = [(Key::default(), key(7))].into();
-        vectors.forget_others(&in_use);
-        assert_eq!(vectors.known.lock().len(), 1);
-        drop(vectors.vector(key(7), "text 7"));
-        assert_eq!(*counting.0.lock(), texts);
-    }
+/// Returns the name of the first file of a model.
+fn file_of(name: &str) -> String {
+    let digest =
+        HashSuite::new(crate::digest::HashAlgorithm::Blake3).hash_bytes(Domain::Content, name.as_bytes());
+    let start: String = digest[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("vectors-{start}")
 }

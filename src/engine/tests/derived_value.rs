@@ -1,5 +1,6 @@
 //! A derived value that follows its state by diff equals a value that is built from that state.
 
+use crate::engine::upkeep::derived_writer::keep_derived;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;

@@ -15,13 +15,15 @@ mod duplicates;
 mod index;
 mod query;
 mod text;
+mod vectors;
 
 pub use duplicates::{
     Compare, Contradiction, MERGE, Near, Relation, Similarity, differ_in_indentation, similarity,
 };
 pub use index::{Document, Full, Index, Key};
 pub use query::{
-    Answer, CHARS_A_TOKEN, Embedder, Filter, Hit, IsSuccessor, Moved, Query, Reason, SIGNALS, Scratch,
-    Signal, Snippet, WEAK, five_digits, snippet, tokens,
+    Answer, CHARS_A_TOKEN, Embedder, Filter, Hit, IsSuccessor, Meaning, Moved, Query, Reason, SIGNALS,
+    Scratch, Signal, Snippet, WEAK, five_digits, snippet, tokens,
 };
 pub use text::runs::is_spaceless;
+pub use vectors::{TextKey, VectorTable};

@@ -274,7 +274,7 @@ fn nothing_is_counted_for_who_chooses_or_for_scopes_without_any() {
     let view = agent.memory().view();
     let all = search(&agent, &view, &query, Some(&|_| true)).unwrap();
     assert_eq!((all.hits.len(), all.left_out), (2, 0));
-    let (indexed, _) = agent.recall_index().of(agent.memory(), &view).unwrap();
+    let (indexed, _) = agent.recall_index().of(&view).unwrap();
     let scope = view.get(&id("c")).unwrap().unwrap().scope().to_owned();
     assert_eq!(indexed.value().untrusted.len(), 1);
     assert!(indexed.value().has_untrusted_in(&scope));

@@ -21,6 +21,7 @@ use super::key::Key;
 use super::layout::Section;
 use crate::recall::text::calendar::{Day, Span, day_at};
 use crate::recall::text::marks::Marks;
+use crate::recall::vectors::TextKey;
 use crate::tables::{Image, SortedRows, begin_with, rising_u32, row, u32_at, u32_of_rising, u64_at};
 
 /// Marks a document with a title, or with titles above it.
@@ -80,16 +81,23 @@ pub(crate) struct Stamp {
     pub(crate) time: i64,
     pub(crate) order: u32,
     pub(crate) key: Key,
+    /// The digest of the text, all zero if there is none.
+    pub(crate) text: TextKey,
 }
 
 impl Fixed for Stamp {
-    const BYTES: usize = 28;
+    const BYTES: usize = 44;
 
     fn read(bytes: &[u8]) -> Self {
         Self {
             key: bytes.first_chunk().map_or_else(Key::default, |key| Key(*key)),
             time: u64_at(bytes, 16).cast_signed(),
             order: u32_at(bytes, 24),
+            text: bytes
+                .get(28..)
+                .and_then(<[u8]>::first_chunk)
+                .copied()
+                .unwrap_or_default(),
         }
     }
 
@@ -97,6 +105,7 @@ impl Fixed for Stamp {
         bytes.extend_from_slice(&self.key.0);
         bytes.extend_from_slice(&self.time.to_le_bytes());
         bytes.extend_from_slice(&self.order.to_le_bytes());
+        bytes.extend_from_slice(&self.text);
     }
 
     fn is_within(&self, _: &Limits) -> bool {

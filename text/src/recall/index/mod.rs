@@ -26,13 +26,13 @@ mod people;
 mod postings;
 mod sessions;
 mod stored;
-mod vectors;
 
 use std::sync::Arc;
 
 use crate::recall::text::analysis::{Source, analyse};
 use crate::recall::text::calendar::{Span, day_at};
 use crate::recall::text::marks::Marks;
+use crate::recall::vectors::{Placed, Places, TextKey, VectorTable};
 use crate::tables::{Builder, Image};
 
 pub(crate) use blocks::{Block, WINDOW, windows};
@@ -43,7 +43,6 @@ use links::Links;
 pub(crate) use people::People;
 pub(crate) use postings::{Posting, Postings};
 pub(crate) use sessions::Sessions;
-pub(crate) use vectors::{Quantised, Vectors};
 
 /// The number of vacant document numbers up to which the index is not rewritten, because that would not be worthwhile.
 const VACANT_MIN: usize = 256;
@@ -71,9 +70,8 @@ pub struct Document<'a> {
     pub text: &'a str,
     /// The keys of the documents that this document supersedes.
     pub supersedes: &'a [Key],
-    /// The vector of the text. A vector that is zero or not finite, or that has other dimensions than the first vector
-    /// of the index, is ignored.
-    pub vector: Option<&'a [f32]>,
+    /// The digest of the text, by which a table of vectors knows it. All zero if there is no text.
+    pub text_key: TextKey,
 }
 
 /// The error of a full index, which has no free numbers or no space for terms.
@@ -87,16 +85,17 @@ pub struct Index {
     pub(crate) postings: Postings,
     pub(crate) people: People,
     pub(crate) sessions: Sessions,
-    pub(crate) vectors: Vectors,
+    places: Places,
     links: Links,
     live: usize,
     /// The image that a part of the index is read from.
     image: Option<Arc<Image>>,
 }
 
-/// A document without its terms and its vector.
+/// A document without its terms.
 struct Entry<'a> {
     key: Key,
+    text_key: TextKey,
     time: i64,
     order: u32,
     scope: &'a str,
@@ -182,6 +181,7 @@ impl Index {
         let titled = if is_titled { TITLED } else { 0 };
         let number = self.admit(&Entry {
             key: document.key,
+            text_key: document.text_key,
             time: document.time,
             order: document.order,
             scope: document.scope,
@@ -194,9 +194,6 @@ impl Index {
             supersedes: document.supersedes.to_vec(),
         });
         self.add_terms(number, terms);
-        if let Some(vector) = document.vector.and_then(Quantised::new) {
-            self.vectors.push(number, &vector);
-        }
         Ok(())
     }
 
@@ -224,6 +221,7 @@ impl Index {
             time: entry.time,
             order: entry.order,
             key: entry.key,
+            text: entry.text_key,
         };
         let number = self.columns.push(scored, stamp, &entry.spans);
         self.sessions.insert(number, &self.columns);
@@ -259,19 +257,38 @@ impl Index {
     /// Writes the index to an image in memory, without vacant numbers, and continues on that image.
     fn rewrite(&mut self) {
         let mut image = Builder::default();
-        let order = self.write(&mut image);
+        self.write(&mut image);
         let image = Image::open(image.finish().into());
         let dense = image.and_then(|image| Self::read(&Arc::new(image), 0));
         debug_assert!(dense.is_some() || self.is_damaged(), "ENC-1");
-        let Some(mut dense) = dense.filter(|_| !self.is_damaged()) else {
-            return;
-        };
-        for (new, old) in (0..).zip(order) {
-            if let Some(vector) = self.vectors.get(old) {
-                dense.vectors.push(new, &vector);
-            }
+        if let Some(dense) = dense.filter(|_| !self.is_damaged()) {
+            *self = dense;
         }
-        *self = dense;
+    }
+
+    /// Returns the places of the documents in a table of vectors.
+    pub(crate) fn placed(&self, table: &VectorTable) -> Placed<'_> {
+        let text = |number| self.columns.stamp(number).text;
+        self.places.of(table, self.columns.len(), text)
+    }
+
+    /// Returns the digests of the texts of all documents.
+    pub fn text_keys(&self) -> impl Iterator<Item = TextKey> {
+        let all = 0..self.columns.len() as u32;
+        let live = all.filter(|&number| self.columns.is_live(number));
+        live.map(|number| self.columns.stamp(number).text)
+    }
+
+    /// Returns the documents whose texts have no vector in a table yet, the newest first.
+    pub fn without_vector(&self, table: &VectorTable) -> Vec<Key> {
+        let placed = self.placed(table);
+        let mut missing = placed.missing().to_vec();
+        missing.sort_unstable();
+        let live = missing
+            .into_iter()
+            .rev()
+            .filter(|&number| self.columns.is_live(number));
+        live.map(|number| self.columns.key(number)).collect()
     }
 
     /// Returns a function that maps an offset to the neighbour of a document in its session. A document without a

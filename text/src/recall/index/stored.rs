@@ -29,16 +29,14 @@ impl Index {
     /// The number of sections of an index in an image.
     pub const SECTIONS: usize = Section::News as usize + 1;
 
-    /// Appends the index, without its vectors, to an image. Returns the numbers of the documents in the order of the
-    /// image.
-    pub fn write(&self, image: &mut Builder) -> Vec<u32> {
+    /// Appends the index to an image.
+    pub fn write(&self, image: &mut Builder) {
         let plan = Plan::of(self);
         plan.write_documents(image);
         let terms = plan.write_terms(image);
         plan.write_people(terms, image);
         plan.write_sessions(image);
         self.links.write(image);
-        plan.live
     }
 
     /// Returns the bytes of an image of the index.

@@ -1,11 +1,17 @@
-//! The cosines between documents and a question, if the caller has an embedder.
+//! The cosines between documents and a question, if the caller has a model.
 //!
 //! # Layer
-//! Uses the vectors of the index, but not the embedder that computed them.
+//! Uses the vectors of texts, but not the embedder that computed them.
+
+use std::sync::Arc;
 
 use super::scope::Admission;
 use super::signals::{DENSE_NEXT, DENSE_PREVIOUS};
-use crate::recall::index::{Index, Quantised};
+use crate::recall::index::Index;
+use crate::recall::vectors::{Nearest, VectorTable};
+
+/// The number of documents whose cosines are computed first.
+const RESCORED: usize = 2_000;
 
 /// Computes the vectors of texts. The host may provide an embedder; recall works without one.
 pub trait Embedder {
@@ -13,38 +19,60 @@ pub trait Embedder {
     fn embed(&self, text: &str) -> Vec<f32>;
 }
 
+/// What a query needs to search by meaning.
+pub trait Meaning {
+    /// Returns the vector of a question.
+    fn embed_question(&self, question: &str) -> Vec<f32>;
+
+    /// Returns the vectors of texts by the same model.
+    fn table(&self) -> Arc<VectorTable>;
+}
+
 /// The cosines of the admitted documents.
-pub(crate) struct Cosines {
-    by_number: Vec<f32>,
+pub(crate) struct Cosines<'a> {
+    nearest: Nearest<'a>,
     documents: Vec<u32>,
 }
 
-impl Cosines {
-    /// Computes the cosines. Returns `None` if the vector is unusable, or no document has a vector of its length.
-    pub(crate) fn new(index: &Index, admission: &Admission<'_>, vector: &[f32]) -> Option<Self> {
-        let query = Quantised::new(vector)?;
-        let mut cosines = Self {
-            by_number: vec![0.0; index.columns.len()],
-            documents: Vec::new(),
-        };
-        index.vectors.for_each_cosine(&query, |number, cosine| {
-            if index.columns.is_live(number) && admission.has(number) {
-                cosines.by_number[number as usize] = cosine.max(0.0);
-                cosines.documents.push(number);
+impl<'a> Cosines<'a> {
+    /// Returns `None` if the vector is unusable, or no document has a vector of its length. At least `count` documents that
+    /// pass have a cosine, if there are so many.
+    pub(crate) fn new(
+        index: &'a Index,
+        table: &'a VectorTable,
+        admission: &Admission<'_>,
+        vector: &[f32],
+        count: usize,
+        passes: impl Fn(u32) -> bool,
+    ) -> Option<Self> {
+        let nearest = Nearest::new(table, index.placed(table), vector)?;
+        let admits = |number| index.columns.is_live(number) && admission.has(number);
+        let mut rescored = RESCORED;
+        loop {
+            let found = nearest.best(rescored, admits);
+            let documents: Vec<u32> = found.into_iter().map(|(number, _)| number).collect();
+            let passing = documents.iter().filter(|&&number| passes(number)).take(count);
+            // Many near documents may not pass, for example because they expired.
+            if documents.len() < rescored || passing.count() == count {
+                return (!documents.is_empty()).then_some(Self { nearest, documents });
             }
-        });
-        (!cosines.documents.is_empty()).then_some(cosines)
+            rescored = rescored.saturating_mul(8);
+        }
     }
 
-    /// Returns the documents that have a cosine.
+    /// Returns the documents with the highest cosines.
     pub(crate) fn documents(&self) -> impl Iterator<Item = u32> + '_ {
         self.documents.iter().copied()
+    }
+
+    fn cosine(&self, number: u32) -> f32 {
+        self.nearest.cosine(number).unwrap_or_default().max(0.0)
     }
 
     /// Returns the cosine of a document, combined with the weighted cosines of its neighbours.
     pub(crate) fn with_neighbours(&self, index: &Index, number: u32) -> f32 {
         let neighbour = index.neighbours(number);
-        let cosine = |offset| neighbour(offset).map_or(0.0, |near| self.by_number[near as usize]);
-        self.by_number[number as usize] + DENSE_PREVIOUS * cosine(-1) + DENSE_NEXT * cosine(1)
+        let cosine = |offset| neighbour(offset).map_or(0.0, |near| self.cosine(near));
+        self.cosine(number) + DENSE_PREVIOUS * cosine(-1) + DENSE_NEXT * cosine(1)
     }
 }

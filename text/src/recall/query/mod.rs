@@ -26,7 +26,7 @@ mod signals;
 mod snippet;
 
 pub use base::Scratch;
-pub use dense::Embedder;
+pub use dense::{Embedder, Meaning};
 pub use order::Moved;
 pub use signals::{SIGNALS, Signal};
 pub use snippet::{CHARS_A_TOKEN, Snippet, snippet, tokens};
@@ -72,8 +72,8 @@ pub struct Query<'a> {
     /// Decides which documents may come first for freshness. If it is `None`, the times and sessions in the index
     /// decide.
     pub is_fresher: Option<IsFresher<'a>>,
-    /// Computes the vector of the question, if documents have vectors.
-    pub embedder: Option<&'a dyn Embedder>,
+    /// Searches by meaning too, if documents have vectors.
+    pub meaning: Option<&'a dyn Meaning>,
     /// The current time, in seconds since 1970. Without the current time, "last week" and recency have no effect.
     pub now: Option<i64>,
     /// The weight of recency.
@@ -242,8 +242,16 @@ impl Index {
         let admission = Admission::new(self, query.scopes);
         let mut question = Question::read(self, &admission, query.text, query.now);
         question.asks.state &= query.freshness;
-        let vector = query.embedder.map(|embedder| embedder.embed(&question.nameless));
-        let dense = vector.and_then(|vector| Cosines::new(self, &admission, &vector));
+        let passes = |document| {
+            query
+                .filter
+                .is_none_or(|filter| filter(&self.columns.key(document)))
+        };
+        let vector =
+            (query.meaning).map(|meaning| (meaning.embed_question(&question.nameless), meaning.table()));
+        let dense = vector
+            .as_ref()
+            .and_then(|(vector, table)| Cosines::new(self, table, &admission, vector, CANDIDATES, passes));
         scratch.prepare(self);
         // Names, dates, vectors and conversations need the scores of other documents than the best ones.
         let by_base_alone = !self.sessions.have_conversation()
@@ -255,11 +263,6 @@ impl Index {
             Wanted::Hits => by_base_alone.then_some(CANDIDATES),
             Wanted::Nearest(count) => Some(count),
             Wanted::Matches => None,
-        };
-        let passes = |document| {
-            query
-                .filter
-                .is_none_or(|filter| filter(&self.columns.key(document)))
         };
         let count = count.filter(|_| admission.has_every_document());
         let pruned =

@@ -36,7 +36,7 @@ pub(crate) struct Asked<'a> {
     pub(crate) query: &'a Query<'a>,
     pub(crate) admission: &'a Admission<'a>,
     pub(crate) question: &'a Question,
-    pub(crate) dense: Option<&'a Cosines>,
+    pub(crate) dense: Option<&'a Cosines<'a>>,
 }
 
 /// The inputs of the ranking for one question.
@@ -47,7 +47,7 @@ pub(crate) struct Ranking<'a> {
     pub(crate) question: &'a Question,
     pub(crate) scratch: &'a Scratch,
     pub(crate) rarities: &'a [f32],
-    pub(crate) dense: Option<&'a Cosines>,
+    pub(crate) dense: Option<&'a Cosines<'a>>,
     pub(crate) base_max: f32,
     pub(crate) session_max: f32,
     /// Whether a session has a speaker that the question does not name. A session may have very many speakers.

@@ -9,7 +9,6 @@ use crate::agent::{Agent, EnvelopeRequest, NewItem, Reach, RecallQuery, Remember
 use crate::engine::{self, Keep, Layout, Options, Writer};
 use crate::object::{Id, Origin, Time};
 use crate::testing::sim_disk::SimDisk;
-use treering_text::recall::Embedder;
 
 fn agent(memory: &Memory) -> Agent {
     Agent::new(memory.clone(), Settings::default())
@@ -51,11 +50,7 @@ fn put_heading(memory: &Memory, title: &str) {
 }
 
 fn reached(agent: &Agent) -> Reached {
-    agent
-        .recall_index()
-        .of(agent.memory(), &agent.memory().view())
-        .unwrap()
-        .1
+    agent.recall_index().of(&agent.memory().view()).unwrap().1
 }
 
 #[test]
@@ -73,8 +68,8 @@ fn the_next_process_goes_on_where_this_one_was() {
     let second = agent(&memory);
     assert_eq!(reached(&second), Reached::Followed);
     let view = memory.view();
-    let (followed, _) = second.recall_index().of(&memory, &view).unwrap();
-    let built = Derived::build(view.opened(), view.state().clone(), Content::new(None)).unwrap();
+    let (followed, _) = second.recall_index().of(&view).unwrap();
+    let built = Derived::build(view.opened(), view.state().clone(), Content::default()).unwrap();
     assert_eq!(kept_bytes(&followed), kept_bytes(&built));
     assert!(followed.value().expiries.len() > 100);
     assert_eq!(followed.value().untrusted.len(), 120);
@@ -166,38 +161,6 @@ fn what_was_erased_is_not_kept() {
     assert!(!holds());
     assert!(agent.keep_indexes().unwrap());
     assert!(!holds());
-}
-
-/// An embedder that counts the texts it embeds.
-#[derive(Default)]
-struct Counting(AtomicUsize);
-
-impl Embedder for Counting {
-    fn embed(&self, text: &str) -> Vec<f32> {
-        self.0.fetch_add(1, Ordering::Relaxed);
-        vec![1.0, text.len() as f32]
-    }
-}
-
-#[test]
-fn the_next_process_embeds_only_what_is_new() {
-    let memory = Memory::in_memory().unwrap();
-    put_some(&memory, 0, 600);
-    let embedded = |name: &str| {
-        let counting = Arc::new(Counting::default());
-        let agent = agent(&memory)
-            .with_embedder(name, Arc::clone(&counting) as _)
-            .unwrap();
-        drop(agent.recall_index().of(&memory, &memory.view()).unwrap());
-        (counting.0.load(Ordering::Relaxed), agent)
-    };
-    let (count, first) = embedded("one");
-    assert_eq!(count, 600);
-    assert!(first.keep_indexes().unwrap());
-    assert!(memory.derived(Content::NAME).unwrap().is_none());
-    put_some(&memory, 600, 603);
-    assert_eq!(embedded("one").0, 3);
-    assert_eq!(embedded("two").0, 603);
 }
 
 #[test]

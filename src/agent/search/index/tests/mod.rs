@@ -1,6 +1,7 @@
 //! Tests of index updates: random histories, past states, concurrent readers and writers.
 
 mod kept;
+mod vectors;
 
 use super::super::indexed::{key_of, order_in_id};
 use super::*;
@@ -9,6 +10,7 @@ use crate::agent::{Agent, NewItem, Settings};
 use crate::engine::{Keep as _, Writer};
 use crate::object::{Id, Time};
 use crate::testing::random::SplitMix64;
+use treering_text::recall::Embedder;
 use treering_text::recall::{Index, Key, Query};
 use treering_text::tables::Builder;
 
@@ -20,7 +22,7 @@ pub(super) fn kept_bytes(indexed: &Indexed) -> Vec<u8> {
 }
 
 fn indexed(agent: &Agent, view: &View) -> Result<(Arc<Indexed>, Reached)> {
-    agent.recall_index().of(agent.memory(), view)
+    agent.recall_index().of(view)
 }
 
 fn agent() -> Agent {
@@ -122,7 +124,7 @@ fn an_index_that_followed_any_history_is_as_one_built_anew() {
         };
         let (indexed, reached) = indexed(&agent, &views[at]).unwrap();
         let built =
-            Derived::build(views[at].opened(), views[at].state().clone(), Content::new(None)).unwrap();
+            Derived::build(views[at].opened(), views[at].state().clone(), Content::default()).unwrap();
         assert_eq!(
             kept_bytes(&indexed),
             kept_bytes(&built),
@@ -300,6 +302,7 @@ fn an_embedder_may_recall() {
     put(&agent, "a", NewItem::new("Ada drinks green tea"));
     put(&agent, "b", NewItem::new("Ben drinks black coffee"));
     let hits = within_a_minute(move || {
+        assert_eq!(agent.embed(None).unwrap().unwrap().embedded, 2);
         let query = crate::agent::RecallQuery::new("green tea", crate::agent::Reach::All);
         agent.recall(&agent.memory().view(), &query).unwrap().hits.len()
     });
@@ -329,16 +332,17 @@ fn nobody_waits_for_an_embedder_who_asks_about_a_state_that_is_at_hand() {
     let before = agent.memory().view();
     assert_eq!(indexed(&agent, &before).unwrap().1, Reached::Built);
     put(&agent, "b", NewItem::new("a slow text"));
-    let asking = {
+    let embedding = {
         let agent = Arc::clone(&agent);
-        std::thread::spawn(move || indexed(&agent, &agent.memory().view()).unwrap().1)
+        std::thread::spawn(move || agent.embed(None).unwrap().unwrap().pending)
     };
     let (reader, view) = (Arc::clone(&agent), before);
     let reached = within_a_minute(move || {
         std::thread::sleep(std::time::Duration::from_millis(100));
-        indexed(&reader, &view).unwrap().1
+        let query = crate::agent::RecallQuery::new("green tea", crate::agent::Reach::All);
+        reader.recall(&view, &query).unwrap().reached
     });
-    assert_eq!(reached, Reached::AtHand);
+    assert_eq!(reached, Some(Reached::AtHand));
     release.send(()).unwrap();
-    assert_eq!(asking.join().unwrap(), Reached::Followed);
+    assert_eq!(embedding.join().unwrap(), 0);
 }

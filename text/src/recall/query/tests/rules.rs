@@ -1,6 +1,9 @@
 //! Tests of the order rules, filters and vectors, and of questions with any content.
 
+use std::sync::Arc;
+
 use super::*;
+use crate::recall::VectorTable;
 
 #[test]
 fn the_fresher_of_two_leaders_comes_first_where_a_state_is_asked_for() {
@@ -128,14 +131,18 @@ fn explanations_add_up_to_the_score_and_confidence_is_a_share() {
 
 #[test]
 fn a_vector_finds_what_no_word_does() {
-    struct Fixed;
-    impl Embedder for Fixed {
-        fn embed(&self, text: &str) -> Vec<f32> {
-            assert!(!text.contains("Anna"), "the query removes names: {text}");
+    struct Fixed(Arc<VectorTable>);
+    impl Meaning for Fixed {
+        fn embed_question(&self, question: &str) -> Vec<f32> {
+            assert!(!question.contains("Anna"), "the query removes names: {question}");
             vec![1.0, 0.0]
+        }
+        fn table(&self) -> Arc<VectorTable> {
+            Arc::clone(&self.0)
         }
     }
     let mut index = Index::new();
+    let mut table = VectorTable::new("fixed");
     for (at, (speaker, text, vector)) in [
         ("Anna", "feline", [1.0, 0.1]),
         ("Ben", "cat food", [0.0, 1.0]),
@@ -144,15 +151,18 @@ fn a_vector_finds_what_no_word_does() {
     .into_iter()
     .enumerate()
     {
+        let text_key = [at as u8 + 1; 16];
+        table.insert(text_key, &vector);
         let document = Document {
             order: 0,
-            vector: Some(&vector),
+            text_key,
             ..document(at, ("s", text, speaker, 0, text))
         };
         index.put(&document).unwrap();
     }
+    let fixed = Fixed(table.into());
     let query = Query {
-        embedder: Some(&Fixed),
+        meaning: Some(&fixed),
         ..Query::new("Does Anna have a zebu?")
     };
     let hits = index.recall(&query, &mut Scratch::default()).hits;
