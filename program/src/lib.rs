@@ -21,5 +21,6 @@ macro_rules! named {
 
 mod answers;
 pub mod cli;
+mod meaning;
 #[cfg(feature = "mcp")]
 mod serve;

@@ -87,6 +87,11 @@ impl Agent {
         Ok(self)
     }
 
+    /// Returns whether the agent also searches by meaning.
+    pub(super) fn has_embedder(&self) -> bool {
+        self.recall_index.meaning().is_some()
+    }
+
     /// Lets `judge` decide whether a new item contradicts or repeats a stored item.
     #[must_use]
     pub fn with_judge(mut self, judge: impl Judge + 'static) -> Self {

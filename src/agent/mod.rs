@@ -48,6 +48,7 @@ mod caller;
 mod change;
 pub(crate) mod command;
 pub(crate) mod decay;
+mod embedding;
 pub(crate) mod envelope;
 mod fault;
 pub(crate) mod forget;
@@ -89,6 +90,7 @@ pub use change::documents::{DocumentReview, review_documents};
 #[doc(hidden)]
 pub use change::names::{clean_writer, refuse_secret_name};
 pub use decay::{Decayed, Level, Listener, Move, Pass, Summarizer, Ticker};
+pub use embedding::Embedding;
 pub use envelope::{Boundary, EnvelopeAnswer, EnvelopeRequest, Section, Shown};
 pub use forget::{Forgetting, Forgot, Forgotten, Restored};
 pub use guard::{

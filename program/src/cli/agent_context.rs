@@ -16,6 +16,7 @@ use super::errors::{Done, input_error};
 use super::human::{Columns, cut, plain};
 use super::input::open_regular;
 use super::output::printable;
+use crate::meaning;
 use treering::Memory;
 use treering::agent::{Agent, Caller, Reach, Settings, StoredText};
 use treering::inspect::agent::Fault;
@@ -132,7 +133,20 @@ impl Context {
         if let Some(faults) = skipped {
             self.output.note("settings_ignored", faults);
         }
-        Ok(Agent::new(open(self, &settings)?, settings))
+        let agent = Agent::new(open(self, &settings)?, settings);
+        Ok(self.with_model(agent))
+    }
+
+    /// Returns the agent of a memory, with the settings and the model of the user.
+    pub(crate) fn agent_of(&mut self, memory: &Memory) -> Agent {
+        // Without readable settings, the defaults apply.
+        let (settings, _) = self.settings().unwrap_or_default();
+        self.with_model(Agent::new(memory.clone(), settings))
+    }
+
+    /// Adds the chosen model to an agent. Without a model, the agent recalls by words.
+    fn with_model(&mut self, agent: Agent) -> Agent {
+        meaning::equip(agent)
     }
 
     /// Reads the agent's settings from the file of `--settings`, else from the file next to the store. Anybody who can

@@ -17,6 +17,7 @@ use std::path::{Path, PathBuf};
 use std::{env, fs, io};
 
 use super::args::{LaneOptions, SharedOptions, in_quotes};
+use super::embedding::Embedding;
 use super::errors::{refused, system_kind};
 use super::human::counted;
 use super::open_store::OpenStore;
@@ -64,6 +65,8 @@ pub(crate) struct Context {
     pub(crate) kept: Option<OpenStore>,
     /// The memory that the verb opened.
     opened: Option<Memory>,
+    /// What is left to do when the verb has ended.
+    pub(crate) embedding: Option<Embedding>,
     /// Whether the verb opened the memory for writing.
     is_written: bool,
     /// Whether the run serves clients, so that it keeps indexes, and nobody takes back what is more trusted.
@@ -87,6 +90,7 @@ impl Context {
             at_variable: path_in(AT_VARIABLE).map(|at| at.to_string_lossy().into_owned()),
             kept: None,
             opened: None,
+            embedding: None,
             is_written: false,
             #[cfg(feature = "mcp")]
             serves: false,

@@ -15,6 +15,7 @@ mod commands;
 mod context;
 mod debug;
 mod diagram;
+mod embedding;
 mod errors;
 mod hints;
 mod human;
@@ -59,5 +60,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let mut context = Context::new(GROUPS, parsed.options.clone());
     let done = parsed.run(&mut context);
+    let done = done.and_then(|code| context.output.flush().map(|()| code));
+    if done.is_ok() {
+        context.embed_new();
+    }
     context.output.finish(done)
 }

@@ -72,7 +72,7 @@ impl RecallIndex {
 
     /// Returns what a search by meaning needs. Returns `None` if the host set no embedder, or if the embedder is the
     /// caller.
-    pub(super) fn meaning(&self) -> Option<&dyn Meaning> {
+    pub(crate) fn meaning(&self) -> Option<&dyn Meaning> {
         let vectors = self.vectors.as_ref().filter(|_| !is_embedding())?;
         Some(vectors)
     }

@@ -184,6 +184,10 @@ impl Verb for Ingest {
         })?;
         ingest_notes::note(context, &answer);
         review.note(context);
+        if committed.changed {
+            let agent = context.agent_of(&memory);
+            context.embed_after(&agent, None);
+        }
         Ok(DONE)
     }
 }

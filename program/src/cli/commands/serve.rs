@@ -147,6 +147,7 @@ impl Verb for Serve {
             ));
         }
         let (server, agent) = self.server(context)?;
+        let _embedding = agent.embed_in_background();
         #[cfg(feature = "http")]
         match address {
             Some(address) => self.http.serve(context, server, agent.memory(), address)?,

@@ -286,6 +286,7 @@ fn foreign(
     context.answer(&answer, show_file_imported)?;
     let taken = answer.taken;
     context.note_held(&agent, &taken.held);
+    context.embed_after(&agent, None);
     let taken_in =
         taken.counts.created + taken.counts.updated + taken.counts.unchanged + taken.counts.quarantined;
     if taken_in == 0 && !taken.findings.is_empty() {

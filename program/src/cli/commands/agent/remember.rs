@@ -12,6 +12,7 @@ use crate::answers::agent::items::ItemsRemembered;
 use crate::cli::agent_context::{DISABLED, text_for_people};
 use crate::cli::commands::prelude::*;
 use crate::cli::commands::progress::{BatchProgress, REFUSED_SHOWN};
+use crate::cli::embedding::OF_ONE;
 use crate::cli::input::content_from_input;
 use treering::agent::{
     Agent, Alike, Caller, Citation, ItemFields, LinesOptions, NewItem, OnDuplicate, RefusedLine,
@@ -160,6 +161,7 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
     context.answer(&answer, show_item_remembered)?;
     // The indexes are derived, so a failed save only makes the next run slower.
     drop(agent.keep_indexes());
+    context.embed_after(&agent, Some(OF_ONE));
     if let Some(held) = &answer.held_as {
         return Err(held_back(&agent, held));
     }
@@ -334,6 +336,7 @@ fn remember_lines(context: &mut Context, verb: &Remember, file: &Path) -> Done {
     let held = answer.held.clone();
     context.answer(&ItemsRemembered::from(answer), show_items_remembered)?;
     context.note_held(&agent, &held);
+    context.embed_after(&agent, None);
     Ok(DONE)
 }
 

@@ -14,6 +14,7 @@ use crate::cli::agent_context::text_for_people;
 use crate::cli::commands::prelude::*;
 use crate::cli::commands::progress::BatchProgress;
 use crate::cli::commands::tainting::tainting;
+use crate::cli::embedding::OF_ONE;
 use crate::cli::input::{text_or_input, time_of};
 use treering::Query;
 use treering::agent::{Agent, Append, NewEntry, NotStored, Reach};
@@ -241,6 +242,7 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
         entries: Vec::new(),
     };
     let writer = context.writer();
+    let limit = verb.jsonl.is_none().then_some(OF_ONE);
     let (agent, all) = match verb.jsonl {
         None => {
             let agent = context.agent_to_write()?;
@@ -268,6 +270,7 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
         format_args!("appended {count} {what} to '{session}'{known}"),
     )?;
     context.note_held(&agent, &all.held);
+    context.embed_after(&agent, limit);
     Ok(DONE)
 }
 
