@@ -103,7 +103,7 @@ fn a_line_that_cannot_be_read_taints_the_session() {
     for (arguments, lines) in [
         (
             &["session", "append", "--trust", "model"][..],
-            "{\"speaker\":\"tool\",\"text\":\"page \\ud83d\"}\n",
+            "{\"speaker\":\"tool\",\"text\":\"page \\x\"}\n",
         ),
         (
             &["session", "append", "--trust", "model"],
