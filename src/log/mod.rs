@@ -18,8 +18,8 @@
 //! - A handle has all segments open, and raises the soft limit of open files if necessary. Each crash of a writer adds
 //!   a segment. Closing the store merges segments if there are more than 64 beyond the normal number.
 //! - On a nearly full disk, the next segment is as small as possible. Writes fail if 64 KiB, or the batch, do not fit,
-//!   or if they would use the reserve: an eighth of the log. So a rewrite has room to remove old batches. Acknowledged
-//!   commits remain.
+//!   or if they would use the reserve: an eighth of the log. So a rewrite has room to remove old batches, or for a copy
+//!   of any segment. Acknowledged commits remain.
 //!
 //! # Invariants
 //! - LOG-1: writers never overwrite a byte before the end of the last durable batch.
@@ -55,6 +55,7 @@ mod live;
 mod lock;
 mod manifest;
 mod memory;
+mod old_segments;
 mod position;
 mod reader;
 mod recover;
@@ -80,6 +81,7 @@ pub use inspect::{
 };
 pub(crate) use lock::{COMPACTION_LOCK_NAME, LOCK_NAME};
 pub use lock::{CompactionLock, WriteLock};
+pub use old_segments::OldSegment;
 pub use reader::{LogReader, Peeked};
 pub use recover::NextWriter;
 pub use rewrite::{Rewrite, Rewritten, Seal};

@@ -5,6 +5,8 @@
 //! after the cut. [`Log::publish`] then replaces the old segments atomically. If no batch was appended after the cut,
 //! the rewrite may end with a new head, and publishing also commits the new head.
 //!
+//! A rewrite may also keep old segments as they are, so it needs only the room of the segments that it writes anew.
+//!
 //! # Layer
 //! Layer 2. Callers choose the new batches. The log checks that the batches are complete and end with the head at the
 //! cut.
@@ -30,7 +32,7 @@ use super::handle::Log;
 use super::lock::{CompactionLock, WriteLock};
 use super::manifest::SegmentEntry;
 use super::reader::SegmentFile;
-use super::rotate::{create_segment, new_nonce};
+use super::rotate::{create_segment, new_nonce, rewritten_segment_bytes};
 use super::seal::Chain;
 use super::segment::{
     FIRST_OFFSET, SEGMENT_BYTES_LIMIT, SegmentEnd, SegmentHeader, rewrite_name, segment_name,
@@ -41,7 +43,7 @@ use crate::disk::{Access, Disk, DiskFile};
 use crate::error::{Error, ErrorCode, ErrorKind, OrIo as _, Result};
 
 /// The number of bytes that a rewrite buffers before it writes these bytes to a file.
-const BUFFER_BYTES: usize = 1 << 20;
+pub(super) const BUFFER_BYTES: usize = 1 << 20;
 
 /// What a rewrite does with the active segment when it begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,7 +64,7 @@ pub struct Rewrite {
     /// skipped.
     pub(super) cut: u64,
     /// The head after the last batch of the rewrite. Equals the head at the cut, unless the rewrite moves the head.
-    head: CommitDigest,
+    pub(super) head: CommitDigest,
     /// The new head, if the rewrite moves the head.
     moved_to: Option<HeadMark>,
     alone: CompactionLock,
@@ -72,6 +74,12 @@ pub struct Rewrite {
     process: u32,
     segment_bytes_max: u64,
     pub(super) files: Vec<NewFile>,
+    /// The old segments that stay, each with the number of new files before it.
+    pub(super) kept: Vec<(usize, SegmentEntry)>,
+    /// The number of old segments that the rewrite has kept or written anew.
+    pub(super) passed: usize,
+    /// The least number of the batch before the next one. It is higher than the chain after a gap in the numbers.
+    pub(super) batch_before: u64,
     /// The bytes at the end of the last file that are not written yet.
     buffer: Vec<u8>,
     /// The head after the last batch that was pushed.
@@ -130,8 +138,11 @@ impl Log {
             suite: self.suite,
             instance: self.format.instance,
             process: self.process,
-            segment_bytes_max: self.options.segment_bytes_max,
+            segment_bytes_max: rewritten_segment_bytes(&self.options, self.size().1),
             files: Vec::new(),
+            kept: Vec::new(),
+            passed: 0,
+            batch_before: 0,
             buffer: Vec::new(),
             newest: None,
             failed: false,
@@ -173,10 +184,11 @@ impl Log {
         self.sync_group().map_err(not_rewritten)?;
         let count = rewrite.files.len() as u64;
         let first = self.new_numbers(count + 1)?;
-        let mut entries: Vec<SegmentEntry> = Vec::new();
-        for (id, file) in (first..).zip(&rewrite.files) {
+        let mut entries: Vec<SegmentEntry> = rewrite.kept_before(0).collect();
+        for ((id, file), number) in (first..).zip(&rewrite.files).zip(1..) {
             let previous = entries.last().map(SegmentEntry::end).unwrap_or_default();
             entries.push(self.name_file(file, id, previous)?);
+            entries.extend(rewrite.kept_before(number));
         }
         rewrite.published = true;
         let (sealed, _) = self.sealed_at_cursor();
@@ -291,7 +303,11 @@ impl Rewrite {
 
     fn place(&mut self, batch: BatchBuilder, commit: CommitDigest, needed: u64) -> Result<()> {
         let chain = self.chain();
-        let is_full = |file: &NewFile| file.entry.length.saturating_add(needed) > self.segment_bytes_max;
+        // A batch after a kept segment, or after a gap in the numbers, begins a new file.
+        let is_full = |file: &NewFile| {
+            file.entry.end_chain() != chain
+                || file.entry.length.saturating_add(needed) > self.segment_bytes_max
+        };
         if self.files.last().is_none_or(is_full) {
             self.write_buffer()?;
             self.add_file()?;
@@ -320,7 +336,7 @@ impl Rewrite {
         Ok(())
     }
 
-    fn write_buffer(&mut self) -> Result<()> {
+    pub(super) fn write_buffer(&mut self) -> Result<()> {
         let Some(NewFile {
             file, name, entry, ..
         }) = self.files.last().filter(|_| !self.buffer.is_empty())
@@ -334,9 +350,17 @@ impl Rewrite {
     }
 
     /// Returns the chain that the next batch continues.
-    fn chain(&self) -> Chain {
-        let last = self.files.last();
-        last.map_or(Chain::START, |file| file.entry.end_chain())
+    pub(super) fn chain(&self) -> Chain {
+        let count = self.files.len();
+        let kept = self.kept.last().filter(|(before, _)| *before == count);
+        let last = kept
+            .map(|(_, entry)| entry)
+            .or_else(|| self.files.last().map(|file| &file.entry));
+        let chain = last.map_or(Chain::START, SegmentEntry::end_chain);
+        Chain {
+            batch: chain.batch.max(self.batch_before),
+            ..chain
+        }
     }
 
     fn add_file(&mut self) -> Result<()> {
@@ -361,10 +385,15 @@ impl Rewrite {
     /// Opens the files again, and reads every batch back.
     fn read_back(&self) -> Result<()> {
         let mut chain = Chain::START;
-        for NewFile {
-            name, nonce, entry, ..
-        } in &self.files
-        {
+        for (index, new) in self.files.iter().enumerate() {
+            let NewFile {
+                name, nonce, entry, ..
+            } = new;
+            chain = self
+                .kept_before(index)
+                .last()
+                .map_or(chain, |kept| kept.end_chain());
+            chain.batch = chain.batch.max(entry.batch_before());
             let file = self
                 .disk
                 .open(name, Access::Read)

@@ -6,6 +6,7 @@
 use std::io;
 use std::sync::Arc;
 
+use super::batch::BatchBuilder;
 use super::handle::{Log, LogOptions};
 use super::lock::WriteLock;
 use super::manifest::{MANIFEST_NAME, Manifest, SegmentEntry};
@@ -18,7 +19,7 @@ use crate::disk::{self, Disk, if_there, unfinished_name};
 use crate::error::{Error, OrIo as _, Result};
 
 /// The smallest reserve in bytes.
-const RESERVE_LEAST: u64 = 32 << 10;
+const RESERVE_LEAST: u64 = 128 << 10;
 /// The largest reserve in bytes.
 const RESERVE_MOST: u64 = 64 << 20;
 
@@ -34,9 +35,42 @@ impl Log {
     /// Creates the file of the next segment. The log does not list it yet, so a failure changes nothing.
     pub(super) fn create_next(&self, used: u64, needed: u64) -> Result<SegmentHeader> {
         let header = self.new_header(self.new_numbers(1)?, self.sealed_at_cursor().1)?;
-        let reserve = reserve_bytes(self.size().1);
-        create_segment(&*self.disk, &header, &self.options, used, needed, Some(reserve))?;
+        let log = self.size().1;
+        // The reserve of a full disk must have room for a copy of this segment.
+        let used = used.min((log / 16).max(RESERVE_LEAST / 2));
+        create_segment(
+            &*self.disk,
+            &header,
+            &self.options,
+            used,
+            needed,
+            Some(reserve_bytes(log)),
+        )?;
         Ok(header)
+    }
+
+    /// Continues in a new segment that has room for an empty batch, unless the active segment contains no batch. Uses the
+    /// reserve of a nearly full disk.
+    ///
+    /// # Errors
+    /// The errors of [`Self::append`].
+    pub fn begin_segment(&mut self, lock: &WriteLock) -> Result<()> {
+        self.check_prepared(lock)?;
+        if self.cursor.offset == FIRST_OFFSET {
+            return Ok(());
+        }
+        lock.check_file()?;
+        self.poison_on_error(Self::sync_group)?;
+        let header = self.new_header(self.new_numbers(1)?, self.sealed_at_cursor().1)?;
+        let small = LogOptions {
+            segment_bytes_min: 0,
+            ..self.options
+        };
+        let needed = BatchBuilder::new().encoded_bytes();
+        let created = create_segment(&*self.disk, &header, &small, 0, needed, None);
+        // Nothing is changed if the disk has no room for the segment, so the handle stays usable.
+        created.inspect_err(|error| self.poisoned |= !error.is_disk_full())?;
+        self.poison_on_error(|log| log.switch_to(&header).map(drop))
     }
 
     /// Seals the active segment at the cursor, and continues in a segment that [`Self::create_next`] made.
@@ -162,10 +196,22 @@ impl Log {
     }
 }
 
+/// The room in bytes that a rewrite needs besides the segments that it writes anew: an empty batch and a commit in
+/// segments of their own, a small active segment, and the manifest.
+const RESERVE_BESIDES: u64 = 64 << 10;
+
 /// Returns the free space that appends leave for a rewrite: an eighth of the log, within limits. With it, a log whose
-/// history filled the disk can always be thinned to its newest state, unless that state is most of the log.
+/// history filled the disk can always be thinned to its newest state, unless that state is most of the log. It also
+/// has room for a copy of each segment, so records can be erased one segment at a time.
 fn reserve_bytes(log: u64) -> u64 {
-    (log / 8).clamp(RESERVE_LEAST, RESERVE_MOST)
+    (log / 8).clamp(RESERVE_LEAST, RESERVE_MOST) + RESERVE_BESIDES
+}
+
+/// Returns the largest size of the segments that a rewrite writes. It is small beside the log, because the reserve must
+/// have room for a copy of each segment later.
+pub(super) fn rewritten_segment_bytes(options: &LogOptions, log: u64) -> u64 {
+    let least = options.segment_bytes_min.max(RESERVE_LEAST);
+    (log / 16).max(least).min(options.segment_bytes_max)
 }
 
 /// Generates the nonce of a new segment (SEG-2).

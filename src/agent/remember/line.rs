@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::lines::LinesOptions;
 use crate::agent::item::{ItemFields, NewItem};
 use crate::error::{Error, Result};
-use crate::ingest::json::{parse, value_from_json};
+use crate::ingest::json::{parse, value_from_json, whole_characters};
 use crate::ingest::shown;
 use crate::object::{Origin, quoted_class};
 
@@ -18,8 +18,7 @@ use crate::object::{Origin, quoted_class};
 /// # Errors
 /// `InvalidInput`, naming the field that is missing or of the wrong type.
 pub(super) fn item_of(line: &[u8], options: &LinesOptions) -> Result<(NewItem, Vec<String>)> {
-    let text = std::str::from_utf8(line).map_err(|_| Error::invalid("the line is not UTF-8"))?;
-    let json = parse(text)?;
+    let json = json_of(line)?;
     let map = json.as_object().ok_or_else(|| {
         Error::invalid("the line is not a JSON object").with_hint("write each line as {\"text\": ...}")
     })?;
@@ -61,13 +60,25 @@ pub(super) fn item_of(line: &[u8], options: &LinesOptions) -> Result<(NewItem, V
 
 /// Returns the id in a line, even if other fields of the line are invalid.
 pub(super) fn id_of(line: &[u8]) -> Option<String> {
-    let json = std::str::from_utf8(line).ok().and_then(|text| parse(text).ok())?;
+    let json = json_of(line).ok()?;
     Some(json.get("id")?.as_str()?.to_owned())
+}
+
+/// Parses the JSON of a line. Half an emoji becomes U+FFFD, as in the requests of a server.
+fn json_of(line: &[u8]) -> Result<Json> {
+    let whole = whole_characters(line);
+    let text = std::str::from_utf8(&whole).map_err(|_| Error::invalid("the line is not UTF-8"))?;
+    parse(text)
+}
+
+/// Returns whether a line is a JSON object. Nobody knows the class of any other line.
+pub(super) fn is_object(line: &[u8]) -> bool {
+    json_of(line).is_ok_and(|json| json.is_object())
 }
 
 /// Returns the class and the session that a line states, even if other fields of the line are invalid.
 pub(super) fn class_of(line: &[u8], options: &LinesOptions) -> (Origin, Option<String>) {
-    let json = std::str::from_utf8(line).ok().and_then(|text| parse(text).ok());
+    let json = json_of(line).ok();
     let mut fields = ItemFields::default();
     for name in ["origin", "trust", "speaker", "session"] {
         let value = json.as_ref().and_then(|json| json.get(name));

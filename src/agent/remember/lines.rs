@@ -137,6 +137,8 @@ struct Looked {
     unknown: Vec<String>,
     /// The class and the session that the line states, even if the line is refused.
     stated: (Origin, Option<String>),
+    /// Whether the line is a JSON object, so that it can state its class.
+    is_object: bool,
     reviewed: Result<Reviewed>,
 }
 
@@ -166,6 +168,10 @@ pub fn follow_lines(
         return Ok(answer);
     }
     let mut lines = lines.into_iter();
+    let mut classes = Classes {
+        least: writer.trust,
+        is_unsure: false,
+    };
     loop {
         let (refused_before, flagged_before) = (answer.refused.len(), answer.flagged);
         let mut report = |answer: &LinesRemembered, held: &[String], commit: Option<&CommitInfo>| {
@@ -185,8 +191,10 @@ pub fn follow_lines(
                 left -= read.len();
                 is_last = read.is_empty();
                 for looked in in_parallel(read, &|line| look(agent, &line, options, writer)) {
+                    classes.note(&looked);
                     answer.take(&mut intake, looked)?;
                 }
+                classes.admit(intake.change, options)?;
             }
             report(&answer, &[], None);
             Ok(is_last)
@@ -219,10 +227,12 @@ fn look(agent: &Agent, (line, bytes): &Line, options: &LinesOptions, writer: &Wr
         Ok(item) => (item.class(), item.session.clone()),
         Err(_) => line::class_of(bytes, options),
     };
+    let is_object = item.is_ok() || line::is_object(bytes);
     let reviewed = item.and_then(|item| super::reviewed(agent, item, false, writer));
     let clean = |text: String| scanner.redact(&text).into_owned();
     Looked {
         line: *line,
+        is_object,
         id: id.filter(|id| refuse_secret(scanner, "the id", id).is_ok()),
         unknown: unknown.into_iter().map(clean).collect(),
         stated,
@@ -240,6 +250,30 @@ fn read_some(lines: &mut impl Iterator<Item = Result<Line>>, most: usize) -> Res
         read.push(line);
     }
     Ok(read)
+}
+
+/// The classes of the lines that were read so far.
+struct Classes {
+    /// The least trusted class of a line, or of the writer.
+    least: Origin,
+    /// Whether a line cannot be read, so its class is unknown.
+    is_unsure: bool,
+}
+
+impl Classes {
+    fn note(&mut self, looked: &Looked) {
+        self.least = Origin::least(self.least, looked.stated.0);
+        self.is_unsure |= !looked.is_object;
+    }
+
+    /// Taints the session if a line that cannot be read may be of an untrusted class, as other lines of the call are
+    /// (TNT-4). Otherwise the author of that line could decide whether the session stays trusted.
+    fn admit(&self, change: &mut Change<'_>, options: &LinesOptions) -> Result<()> {
+        if self.is_unsure {
+            change.admit(self.least, options.session.as_deref())?;
+        }
+        Ok(())
+    }
 }
 
 impl LinesRemembered {

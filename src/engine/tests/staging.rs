@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{by, child, content, id, note, put};
-use crate::engine::write::kept_draft::REJECTED_MAX;
+use crate::engine::write::kept_draft::{REJECTED_BYTES, REJECTED_MAX};
 use crate::engine::*;
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Origin, Reference, ReferenceClass, ReferenceName, Time};
@@ -354,6 +354,27 @@ fn who_had_most_refused_gives_way_with_the_oldest() -> Result<()> {
         told.reason,
         Some(format!("why; to make room, it dropped {first}"))
     );
+    Ok(())
+}
+
+/// INVARIANT KEP-3: long texts weigh more than short ones.
+#[test]
+fn refused_texts_have_a_bounded_number_of_bytes() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    let evidence = refuse(&memory, "quiet", "evidence", "why")?;
+    // Each text is near the limit of a text, and weighs 15.
+    let long = 14 * REJECTED_BYTES as usize + 512;
+    for number in 0..80 {
+        let mut draft = memory.draft(&by("loud"));
+        draft.put(note("long", &format!("{number} {}", "x".repeat(long))))?;
+        memory.quarantine(&draft, "why")?;
+    }
+    let kept = refused(&memory);
+    assert!(
+        kept.iter().any(|one| one.name == evidence),
+        "it keeps the short text of another writer"
+    );
+    assert_eq!(kept.len(), 1 + (REJECTED_MAX - 1) / 15);
     Ok(())
 }
 

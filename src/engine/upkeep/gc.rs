@@ -62,7 +62,7 @@ pub(crate) struct Cut {
 
 /// Chooses the commits to keep among the first commits of a store, whose number is the second argument. Returns the
 /// indexes of the chosen commits.
-type Choose<'a> = dyn Fn(&Store, usize) -> Result<Vec<usize>> + 'a;
+pub(super) type Choose<'a> = dyn Fn(&Store, usize) -> Result<Vec<usize>> + 'a;
 
 /// A new log that is not yet published, its report, the indexes of the commits that it keeps, and the records that it
 /// contains.
@@ -77,25 +77,47 @@ impl Inner {
 
     /// Passes to `sink` the batches of a new log that keeps these commits.
     fn write_kept(&self, cut: &Cut, kept: &[usize], sink: &mut Sink<'_>) -> Result<(Live, GcReport)> {
+        let live = self.mark(cut, kept)?;
+        let report = self.write_live(cut, kept, &live, sink)?;
+        Ok((live, report))
+    }
+
+    /// Passes to `sink` the batches up to the cut of a new log that keeps these commits. Only the first `count` of the
+    /// kept commits are before the cut, and the log after the cut stays.
+    pub(super) fn write_first(
+        &self,
+        cut: &Cut,
+        kept: &[usize],
+        count: usize,
+        sink: &mut Sink<'_>,
+    ) -> Result<GcReport> {
+        let mut live = self.mark(cut, kept)?;
+        live.keep_for_later(count);
+        self.write_live(cut, kept.get(..count).unwrap_or(kept), &live, sink)
+    }
+
+    fn mark(&self, cut: &Cut, kept: &[usize]) -> Result<Live> {
         let (mut done, total) = (0, cut.store.records.versions());
-        let live = cut.store.mark(kept, &mut || {
+        cut.store.mark(kept, &mut || {
             done += 1;
             self.settings().step("mark", done.min(total), total)
-        })?;
+        })
+    }
+
+    fn write_live(&self, cut: &Cut, kept: &[usize], live: &Live, sink: &mut Sink<'_>) -> Result<GcReport> {
         let plan = Plan {
             kept,
-            live: &live,
+            live,
             erasure: &Erasure::default(),
         };
-        let report = GcReport {
+        Ok(GcReport {
             kept: kept.len() as u64,
             thinned: (cut.commits - kept.len()) as u64,
-            versions_before: total,
+            versions_before: cut.store.records.versions(),
             versions: live.versions(),
             bytes_before: cut.bytes,
             bytes: self.copy(cut, &plan, sink)?,
-        };
-        Ok((live, report))
+        })
     }
 
     /// Passes to `sink` the batches that the plan keeps. Returns their size in bytes.
@@ -328,7 +350,10 @@ impl Memory {
                 Err(error) if error.is_disk_full() && seal == Seal::WhenPublished => {}
                 dropped => dropped?,
             }
-            let report = self.inner.rewrite(&choose, self.inner.settings().wait, seal)?;
+            let report = match seal {
+                Seal::Now => self.inner.rewrite(&choose, self.inner.settings().wait, seal)?,
+                Seal::WhenPublished => self.inner.collect_in_room(&choose)?,
+            };
             trace::collected(
                 report.kept,
                 report.thinned,

@@ -11,6 +11,7 @@ pub(crate) mod derived_writer;
 pub(crate) mod doctor;
 pub(crate) mod erase;
 pub(crate) mod gc;
+mod gc_in_room;
 pub(crate) mod last_access;
 mod paths;
 pub(crate) mod retention;

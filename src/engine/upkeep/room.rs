@@ -24,8 +24,8 @@ use crate::engine::inner::Inner;
 
 /// The free space in bytes that a rewrite needs in addition to the size of the log: small segments, and small files.
 const SPARE_BYTES: u64 = 256 << 10;
-/// The bytes of the headers and the manifest of a rewritten log of few segments.
-const SEGMENTS_BYTES: u64 = 16 << 10;
+/// The bytes of the small segments, the headers and the manifest of a rewritten log of few segments.
+pub(crate) const SEGMENTS_BYTES: u64 = 48 << 10;
 
 impl Inner {
     /// Runs a rewrite of the log. If the disk has no room for a second log, first removes the files that Treering can
@@ -62,7 +62,7 @@ impl Inner {
         };
         let message = format!("the new log needs {needed} bytes, and {free} bytes of the disk are free");
         Err(Error::io(message, io::ErrorKind::StorageFull.into()).with_hint(
-            "nothing was changed; free some space, or thin the history with `treering gc --newest 1 --keep-all 0s`, then try again",
+            "nothing was changed; free some space, or thin the history with `treering gc --newest 1 --keep-all 0s --yes`, then try again",
         ))
     }
 

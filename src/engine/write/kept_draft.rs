@@ -12,12 +12,13 @@
 //! - KEP-2: when the cap is exceeded, a newly refused change replaces the oldest changes of the writer who uses the
 //!   largest share. The reason of the new change names the replaced changes. A change larger than every writer's share
 //!   replaces none; it alone may exceed the cap.
+//! - KEP-3: long texts weigh more, so the kept changes have a bounded number of bytes, not only a bounded number.
 
 use std::collections::HashMap;
 
 use crate::error::{Error, Result};
 use crate::log::{BatchBuilder, RecordKind};
-use crate::object::{Reference, ReferenceClass, ReferenceName, StagedChange, Time};
+use crate::object::{Object, Reference, ReferenceClass, ReferenceName, StagedChange, Time};
 use crate::store::Store;
 use crate::trie::Shape;
 use treering_text::calendar::DAY_MICROS;
@@ -30,10 +31,17 @@ use crate::engine::read::text_of;
 /// The time for which a refused change is kept for a person to review: 7 days.
 const REJECTED_MICROS: i64 = 7 * DAY_MICROS;
 /// The cap on the total weight of the refused changes that a store keeps. A change weighs 1, and 1 more for each
-/// [`REJECTED_OBJECTS`] objects.
+/// [`REJECTED_OBJECTS`] objects or [`REJECTED_BYTES`] bytes, whichever is more. So long texts use about 64 MiB.
 pub(in crate::engine) const REJECTED_MAX: usize = 1_000;
 /// The number of objects that add 1 to the weight of a refused change.
 const REJECTED_OBJECTS: usize = 1_000;
+/// The number of bytes that add 1 to the weight of a refused change.
+pub(in crate::engine) const REJECTED_BYTES: u64 = 64 << 10;
+/// The bytes of an object that its number already counts.
+const OBJECT_BYTES: u64 = 512;
+/// The maximal number of versions of a kept change whose size is read. A change with more versions is estimated, so a
+/// refusal stays fast beside changes of many objects.
+const SIZED_MAX: usize = 256;
 /// The maximal length of a reason, in bytes.
 const REASON_BYTES_MAX: usize = 1 << 16;
 /// The text between the reason of a refused change and the names of the changes that it replaced.
@@ -42,15 +50,33 @@ const GAVE_WAY: &str = "; to make room, it dropped ";
 /// The name under which a draft is kept, its writer with the reason, and the names of the drafts that it replaces.
 type Place = (ReferenceName, Writer, Vec<ReferenceName>);
 
-/// Returns the weight of a refused change, which counts toward [`REJECTED_MAX`].
-fn weight(changes: &[StagedChange]) -> usize {
-    1 + changes.len() / REJECTED_OBJECTS
+/// Returns the weight of a refused change, which counts toward [`REJECTED_MAX`] (KEP-3).
+fn weight(objects: usize, bytes: u64) -> usize {
+    let by_bytes = usize::try_from(bytes / REJECTED_BYTES).unwrap_or(usize::MAX);
+    1 + by_bytes.min(REJECTED_MAX).max(objects / REJECTED_OBJECTS)
+}
+
+/// Returns the bytes of a version that count toward the weight of its change.
+fn bytes_of(object: &Object) -> u64 {
+    let content = object.content_digest().map_or(0, |(_, length)| length);
+    (object.bytes().len() as u64 + content).saturating_sub(OBJECT_BYTES)
+}
+
+/// Returns the weight of a change that the store keeps.
+fn kept_weight(store: &Store, changes: &[StagedChange]) -> Result<usize> {
+    let step = changes.len().div_ceil(SIZED_MAX).max(1);
+    let mut bytes = 0;
+    for digest in changes.iter().step_by(step).filter_map(|change| change.digest) {
+        let found = store.records.find_object(digest)?;
+        bytes += found.map_or(0, |(_, object)| bytes_of(&object));
+    }
+    Ok(weight(changes.len(), bytes.saturating_mul(step as u64)))
 }
 
 /// Chooses the name under which a refused change is kept, and the kept changes that it replaces.
 pub(super) fn rejected(
     store: &Store,
-    changes: &[StagedChange],
+    (changes, bytes): (&[StagedChange], u64),
     number: u64,
     reason: &str,
     writer: &Writer,
@@ -76,11 +102,17 @@ pub(super) fn rejected(
     // INVARIANT KEP-2: when the cap is exceeded, a newly refused change replaces the oldest changes of the writer who
     // uses the largest share.
     let mut gone = Vec::new();
-    let mut taken: usize = kept.iter().map(|one| weight(&one.changes)).sum();
-    while taken + weight(changes) > REJECTED_MAX && !kept.is_empty() {
-        let mut shares = HashMap::from([(own, weight(changes))]);
+    let new = weight(changes.len(), bytes);
+    let weights = kept
+        .iter()
+        .map(|one| Ok((one.name.clone(), kept_weight(store, &one.changes)?)));
+    let weights: HashMap<ReferenceName, usize> = weights.collect::<Result<_>>()?;
+    let weight_of = |one: &Reference| weights.get(&one.name).copied().unwrap_or(1);
+    let mut taken: usize = kept.iter().map(|one| weight_of(one)).sum();
+    while taken + new > REJECTED_MAX && !kept.is_empty() {
+        let mut shares = HashMap::from([(own, new)]);
         for one in &kept {
-            *shares.entry((&one.actor, &one.session)).or_default() += weight(&one.changes);
+            *shares.entry((&one.actor, &one.session)).or_default() += weight_of(one);
         }
         let share = |one: &&Reference| shares.get(&(&one.actor, &one.session)).copied();
         let most = kept.iter().map(share).max();
@@ -89,7 +121,7 @@ pub(super) fn rejected(
         }
         let oldest = kept.iter().position(|one| Some(share(one)) == most).unwrap_or(0);
         let one = kept.remove(oldest);
-        taken -= weight(&one.changes);
+        taken -= weight_of(one);
         gone.push(one.name.clone());
     }
     let mut told = reason.to_owned();
@@ -126,8 +158,10 @@ impl Inner {
         if draft.is_empty() {
             return Ok(None);
         }
+        let staged = draft.staged.values().filter_map(|change| change.new.as_ref());
+        let bytes = staged.map(|staged| bytes_of(&staged.object)).sum();
         let kept = self.keep_draft(draft, |store, changes, number| {
-            rejected(store, changes, number, reason, draft.writer())
+            rejected(store, (changes, bytes), number, reason, draft.writer())
         })?;
         Ok(Some(kept.as_str().to_owned()))
     }

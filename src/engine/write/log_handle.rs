@@ -122,6 +122,12 @@ impl LogHandle {
         Ok(())
     }
 
+    /// Continues in a new segment for one empty batch. The caller must hold the lock and have read the whole log.
+    pub(crate) fn begin_segment(&mut self) -> Result<()> {
+        let lock = self.lock.as_ref().ok_or_else(without_lock)?;
+        self.log.begin_segment(lock)
+    }
+
     /// Begins to rewrite the log. The caller must hold the lock and have read the whole log.
     pub(crate) fn begin_rewrite(&mut self, alone: CompactionLock, seal: Seal) -> Result<Rewrite> {
         let lock = self.lock.as_ref().ok_or_else(without_lock)?;

@@ -236,7 +236,7 @@ fn on_a_disk_that_is_nearly_full_the_next_segment_is_as_small_as_it_may_be() {
         if let Some(fault) = fault {
             disk.fail_at(disk.calls() + 3, fault);
         }
-        let appended = append(&mut log, &[&"z".repeat(200_000)]);
+        let appended = append(&mut log, &[&"z".repeat(20_000)]);
         assert_eq!(appended.is_ok(), fault != Some(Fault::Device), "{fault:?}");
         assert_eq!(disk.heal(), fault.is_some());
         disk.files().get("log/00000003.seg").map(Vec::len)

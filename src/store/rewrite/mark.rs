@@ -51,6 +51,18 @@ impl Live {
         need.or_else(|| self.everything.then_some(NO_COMMIT))
     }
 
+    /// Lets the records that no commit before index `count` needs stay in their batches, because a rewrite of the oldest
+    /// segments does not write the batches of the later commits.
+    pub(crate) fn keep_for_later(&mut self, count: usize) {
+        for need in self
+            .places
+            .values_mut()
+            .filter(|need| need.first as usize >= count)
+        {
+            need.first = NO_COMMIT;
+        }
+    }
+
     /// Returns the number of live versions of objects.
     pub(crate) fn versions(&self) -> u64 {
         self.versions

@@ -66,6 +66,29 @@ impl Store {
         reader.batches(&Position::START, upto, &mut |batch| visit(&batch))
     }
 
+    /// Returns the marker that replaces the record, if the record is to be erased (REW-3).
+    pub(crate) fn erasure_marker(&self, record: &Record, erasure: &Erasure) -> Option<Record> {
+        // Hashes the record only if the rewrite erases records, because most rewrites erase none.
+        let digest = (!erasure.is_empty()).then(|| self.erasable(record))??;
+        let by = *erasure.get(&digest)?;
+        let suite = self.suite;
+        let of_object = record.kind == RecordKind::Object;
+        let key = of_object.then(|| suite.key_path(object_of(record, suite).id().as_str()));
+        Some(Record {
+            kind: RecordKind::Erased,
+            body: Bytes::from(Erased { key, digest, by }.encode()),
+            ..record.clone()
+        })
+    }
+
+    /// Returns the digest of a record that an erasure can remove: an object, a content or a text.
+    pub(crate) fn erasable(&self, record: &Record) -> Option<[u8; DIGEST_LEN]> {
+        let kinds = [RecordKind::Object, RecordKind::Content, RecordKind::Text];
+        kinds
+            .contains(&record.kind)
+            .then(|| digest_of(record, self.suite))
+    }
+
     /// Rewrites the log up to `upto`, and passes the new batches to `sink`.
     ///
     /// # Errors
@@ -244,19 +267,8 @@ impl Rewriter<'_> {
     /// Returns the record if it is live, its erasure marker if it is to be erased (REW-3), or `None` if it is dropped.
     fn without_erased(&self, record: &Record) -> Option<Record> {
         let Plan { live, erasure, .. } = self.plan;
-        let suite = self.store.suite;
-        // Hashes the record only if the rewrite erases records, because most rewrites erase none.
-        let digest = (!erasure.is_empty()).then(|| digest_of(record, suite));
-        let Some((digest, by)) = digest.and_then(|digest| Some((digest, *erasure.get(&digest)?))) else {
-            return live.first_need(record.locator).map(|_| record.clone());
-        };
-        let of_object = record.kind == RecordKind::Object;
-        let key = of_object.then(|| suite.key_path(object_of(record, suite).id().as_str()));
-        Some(Record {
-            kind: RecordKind::Erased,
-            body: Bytes::from(Erased { key, digest, by }.encode()),
-            ..record.clone()
-        })
+        let marker = self.store.erasure_marker(record, erasure);
+        marker.or_else(|| live.first_need(record.locator).map(|_| record.clone()))
     }
 
     /// Adds a record to its batch, or moves it to the batch of the first kept commit that needs it.

@@ -19,6 +19,7 @@ mod parts;
 mod reference;
 mod rules;
 mod secrets;
+mod sole_command;
 #[cfg(test)]
 mod tests;
 pub(crate) mod unicode;
@@ -77,7 +78,7 @@ impl Scanner {
                 found.extend(injection::find(text, author));
             }
             injection::confirm(&mut found);
-            self.add(&mut report, author, text.len(), found);
+            self.add(&mut report, author, text, found);
         }
         report
     }
@@ -85,12 +86,12 @@ impl Scanner {
     /// Returns the secrets and the disguised characters in a name, such as an id. A name is no prose.
     pub fn scan_name(&self, name: &str) -> Report {
         let mut report = Report::default();
-        self.add(&mut report, Author::Stranger, name.len(), find("", name));
+        self.add(&mut report, Author::Stranger, name, find("", name));
         report
     }
 
     /// Adds the findings in one field to a report.
-    fn add(&self, report: &mut Report, author: Author, length: usize, mut found: Vec<Finding>) {
+    fn add(&self, report: &mut Report, author: Author, text: &str, mut found: Vec<Finding>) {
         found.sort_by_key(|one| (one.span.start, one.span.end, one.category, one.rule));
         found.dedup_by(|next, last| {
             let is_same = next.rule == last.rule && next.span.start < last.span.end;
@@ -100,7 +101,7 @@ impl Scanner {
             }
             is_inside
         });
-        report.verdict = report.verdict.max(self.settings.judge(author, &found, length));
+        report.verdict = report.verdict.max(self.settings.judge(author, &found, text));
         for finding in found {
             let mut known = report.findings.iter_mut();
             match known.find(|known| known.rule == finding.rule) {

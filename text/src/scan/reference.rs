@@ -1,14 +1,14 @@
 //! Recognises references: URLs, paths and plain names, which say where a text comes from.
 //!
 //! The rules for injections read prose. A domain, a path and their punctuation look like parts of an order to them, so
-//! they do not read a reference. Anything that can contain a sentence is no reference.
+//! they do not read a reference. A text that can contain a sentence is not a reference.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
 //!
 //! # Invariants
-//! - SCA-9: the scan reads a field for injections exactly if the field is no reference. A content is a reference only if
-//!   it is a URL.
+//! - SCA-9: the scan searches every field for injections, except references. A content is a reference only if it is a
+//!   URL.
 
 use super::encoding;
 
@@ -21,9 +21,9 @@ const IN_URLS: &str = "-._~:/?#[]@!$&()*,;=%";
 /// The start of an escaped white space or control character in a URL.
 const SPACES: [&str; 3] = ["%20", "%0", "%1"];
 
-/// Checks whether the field `name` has the form of a URL, a path or a plain name, and the content, whose name is empty,
-/// that of a URL. Such a text is ASCII, because a sentence of some other languages has no spaces. It has no spaces, not
-/// even escaped ones, and no encoded text.
+/// Returns whether `text` is a reference. A field called `name` may be a URL, a path or a plain name. The content, whose
+/// name is empty, may only be a URL. A reference is ASCII, because sentences of some languages have no spaces. It contains
+/// no space, not even an escaped one, and no encoded text.
 pub(super) fn is_reference(name: &str, text: &str) -> bool {
     let url = after_scheme(text);
     let (rest, marks) = url.map_or((text, IN_NAMES), |rest| (rest, IN_URLS));

@@ -9,6 +9,7 @@
 use serde::Deserialize;
 
 use super::finding::{Category, Finding, Severity};
+use super::sole_command;
 
 named! {
     /// The treatment of a text with findings. No verdict silently drops a text: `Block` refuses the write and names the
@@ -40,7 +41,7 @@ named! {
 }
 
 /// The rules of commands that fetch code and run it at once. What they find is certain, so it blocks a text of a trusted
-/// author, too, unless the command is only a small part of it, as in the manual of a program.
+/// author, too, if the text is nothing but the command. A sentence about the command may forbid it or explain it.
 const CERTAIN: [&str; 2] = ["fetch-into-shell", "shell-from-fetch"];
 
 /// The verdict for each author, category and severity.
@@ -103,15 +104,14 @@ impl VerdictTable {
         raised
     }
 
-    /// Returns the strictest verdict on any of `findings` in a text of `length` bytes by `author`.
-    pub fn judge(&self, author: Author, findings: &[Finding], length: usize) -> Verdict {
+    /// Returns the strictest verdict on any of the `findings` in a `text` by `author`.
+    pub fn judge(&self, author: Author, findings: &[Finding], text: &str) -> Verdict {
         // A resemblance alone stops nothing: pages of one form, such as the manuals of plugins, may all resemble an order.
         let has_rule = findings.iter().any(|one| {
             is_order(one) && one.category != Category::Resemblance && one.severity > Severity::Low
         });
         let verdict = |found: &Finding| {
-            let is_most = 2 * found.span.len() >= length;
-            let is_certain = is_most && CERTAIN.contains(&found.rule);
+            let is_certain = CERTAIN.contains(&found.rule) && sole_command::is_all(text, &found.span);
             let author = if is_certain { Author::Stranger } else { author };
             let is_alone = found.category == Category::Resemblance && !has_rule;
             let severity = found.severity.min(if is_alone {

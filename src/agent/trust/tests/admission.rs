@@ -155,6 +155,20 @@ const WAYS: &[Way] = &[
     ("a line that is not JSON by an untrusted writer", |agent| {
         lines(agent, "a page", &page());
     }),
+    (
+        "a line that is not JSON beside the line of a tool in another session",
+        |agent| {
+            let texts = ["a page", r#"{"text":"a result","speaker":"tool","session":"s2"}"#];
+            let lines = (1..)
+                .zip(texts)
+                .map(|(number, text)| Ok((number, text.as_bytes().to_vec())));
+            let options = LinesOptions {
+                session: Some("s1".to_owned()),
+                ..LinesOptions::default()
+            };
+            drop(agent.remember_lines(lines, &options, &Writer::model("ada")));
+        },
+    ),
     ("an append with an entry over a limit", |agent| {
         let long = entry("assistant", &"a long text ".repeat(100_000));
         append(agent, vec![entry("browser", "a page"), long]);

@@ -3,6 +3,9 @@
 //! Erasure rewrites the log without the erased records, under the lock. The commit of the erasure is the last batch of
 //! the new log. So publishing the new log commits and erases in one step: after a crash, both are done or neither is.
 //!
+//! On a nearly full disk, an erasure writes anew only the segments that contain erased records. If there is no room for
+//! a copy of all these segments, it erases earlier versions first, in parts with a commit each.
+//!
 //! # Layer
 //! Layer 5.
 //!
@@ -10,6 +13,7 @@
 //! - ERA-1: no log contains both an erase commit and the records that it erases.
 //! - ERA-2: a state without an erased id keeps its root, and all commits keep their digests.
 
+mod parts;
 mod survey;
 mod targets;
 
@@ -20,7 +24,9 @@ use crate::error::{Error, Result};
 use crate::log::{BatchBuilder, CompactionLock, RecordKind, Seal, not_rewritten};
 use crate::object::{Id, Op};
 use crate::store::{self, Live, Plan};
+
 use crate::trie::Shape;
+use parts::Places;
 
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
@@ -89,8 +95,11 @@ pub struct ErasedReport {
     pub unlinked: Vec<Id>,
     /// The ids of other objects that lost a shared content or an earlier version.
     pub holders: Vec<Id>,
-    /// The commit of the erasure; `None` for a preview.
+    /// The commit of the erasure; `None` for a preview. On a nearly full disk, an erasure may take several commits, and
+    /// this is the last one.
     pub commit: Option<CommitInfo>,
+    /// The digests of the erased versions that are current, and of their contents.
+    current: BTreeSet<[u8; DIGEST_LEN]>,
 }
 
 impl ErasedReport {
@@ -109,20 +118,26 @@ impl ErasedReport {
 }
 
 impl Inner {
-    /// Rewrites the log without the records of `report`, and with the commit of the erasure.
+    /// Rewrites the log without the records of `report`, and with the commit of the erasure. With `places`, writes only
+    /// some segments anew.
     fn erase(
         &self,
         writing: &mut LogHandle,
         mut report: ErasedReport,
         writer: &Writer,
         alone: CompactionLock,
+        places: Option<&Places>,
     ) -> Result<ErasedReport> {
         let head = self.store().head()?;
-        // Checked first, so that a refused erasure writes nothing.
-        let kept = writing.log.batch_bytes().saturating_sub(report.bytes());
-        self.check_room(kept)?;
-        // Writes an empty batch first. In the new log, the commit of the erasure replaces that batch.
-        self.write_references(writing, BatchBuilder::new(), &head, Vec::new())
+        // Writes an empty batch first. In the new log, the commit of the erasure replaces that batch. If the rewrite
+        // keeps segments, that batch has a segment of its own.
+        let begun = if places.is_some() {
+            writing.begin_segment()
+        } else {
+            Ok(())
+        };
+        begun
+            .and_then(|()| self.write_references(writing, BatchBuilder::new(), &head, Vec::new()))
             .map_err(not_rewritten)?;
         let (store, _, mut tip) = self.tip(writing)?;
         let (mut batch, mut left, mut unlinks) = (BatchBuilder::new(), tip.trie.clone(), Vec::new());
@@ -142,13 +157,18 @@ impl Inner {
         rewrite.moves_head(mark);
         let cut = self.cut(writing);
         let erased = report.records.iter().map(|record| (record.digest, mark.commit));
-        let plan = Plan {
-            kept: &(0..cut.commits).collect::<Vec<_>>(),
-            live: &Live::everything(),
-            erasure: &erased.collect(),
-        };
-        let mut sink = |batch, commit| rewrite.push(batch, commit).map(drop);
-        self.copy(&cut, &plan, &mut sink)?;
+        let erasure = erased.collect();
+        if let Some(places) = places {
+            self.copy_without(&cut, &erasure, places, &mut rewrite)?;
+        } else {
+            let plan = Plan {
+                kept: &(0..cut.commits).collect::<Vec<_>>(),
+                live: &Live::everything(),
+                erasure: &erasure,
+            };
+            let mut sink = |batch, commit| rewrite.push(batch, commit).map(drop);
+            self.copy(&cut, &plan, &mut sink)?;
+        }
         rewrite.push(batch, mark.commit)?;
         let rewritten = rewrite.finish()?;
         // Removes derived files, because derived files may contain words of erased records. No other process can write
@@ -204,13 +224,40 @@ impl Memory {
         // INVARIANT STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected
         // change.
         check_trusted(writer.trust, "erase")?;
-        self.inner.with_room(|_| {
-            let alone = CompactionLock::take(self.inner.disk(), self.inner.settings().wait)?;
-            self.inner.write_as(writer, |writing| {
-                let report = self.inner.survey(&self.inner.cut(writing), erasing)?;
-                self.inner.erase(writing, report, writer, alone)
-            })
-        })
+        let mut erasing = erasing.clone();
+        let mut earlier = Vec::new();
+        let mut report = loop {
+            let (report, is_done) = self.inner.with_room(|_| {
+                let alone = CompactionLock::take(self.inner.disk(), self.inner.settings().wait)?;
+                self.inner.write_as(writer, |writing| {
+                    let report = self.inner.survey(&self.inner.cut(writing), &erasing)?;
+                    // Checked first, so that a refused erasure writes nothing.
+                    let (report, places, is_done) = self.inner.as_room_allows(writing, report)?;
+                    let report = self
+                        .inner
+                        .erase(writing, report, writer, alone, places.as_ref())?;
+                    Ok((report, is_done))
+                })
+            })?;
+            if is_done {
+                break report;
+            }
+            // A digest that was erased is not a target any more.
+            let done: Vec<String> = report
+                .records
+                .iter()
+                .map(|record| crate::digest::to_hex(&record.digest))
+                .collect();
+            erasing
+                .targets
+                .retain(|target| !done.iter().any(|digest| digest.starts_with(target.as_str())));
+            earlier.extend(report.records);
+        };
+        report.records.extend(earlier);
+        report.records.sort_unstable_by(|one, other| {
+            (one.kind, &one.id, one.digest).cmp(&(other.kind, &other.id, other.digest))
+        });
+        Ok(report)
     }
 
     /// Returns the report that [`Self::erase`] would return. Changes nothing.

@@ -317,6 +317,14 @@ impl Survey<'_> {
                 records.push(erased_text(&record, *content));
             }
         }
+        let head = State::of(store, &*store.head()?)?;
+        for version in self.versions.values() {
+            let current = head.entry_at(&store.suite.key_path(&version.id))?;
+            if current.is_some_and(|entry| entry.digest == version.digest) {
+                self.report.current.insert(version.digest);
+                self.report.current.extend(version.content);
+            }
+        }
         let versions = std::mem::take(&mut self.versions).into_values();
         records.extend(versions.map(|version| ErasedRecord {
             kind: ErasedKind::Version,

@@ -12,6 +12,7 @@ use crate::answers::agent::items::ItemsRemembered;
 use crate::cli::agent_context::{DISABLED, text_for_people};
 use crate::cli::commands::prelude::*;
 use crate::cli::commands::progress::{BatchProgress, REFUSED_SHOWN};
+use crate::cli::commands::tainting::tainting;
 use crate::cli::embedding::OF_ONE;
 use crate::cli::input::content_from_input;
 use treering::agent::{
@@ -130,7 +131,9 @@ impl Verb for Remember {
 
     fn run(self, context: &mut Context) -> Done {
         match &self.jsonl {
-            Some(file) => remember_lines(context, &self, file),
+            // A line that cannot be read may be of the class of the writer.
+            Some(file) => remember_lines(context, &self, file)
+                .map_err(|error| tainting(context, context.writer().trust, error)),
             None => remember_one(context, self),
         }
     }

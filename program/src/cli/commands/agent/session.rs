@@ -24,7 +24,7 @@ use treering::inspect::agent::session::{
     parent_session, root_session, session_of, session_summaries,
 };
 use treering::inspect::agent::vocabulary::kind;
-use treering::inspect::ingest::json::parse;
+use treering::inspect::ingest::json::{parse, whole_characters};
 
 /// The longest accepted reply, in bytes. The settings limit how much of the reply is stored.
 const REPLY_BYTES_MAX: usize = 16 << 20;
@@ -288,7 +288,7 @@ fn append_lines(
     let (mut all, mut progress) = (None::<EntriesAppended>, BatchProgress::default());
     let most = usize::try_from(size).unwrap_or(usize::MAX);
     loop {
-        let entries = lines.read(|line| entry_of(&parse(line)?)).take(most);
+        let entries = lines.read(|line| entry_of(&json_of(line)?)).take(most);
         let entries: Result<Vec<_>> = entries.collect();
         let appended = entries.and_then(|entries| {
             progress.begin(entries.len(), lines.number(), entries.len() < most);
@@ -316,6 +316,12 @@ fn append_lines(
 /// Returns the reason why an entry was not stored.
 fn why(one: &NotStored) -> String {
     format!("{}: the scan found {}", one.verdict.name(), one.rules.join(", "))
+}
+
+/// Parses the JSON of a line. Half an emoji becomes U+FFFD, as in the requests of a server.
+fn json_of(line: &str) -> Result<Json> {
+    let whole = whole_characters(line.as_bytes());
+    parse(&String::from_utf8_lossy(&whole))
 }
 
 /// Parses an entry from a line. No error quotes a value, because the value may be a secret.

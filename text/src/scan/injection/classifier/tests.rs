@@ -12,7 +12,7 @@ fn weights_are_those_of_the_corpus() {
     let bytes = Model::train(texts.iter()).bytes();
     if std::env::var_os("TREERING_WRITE_WEIGHTS").is_some() {
         let file = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
-            .join("text/src/scan/injection/classifier/weights.bin");
+            .join("src/scan/injection/classifier/weights.bin");
         std::fs::write(file, bytes).unwrap();
         return;
     }
