@@ -79,6 +79,12 @@ impl Embedder for Vectors {
         let _unmark = Unmark;
         self.embedder.embed(text)
     }
+
+    fn embed_question(&self, question: &str) -> Vec<f32> {
+        EMBEDDING.set(true);
+        let _unmark = Unmark;
+        self.embedder.embed_question(question)
+    }
 }
 
 impl Vectors {

@@ -242,7 +242,9 @@ impl Index {
         let admission = Admission::new(self, query.scopes);
         let mut question = Question::read(self, &admission, query.text, query.now);
         question.asks.state &= query.freshness;
-        let vector = query.embedder.map(|embedder| embedder.embed(&question.nameless));
+        let vector = query
+            .embedder
+            .map(|embedder| embedder.embed_question(&question.nameless));
         let dense = vector.and_then(|vector| Cosines::new(self, &admission, &vector));
         scratch.prepare(self);
         // Names, dates, vectors and conversations need the scores of other documents than the best ones.
