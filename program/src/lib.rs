@@ -4,7 +4,8 @@
 //! and programs. It is a package of its own, so that a change to a verb builds only this package again.
 //!
 //! # Layer
-//! Above the packages `treering` and `treering-text`. Inside: `answers` below, then `serve`, then `cli`.
+//! Above the packages `treering` and `treering-text`. Inside: `answers` and `meaning`
+//! below, then `serve`, then `cli`.
 
 // Without the servers, some answers have no reader.
 #![cfg_attr(

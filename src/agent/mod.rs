@@ -115,7 +115,7 @@ pub use search::{RecallHit, RecallQuery, Recalled, ScopeMatches, VectorCounts};
 pub use session::{Append, Appended, NewEntry, NotStored};
 #[doc(hidden)]
 pub use settings::Fault;
-pub use settings::{DecaySettings, Quotas, Secrets, Settings};
+pub use settings::{DecaySettings, MeaningProtocol, MeaningSettings, Quotas, Secrets, Settings};
 pub use stored_text::StoredText;
 pub use trust::{ActingField, HiddenItem, PersonSays, Promoted, Quarantined, Review};
 

@@ -16,6 +16,8 @@ mod cli_hints;
 mod cli_import;
 mod cli_ingest;
 mod cli_lines;
+#[cfg(feature = "semantic")]
+mod cli_model;
 mod cli_objects;
 mod cli_output;
 mod cli_paths;

@@ -6,3 +6,6 @@ pub static WORDS: &[u8] = include_bytes!("../data/words.bin");
 
 /// The word pieces of `bert-base-uncased`, one a line. The number of a piece is its line, from 0.
 pub static VOCABULARY: &str = include_str!("../data/vocabulary.txt");
+
+/// The numbers of the pieces in the order of their bytes, each as two bytes, the low one first.
+pub static ORDER: &[u8] = include_bytes!("../data/order.bin");

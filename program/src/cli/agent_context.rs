@@ -133,20 +133,24 @@ impl Context {
         if let Some(faults) = skipped {
             self.output.note("settings_ignored", faults);
         }
-        let agent = Agent::new(open(self, &settings)?, settings);
-        Ok(self.with_model(agent))
+        let memory = open(self, &settings)?;
+        Ok(self.with_model(&memory, settings))
     }
 
     /// Returns the agent of a memory, with the settings and the model of the user.
     pub(crate) fn agent_of(&mut self, memory: &Memory) -> Agent {
         // Without readable settings, the defaults apply.
         let (settings, _) = self.settings().unwrap_or_default();
-        self.with_model(Agent::new(memory.clone(), settings))
+        self.with_model(memory, settings)
     }
 
-    /// Adds the chosen model to an agent. Without a model, the agent recalls by words.
-    fn with_model(&mut self, agent: Agent) -> Agent {
-        meaning::equip(agent)
+    /// Returns an agent with the chosen model. Without a model, the agent recalls by words.
+    fn with_model(&mut self, memory: &Memory, settings: Settings) -> Agent {
+        let (agent, note) = agent_with_model(memory.clone(), settings);
+        if let Some(note) = note {
+            self.output.note("meaning", note);
+        }
+        agent
     }
 
     /// Reads the agent's settings from the file of `--settings`, else from the file next to the store. Anybody who can
@@ -242,6 +246,27 @@ fn told(faults: &[Fault]) -> Option<String> {
         more => format!("; and {more} more"),
     };
     (!told.is_empty()).then(|| format!("{SETTINGS_FILE}: {}{more}", told.join("; ")))
+}
+
+/// Returns an agent with the model that the user chose, and a note if that model is missing.
+pub(crate) fn agent_with_model(memory: Memory, mut settings: Settings) -> (Agent, Option<String>) {
+    if let Some(name) = env::var("TREERING_MODEL").ok().filter(|name| !name.is_empty()) {
+        settings.meaning.model = Some(name);
+    }
+    let chosen = meaning::choose(&settings.meaning, models_folder().as_deref());
+    let agent = Agent::new(memory, settings);
+    let Some((name, embedder)) = chosen.model else {
+        return (agent, chosen.note);
+    };
+    match agent.clone().with_embedder(&name, embedder) {
+        Ok(agent) => (agent, chosen.note),
+        Err(error) => (agent, Some(error.message().to_owned())),
+    }
+}
+
+/// Returns the folder of the installed models, if the user has a home.
+pub(crate) fn models_folder() -> Option<PathBuf> {
+    Some(xdg_folder("XDG_DATA_HOME", ".local/share")?.join("models"))
 }
 
 /// Returns whether `TREERING_DISABLE` disables the verbs of an agent.

@@ -64,6 +64,13 @@ impl Drop for Unmark {
     }
 }
 
+/// Runs an embedder.
+fn run(embed: impl FnOnce() -> Vec<f32>) -> Vec<f32> {
+    EMBEDDING.set(true);
+    let _unmark = Unmark;
+    embed()
+}
+
 /// Returns the key of a text: the first half of its digest, or all zero for no text.
 pub(super) fn text_key(suite: HashSuite, text: &str) -> TextKey {
     let mut key = TextKey::default();
@@ -101,7 +108,7 @@ impl Meaning for Vectors {
         if let Some(known) = self.questions.lock().get(question) {
             return known.clone();
         }
-        let vector = self.embed(question);
+        let vector = run(|| self.embedder.embed_question(question));
         let mut questions = self.questions.lock();
         if questions.len() >= QUESTIONS {
             questions.clear();
@@ -136,9 +143,7 @@ impl Vectors {
     }
 
     fn embed(&self, text: &str) -> Vec<f32> {
-        EMBEDDING.set(true);
-        let _unmark = Unmark;
-        self.embedder.embed(text)
+        run(|| self.embedder.embed(text))
     }
 
     /// Reads the vectors that earlier processes stored, if this process has not read them.

@@ -14,7 +14,7 @@ use toml::Spanned;
 use toml::de::DeTable;
 
 use super::rules::{Fault, check, line_at};
-use super::{DecaySettings, Quotas, Secrets, Settings};
+use super::{DecaySettings, MeaningSettings, Quotas, Secrets, Settings};
 use crate::agent::notes::rank::NoteSettings;
 use crate::agent::session::attribution::AttributionSettings;
 use crate::agent::session::extraction::FactSettings;
@@ -33,6 +33,7 @@ struct File {
     notes: NoteSettings,
     facts: FactSettings,
     attribution: AttributionSettings,
+    meaning: MeaningSettings,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -60,8 +61,8 @@ impl<'de> Deserialize<'de> for Categories {
 }
 
 impl Settings {
-    /// Parses settings in TOML: `profile`, `secrets`, and the tables `quotas`, `scan`, `decay`, `notes`, `facts` and
-    /// `attribution`. Durations are strings like `"24h"` or `"30d"`.
+    /// Parses settings in TOML: `profile`, `secrets`, and the tables `quotas`, `scan`, `decay`, `notes`, `facts`,
+    /// `attribution` and `meaning`. Durations are strings like `"24h"` or `"30d"`.
     ///
     /// # Errors
     /// `InvalidInput` (code `bad_settings`) if the text is not TOML, a key is unknown, or a value has the wrong type or
@@ -121,6 +122,7 @@ impl Settings {
             notes: file.notes,
             facts: file.facts,
             attribution: file.attribution,
+            meaning: file.meaning,
             ..Self::default()
         };
         for (Categories(named), verdicts) in file.scan {
@@ -216,6 +218,25 @@ mod tests {
         assert!(settings.facts.is_enabled && settings.attribution.block_lines_min == 9);
         assert_eq!(settings.notes.fresh_half_life_micros, 90_000_000);
         assert_eq!(Settings::from_toml("").unwrap().quotas, Quotas::default());
+    }
+
+    /// INVARIANT SET-2: a found file only switches recall by meaning off.
+    #[test]
+    fn a_found_file_chooses_no_model_address_or_command() {
+        let text = "[meaning]\nmodel = \"e5\"\naddress = \"http://10.0.0.1\"\naddress_model = \"m\"\n\
+                    protocol = \"ollama\"\ntexts_leave_to = \"http://10.0.0.1\"\ncommand = [\"sh\"]\n";
+        let named = Settings::from_toml(text).unwrap().meaning;
+        assert_eq!((named.model.as_deref(), named.command.len()), (Some("e5"), 1));
+        let (found, faults) = Settings::from_found_toml(text);
+        assert_eq!(found.meaning.model, None);
+        assert_eq!((found.meaning.address, found.meaning.command), (None, Vec::new()));
+        let lines: Vec<_> = faults.iter().map(|fault| fault.line).collect();
+        assert_eq!(lines, [2, 3, 4, 6, 7], "{faults:?}");
+        let (found, faults) = Settings::from_found_toml("[meaning]\nmodel = \"none\"\n");
+        assert_eq!(
+            (found.meaning.model.as_deref(), faults),
+            (Some("none"), Vec::new())
+        );
     }
 
     #[test]

@@ -109,6 +109,35 @@ impl Default for DecaySettings {
     }
 }
 
+/// The model for recall by meaning. The program reads these settings; a host that uses the library gives an embedder.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct MeaningSettings {
+    /// `"bundled"`, `"none"`, or the name of an installed model.
+    pub model: Option<String>,
+    /// The address of a server of embeddings, for example `"http://127.0.0.1:11434"`.
+    pub address: Option<String>,
+    /// The name of the server's model.
+    pub address_model: Option<String>,
+    /// How to ask the server. Default: as `OpenAI` does.
+    pub protocol: MeaningProtocol,
+    /// The address again, if it is on another machine, because texts of the memory are sent to it.
+    pub texts_leave_to: Option<String>,
+    /// A program and its arguments, which reads texts and writes vectors as lines of JSON.
+    pub command: Vec<String>,
+}
+
+/// How to ask a server of embeddings.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MeaningProtocol {
+    /// `POST /v1/embeddings`, as `OpenAI` and many others.
+    #[default]
+    Openai,
+    /// `POST /api/embed`, as Ollama.
+    Ollama,
+}
+
 /// All settings of an agent.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
@@ -129,6 +158,8 @@ pub struct Settings {
     pub facts: FactSettings,
     /// The limits for separating a person's own words from pasted text.
     pub attribution: AttributionSettings,
+    /// The model for recall by meaning.
+    pub meaning: MeaningSettings,
 }
 
 /// Parses a duration, for example `"24h"` or `"30d"`. Returns microseconds.

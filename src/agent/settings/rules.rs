@@ -29,6 +29,10 @@ const LONGEST: f64 = 36_500.0 * DAY;
 /// The largest number of characters or bytes of a setting: the largest content of an object.
 const TEXT_MAX: f64 = 16_777_216.0;
 const MILLION: f64 = 1_000_000.0;
+/// The longest text of a setting, in bytes.
+const TEXT_BYTES_MAX: usize = 1_024;
+/// The text that switches a setting off.
+const NONE: &str = "none";
 
 /// The form of a value.
 #[derive(Clone, Copy)]
@@ -43,6 +47,10 @@ enum Form {
     Flag,
     /// One of these words, measured by its position.
     Word(&'static [&'static str]),
+    /// A text, measured as 0 if it is "none" and as 1 otherwise.
+    Text,
+    /// A list of texts, measured as 1.
+    Texts,
 }
 
 /// The values that a found file may set. Each limit is the standard value of the setting.
@@ -94,6 +102,10 @@ const fn word(key: &'static str, words: &'static [&'static str]) -> Rule {
     rule(key, Form::Word(words), 0.0, f64::MAX, Any)
 }
 
+const fn text(key: &'static str) -> Rule {
+    rule(key, Form::Text, 0.0, 1.0, AtMost(0.0))
+}
+
 /// The rules of all settings except the verdicts of the scan, whose strictness [`super::file`] compares.
 const RULES: &[Rule] = &[
     word("profile", &["default", "blocks"]),
@@ -131,6 +143,12 @@ const RULES: &[Rule] = &[
     count("attribution.block_chars_min", 1.0, TEXT_MAX, AtMost(3_000.0)),
     count("attribution.quotation_chars_min", 1.0, TEXT_MAX, AtMost(120.0)),
     count("attribution.own_chars_max", 0.0, TEXT_MAX, AtMost(8_000.0)),
+    text("meaning.model"),
+    text("meaning.address"),
+    text("meaning.address_model"),
+    word("meaning.protocol", &["openai", "ollama"]),
+    text("meaning.texts_leave_to"),
+    rule("meaning.command", Form::Texts, 0.0, 1.0, AtMost(0.0)),
 ];
 
 /// A key of a settings file that breaks a rule.
@@ -197,6 +215,9 @@ fn fault_of(key: &str, value: &DeValue<'_>, is_found: bool) -> Option<String> {
         return Some(format!("`{key}` must be {}", rule.domain()));
     };
     let limit = match rule.found {
+        AtMost(limit) if measure > limit && matches!(rule.form, Form::Text | Form::Texts) => {
+            format!("\"{NONE}\" or absent")
+        }
         AtMost(limit) if measure > limit => format!("at most {}", rule.shown(limit)),
         AtLeast(limit) if measure < limit => format!("at least {}", rule.shown(limit)),
         _ => return None,
@@ -271,6 +292,13 @@ impl Rule {
                 let place = words.iter().position(|word| word == text)?;
                 Some(place as f64)
             }
+            (Form::Text, DeValue::String(text)) if (1..=TEXT_BYTES_MAX).contains(&text.len()) => {
+                Some(f64::from(u8::from(text != NONE)))
+            }
+            (Form::Texts, DeValue::Array(texts)) if !texts.is_empty() => {
+                let all = texts.iter().all(|text| text.get_ref().as_str().is_some());
+                all.then_some(1.0)
+            }
             _ => None,
         }
     }
@@ -284,6 +312,8 @@ impl Rule {
             Form::Time => format!("a duration from {least} to {most}, such as \"36h\""),
             Form::Flag => "true or false".to_owned(),
             Form::Word(words) => format!("one of {}", words.join(", ")),
+            Form::Text => format!("a text of 1 to {TEXT_BYTES_MAX} bytes"),
+            Form::Texts => "a list of texts".to_owned(),
         }
     }
 
@@ -294,6 +324,7 @@ impl Rule {
             Form::Time if measure >= HOUR => format!("{}h", measure / HOUR),
             Form::Time => format!("{}s", measure / SECOND),
             Form::Flag => (measure > 0.0).to_string(),
+            Form::Text | Form::Texts => NONE.to_owned(),
             Form::Count | Form::Factor | Form::Word(_) => measure.to_string(),
         }
     }
@@ -307,6 +338,10 @@ mod tests {
     /// Formats the value of each setting as a file.
     fn file_of(value: impl Fn(&Rule) -> Option<f64>) -> String {
         let line = |rule: &Rule| {
+            // A text is not a measure. The tests of `file.rs` have these settings.
+            if matches!(rule.form, Form::Text | Form::Texts) {
+                return None;
+            }
             let shown = rule.shown(value(rule)?);
             let is_text = matches!(rule.form, Form::Time);
             let shown = if is_text { format!("{shown:?}") } else { shown };
@@ -359,7 +394,7 @@ mod tests {
     fn a_value_out_of_bounds_is_refused_with_the_bounds() {
         for rule in RULES
             .iter()
-            .filter(|rule| !matches!(rule.form, Form::Flag | Form::Word(_)))
+            .filter(|rule| !matches!(rule.form, Form::Flag | Form::Word(_) | Form::Text | Form::Texts))
         {
             let step = if matches!(rule.form, Form::Time) {
                 SECOND
@@ -386,7 +421,7 @@ mod tests {
         let page = include_str!("../../../docs/agent/settings.md");
         for rule in RULES
             .iter()
-            .filter(|rule| !matches!(rule.form, Form::Flag | Form::Word(_)))
+            .filter(|rule| !matches!(rule.form, Form::Flag | Form::Word(_) | Form::Text | Form::Texts))
         {
             let (least, most) = (rule.shown(rule.least), rule.shown(rule.most));
             let found = match rule.found {

@@ -72,6 +72,8 @@ mod log;
 mod man;
 #[cfg(feature = "mcp")]
 mod mcp;
+#[cfg(feature = "semantic")]
+mod model;
 pub(super) mod prelude;
 mod progress;
 mod prove;
@@ -169,6 +171,8 @@ pub(super) const GROUPS: Groups = &[
         &[entry::<serve::Serve>("serve"), entry::<mcp::Mcp>("mcp")],
     ),
     ("Keep", &[entry::<gc::Gc>("gc"), entry::<erase::Erase>("erase")]),
+    #[cfg(feature = "semantic")]
+    ("Models", &[entry::<model::Model>("model")]),
     (
         "Learn",
         &[

@@ -17,6 +17,12 @@ const RESCORED: usize = 2_000;
 pub trait Embedder {
     /// Returns the vector of a text. All vectors must have the same length, which the embedder chooses.
     fn embed(&self, text: &str) -> Vec<f32>;
+
+    /// Returns the vector of a question. Some models were taught to read questions and texts differently. By default, a
+    /// question is a text.
+    fn embed_question(&self, question: &str) -> Vec<f32> {
+        self.embed(question)
+    }
 }
 
 /// What a query needs to search by meaning.
