@@ -11,7 +11,7 @@ use std::{env, fs};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::context::{Context, path_in, shown};
+use super::context::{Context, path_in, shown, xdg_folder};
 use super::errors::{Done, input_error};
 use super::human::{Columns, cut, plain};
 use super::input::open_regular;

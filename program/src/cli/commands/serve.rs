@@ -14,6 +14,7 @@ use std::os::fd::AsFd as _;
 use std::sync::Arc;
 
 use super::prelude::*;
+use crate::cli::agent_context::agent_with_model;
 use crate::cli::args::LaneOptions;
 #[cfg(feature = "http")]
 use crate::cli::token_file::{new_token, token_in};
@@ -229,7 +230,7 @@ fn reopening_store(context: &Context, to_write: bool) -> Reopen {
             check(&path)?;
         }
         let memory = options.clone().open(&path)?;
-        Ok(Agent::new(memory, settings.clone()?.0))
+        Ok(agent_with_model(memory, settings.clone()?.0).0)
     })
 }
 
