@@ -13,6 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 use treering::agent::Embedder;
 use treering_model::{BUNDLED_ID, Card, SentenceModel, read_card};
+use treering_text::recall::is_english;
 
 use super::Named;
 
@@ -94,6 +95,7 @@ pub(super) fn choose(folder: &Path, name: Option<&str>) -> Result<Option<Named>,
         .map_err(|why| format!("the installed model {} is unusable: {why}", found.name))?;
     let model = FromFile {
         path: found.path,
+        is_english_only: card.languages == ["en"],
         model: OnceLock::new(),
     };
     Ok(Some((card.id, Arc::new(model))))
@@ -111,11 +113,16 @@ impl Embedder for Bundled {
     fn embed(&self, text: &str) -> Vec<f32> {
         SentenceModel::bundled().embed(text)
     }
+
+    fn knows(&self, text: &str, among_others: bool) -> bool {
+        is_english(text, among_others)
+    }
 }
 
 /// A model in a file. The first text opens it. If the file is damaged by then, no text has a vector.
 struct FromFile {
     path: PathBuf,
+    is_english_only: bool,
     model: OnceLock<Option<SentenceModel>>,
 }
 
@@ -137,6 +144,10 @@ impl Embedder for FromFile {
         model
             .map(|model| model.embed_question(question))
             .unwrap_or_default()
+    }
+
+    fn knows(&self, text: &str, among_others: bool) -> bool {
+        !self.is_english_only || is_english(text, among_others)
     }
 }
 

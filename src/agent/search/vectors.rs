@@ -104,9 +104,12 @@ pub(crate) struct Vectors {
 }
 
 impl Meaning for Vectors {
-    fn embed_question(&self, question: &str) -> Vec<f32> {
+    fn of_question(&self, question: &str, among_others: bool) -> Option<Vec<f32>> {
+        if !self.embedder.knows(question, among_others) {
+            return None;
+        }
         if let Some(known) = self.questions.lock().get(question) {
-            return known.clone();
+            return Some(known.clone());
         }
         let vector = run(|| self.embedder.embed_question(question));
         let mut questions = self.questions.lock();
@@ -114,7 +117,7 @@ impl Meaning for Vectors {
             questions.clear();
         }
         questions.insert(question.to_owned(), vector.clone());
-        vector
+        Some(vector)
     }
 
     fn table(&self) -> Arc<VectorTable> {

@@ -25,5 +25,6 @@ pub use query::{
     Answer, CHARS_A_TOKEN, Embedder, Filter, Hit, IsSuccessor, Meaning, Moved, Query, Reason, SIGNALS,
     Scratch, Signal, Snippet, WEAK, five_digits, snippet, tokens,
 };
+pub use text::language::is_english;
 pub use text::runs::is_spaceless;
 pub use vectors::{TextKey, VectorTable};

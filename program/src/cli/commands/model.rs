@@ -7,8 +7,8 @@ use treering_model::import::{self, Found, KNOWN, Known, Source, Wanted};
 use treering_model::{BUNDLED_ID, ModelError, SentenceModel};
 
 use super::prelude::*;
-use crate::cli::args::in_quotes;
 use crate::cli::agent_context::models_folder;
+use crate::cli::args::in_quotes;
 use crate::cli::errors::input_error;
 use crate::meaning::{self, installed};
 

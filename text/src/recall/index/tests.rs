@@ -129,8 +129,8 @@ impl Fixed {
 }
 
 impl crate::recall::Meaning for Fixed {
-    fn embed_question(&self, question: &str) -> Vec<f32> {
-        vec![question.len() as f32, 1.0, -2.0]
+    fn of_question(&self, question: &str, _: bool) -> Option<Vec<f32>> {
+        Some(vec![question.len() as f32, 1.0, -2.0])
     }
 
     fn table(&self) -> std::sync::Arc<VectorTable> {

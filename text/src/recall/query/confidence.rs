@@ -1,5 +1,7 @@
 //! The confidence that a document answers the question. Confidences of different questions can be compared.
 //!
+//! Words and meaning are two witnesses. The confidence is the probability that at least one of them is right.
+//!
 //! # Layer
 //! Uses the scores of a ranking, and the signals that name a time or a speaker.
 
@@ -29,6 +31,13 @@ const SPEAKER: f32 = 0.3;
 const PREVIOUS: f32 = 0.7;
 /// The weight of a term that occurs in the next message.
 const NEXT: f32 = 0.56;
+
+/// The cosine at which the meaning alone is as likely right as wrong.
+const MEANING: f32 = 0.38;
+/// The same in a session: its messages are about one topic, so they are more alike.
+const MEANING_IN_SESSION: f32 = 0.52;
+/// The factor of the cosine in its logistic curve.
+const MEANING_STEEP: f32 = 15.0;
 
 /// Returns the confidence of each hit, in the same order.
 pub(crate) fn confidences(ranking: &Ranking<'_>, hits: &[Hit]) -> Vec<f32> {
@@ -87,7 +96,20 @@ pub(crate) fn confidences(ranking: &Ranking<'_>, hits: &[Hit]) -> Vec<f32> {
             + COUNTED * count
             + TIME * time
             + SPEAKER * signal(Signal::Speaker);
-        1.0 / (1.0 + (-sum).exp())
+        let by_words = logistic(sum);
+        let by_meaning = ranking.dense.map_or(0.0, |dense| {
+            let middle = if hit.in_session {
+                MEANING_IN_SESSION
+            } else {
+                MEANING
+            };
+            logistic(MEANING_STEEP * (dense.whole(hit.number) - middle))
+        });
+        1.0 - (1.0 - by_words) * (1.0 - by_meaning)
     };
     triples.iter().zip(hits).map(curve).collect()
+}
+
+fn logistic(sum: f32) -> f32 {
+    1.0 / (1.0 + (-sum).exp())
 }

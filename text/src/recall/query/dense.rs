@@ -1,7 +1,13 @@
 //! The cosines between documents and a question, if the caller has a model.
 //!
+//! A cosine says little by itself: all texts of one topic are alike. So the median of the admitted documents is
+//! subtracted, and what is below it counts as zero. `rank` divides the rest by its maximum.
+//!
 //! # Layer
 //! Uses the vectors of texts, but not the embedder that computed them.
+//!
+//! # Invariants
+//! - DNS-1: a centred cosine is at least zero, and depends only on the question and the admitted documents.
 
 use std::sync::Arc;
 
@@ -23,12 +29,19 @@ pub trait Embedder {
     fn embed_question(&self, question: &str) -> Vec<f32> {
         self.embed(question)
     }
+
+    /// Returns whether the embedder knows the language of a text. Recall answers questions in other languages by words
+    /// alone. A question is `among_others` if some of the searched texts are in another language than English: a few
+    /// words may then be in that language too.
+    fn knows(&self, _text: &str, _among_others: bool) -> bool {
+        true
+    }
 }
 
 /// What a query needs to search by meaning.
 pub trait Meaning {
-    /// Returns the vector of a question.
-    fn embed_question(&self, question: &str) -> Vec<f32>;
+    /// Returns the vector of a question, or `None` if the model does not know its language; see [`Embedder::knows`].
+    fn of_question(&self, question: &str, among_others: bool) -> Option<Vec<f32>>;
 
     /// Returns the vectors of texts by the same model.
     fn table(&self) -> Arc<VectorTable>;
@@ -38,6 +51,7 @@ pub trait Meaning {
 pub(crate) struct Cosines<'a> {
     nearest: Nearest<'a>,
     documents: Vec<u32>,
+    median: f32,
 }
 
 impl<'a> Cosines<'a> {
@@ -53,6 +67,7 @@ impl<'a> Cosines<'a> {
     ) -> Option<Self> {
         let nearest = Nearest::new(table, index.placed(table), vector)?;
         let admits = |number| index.columns.is_live(number) && admission.has(number);
+        let median = median(&mut nearest.sample(admits)).unwrap_or_default();
         let mut rescored = RESCORED;
         loop {
             let found = nearest.best(rescored, admits);
@@ -60,7 +75,11 @@ impl<'a> Cosines<'a> {
             let passing = documents.iter().filter(|&&number| passes(number)).take(count);
             // Many near documents may not pass, for example because they expired.
             if documents.len() < rescored || passing.count() == count {
-                return (!documents.is_empty()).then_some(Self { nearest, documents });
+                return (!documents.is_empty()).then_some(Self {
+                    nearest,
+                    documents,
+                    median,
+                });
             }
             rescored = rescored.saturating_mul(8);
         }
@@ -71,14 +90,53 @@ impl<'a> Cosines<'a> {
         self.documents.iter().copied()
     }
 
-    fn cosine(&self, number: u32) -> f32 {
-        self.nearest.cosine(number).unwrap_or_default().max(0.0)
+    /// Returns the cosine of a document, or 0 if it is not above the median.
+    pub(crate) fn whole(&self, number: u32) -> f32 {
+        let cosine = self.nearest.cosine(number).unwrap_or_default();
+        if cosine > self.median { cosine } else { 0.0 }
     }
 
-    /// Returns the cosine of a document, combined with the weighted cosines of its neighbours.
+    /// Returns the cosine of two documents, if both have a vector.
+    pub(crate) fn of_two(&self, one: u32, two: u32) -> Option<f32> {
+        self.nearest.cosine_of(one, two)
+    }
+
+    fn centred(&self, number: u32) -> f32 {
+        let cosine = self.nearest.cosine(number);
+        cosine.map_or(0.0, |cosine| centred(cosine, self.median))
+    }
+
+    /// Returns the centred cosine of a document, combined with the weighted cosines of its neighbours.
     pub(crate) fn with_neighbours(&self, index: &Index, number: u32) -> f32 {
         let neighbour = index.neighbours(number);
-        let cosine = |offset| neighbour(offset).map_or(0.0, |near| self.cosine(near));
-        self.cosine(number) + DENSE_PREVIOUS * cosine(-1) + DENSE_NEXT * cosine(1)
+        let cosine = |offset| neighbour(offset).map_or(0.0, |near| self.centred(near));
+        self.centred(number) + DENSE_PREVIOUS * cosine(-1) + DENSE_NEXT * cosine(1)
+    }
+}
+
+/// Returns the median of the cosines, whose order changes. Returns `None` if there are none.
+fn median(cosines: &mut [f32]) -> Option<f32> {
+    let middle = cosines.len() / 2;
+    let is_empty = cosines.is_empty();
+    (!is_empty).then(|| *cosines.select_nth_unstable_by(middle, f32::total_cmp).1)
+}
+
+/// Returns how far a cosine is above the median (DNS-1).
+fn centred(cosine: f32, median: f32) -> f32 {
+    (cosine - median).max(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_of_cosines_is_their_zero() {
+        assert_eq!(median(&mut []), None);
+        assert_eq!(median(&mut [0.5]), Some(0.5));
+        assert_eq!(median(&mut [0.9, 0.1, 0.3]), Some(0.3));
+        for (cosine, wanted) in [(0.25, 0.0), (0.5, 0.0), (0.75, 0.25)] {
+            assert_eq!(centred(cosine, 0.5), wanted, "DNS-1");
+        }
     }
 }

@@ -63,6 +63,18 @@ pub(super) fn collect_more(
     }
 }
 
+/// Returns the numbers of the documents with a term, in order.
+pub(super) fn numbers_with(index: &Index, term: &str) -> Vec<u32> {
+    let mut numbers = Vec::new();
+    if let Some(term) = index.postings.find(term.as_bytes()) {
+        index
+            .postings
+            .for_each(term, |posting| numbers.push(posting.document));
+    }
+    numbers.sort_unstable();
+    numbers
+}
+
 /// Returns the unusual languages that admitted documents have.
 pub(super) fn languages_in(index: &Index, admission: &Admission<'_>) -> Vec<Language> {
     let is_spoken = |language: &Language| {

@@ -1,7 +1,7 @@
 //! Queries: one ranked list of documents for a question.
 //!
 //! A query reads the postings of its words once. The best documents and their neighbours become candidates. The score
-//! of a candidate is the weighted sum of nineteen signals. A hit explains the contribution of every signal.
+//! of a candidate is the weighted sum of twenty-one signals. A hit explains the contribution of every signal.
 //!
 //! # Layer
 //! Above `recall::index`; reads the index and changes nothing.
@@ -39,12 +39,13 @@ use serde::{Serialize, Serializer};
 use crate::recall::index::{Index, Key};
 use confidence::confidences;
 use dense::Cosines;
+use forms::languages_in;
 use order::arrange;
 use pruned::Pruned;
 use question::Question;
 use rank::{Asked, CANDIDATES, Ranking};
 use scope::Admission;
-use signals::{CONVERSATION, MEANINGS, NAMES, OTHER};
+use signals::{CONVERSATION, MEANINGS, NAMES, OTHER, VECTOR_IN_SESSION};
 
 /// Decides whether a document may be returned, by kind, tags, trust or anything else that the caller knows.
 pub type Filter<'a> = &'a dyn Fn(&Key) -> bool;
@@ -112,6 +113,8 @@ pub struct Hit {
     pub signals: [f32; SIGNALS],
     /// The reason why the hit ranks above hits with a higher score.
     pub moved: Option<Moved>,
+    /// Whether the document belongs to a session.
+    pub(crate) in_session: bool,
     /// The number of the document.
     pub(crate) number: u32,
     /// The weight of recency in the query.
@@ -157,6 +160,9 @@ impl Hit {
     fn reasons(&self) -> impl Iterator<Item = Reason> {
         let mut weights = if self.conversation { CONVERSATION } else { OTHER };
         weights[Signal::Lately as usize] *= self.recency;
+        if self.in_session && !self.conversation {
+            weights[Signal::Vector as usize] = VECTOR_IN_SESSION;
+        }
         (0..SIGNALS).map(move |signal| Reason {
             name: NAMES[signal],
             meaning: MEANINGS[signal],
@@ -247,8 +253,11 @@ impl Index {
                 .filter
                 .is_none_or(|filter| filter(&self.columns.key(document)))
         };
-        let vector =
-            (query.meaning).map(|meaning| (meaning.embed_question(&question.nameless), meaning.table()));
+        let vector = query.meaning.and_then(|meaning| {
+            let among_others = !languages_in(self, &admission).is_empty();
+            let vector = meaning.of_question(&question.nameless, among_others)?;
+            Some((vector, meaning.table()))
+        });
         let dense = vector
             .as_ref()
             .and_then(|(vector, table)| Cosines::new(self, table, &admission, vector, CANDIDATES, passes));
@@ -304,8 +313,6 @@ enum Wanted {
 
 /// The number of hits that decide about the confidence of an answer, whatever the limit is.
 const JUDGED: usize = 10;
-/// The confidence of an answer that vectors may have found: words alone do not judge it.
-const UNJUDGED: f32 = 0.5;
 
 /// Returns the best candidates of a ranking.
 fn hits(ranking: &Ranking<'_>) -> Vec<Hit> {
@@ -316,8 +323,7 @@ fn hits(ranking: &Ranking<'_>) -> Vec<Hit> {
         hit.confidence = confidence;
     }
     let judged = best.iter().take(JUDGED).map(|hit| hit.confidence);
-    let least = ranking.dense.map_or(0.0, |_| UNJUDGED);
-    let confidence = judged.fold(least, f32::max);
+    let confidence = judged.fold(0.0, f32::max);
     best.truncate(ranking.query.limit);
     let top = best.first().map_or(0.0, |hit| hit.score);
     for hit in &mut best {

@@ -29,6 +29,8 @@ const STANDS_OUT_CONVERSATION: f32 = 1.1;
 const STANDS_OUT: f32 = 0.8;
 /// The smallest share of the best score that the second hit must have.
 const SECOND_MIN: f32 = 0.4;
+/// The smallest cosine of two states of one fact, if both have a vector.
+const ONE_FACT_MIN: f32 = 0.5;
 
 /// Sorts the candidates by score and applies both rules.
 pub(crate) fn arrange(ranking: &Ranking<'_>, mut candidates: Vec<Hit>) -> Vec<Hit> {
@@ -69,11 +71,18 @@ fn put_fresher_first(ranking: &Ranking<'_>, candidates: &mut [Hit]) {
     if of_second > 0.0
         && of_second >= SECOND_MIN * of_first
         && of_second * of_second >= least * of_first * third
+        && may_be_one_fact(ranking, first.number, second.number)
         && ranking.is_fresher(second.number, first.number)
     {
         std::mem::swap(first, second);
         first.moved = Some(Moved::Fresher);
     }
+}
+
+/// Returns whether two documents may be two states of one fact, as far as their vectors tell.
+fn may_be_one_fact(ranking: &Ranking<'_>, one: u32, two: u32) -> bool {
+    let cosine = ranking.dense.and_then(|dense| dense.of_two(one, two));
+    cosine.is_none_or(|cosine| cosine >= ONE_FACT_MIN)
 }
 
 /// Moves each successor that is a candidate before the document that it supersedes.

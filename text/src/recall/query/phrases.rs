@@ -44,6 +44,8 @@ pub(crate) struct Asks {
     pub(crate) many: bool,
     /// Whether the question asks for a current state.
     pub(crate) state: bool,
+    /// Whether the question asks what was said in a conversation.
+    pub(crate) said: bool,
 }
 
 /// Pairs for questions that ask for a state. The first text is a question word. The second text lists the words that
@@ -56,6 +58,8 @@ const STATE_HEADS: &[(&str, &str)] = &[
     ("has", "my the i we"),
     ("have", "my the i we"),
 ];
+const SPEAKERS: &str = "i we you my our your me us";
+const SAID: &str = "conversation conversations chat chats session sessions mention mentioned told said discussed brought talked";
 const NOW: &str = "current currently now latest still newest";
 const PHRASES: [&str; 4] = ["most recent", "most recently", "these days", "at the moment"];
 
@@ -66,6 +70,8 @@ fn is_in(list: &str, word: &str) -> bool {
 /// Returns the kinds of answer that a question asks for.
 pub(crate) fn asks(pieces: &[Piece<'_>]) -> Asks {
     let mut asks = Asks::default();
+    let is_among = |list: &str| pieces.iter().any(|piece| is_in(list, &piece.folded));
+    asks.said = is_among(SAID) && is_among(SPEAKERS);
     for (at, piece) in pieces.iter().enumerate() {
         let word = piece.folded.as_str();
         let next = pieces.get(at + 1);
@@ -115,6 +121,22 @@ mod tests {
     use super::*;
 
     #[test]
+    fn questions_about_a_conversation_are_known() {
+        for text in [
+            "In what order did I bring up the themes of our conversations?",
+            "What have I said?",
+        ] {
+            assert!(asks(&pieces(text)).said, "{text}");
+        }
+        for text in [
+            "In what order are the aspects listed?",
+            "Which aspects were discussed?",
+        ] {
+            assert!(!asks(&pieces(text)).said, "{text}");
+        }
+    }
+
+    #[test]
     fn questions_ask_for_what_the_table_says() {
         let cases: &[(&str, bool, bool, bool)] = &[
             ("", false, false, false),
@@ -132,7 +154,12 @@ mod tests {
             ("tell me of it", false, false, false),
         ];
         for &(text, when, many, state) in cases {
-            assert_eq!(asks(&pieces(text)), Asks { when, many, state }, "of {text:?}");
+            let asks = asks(&pieces(text));
+            assert_eq!(
+                (asks.when, asks.many, asks.state),
+                (when, many, state),
+                "of {text:?}"
+            );
         }
     }
 }

@@ -61,7 +61,12 @@ impl Question {
         let capitals = text.chars().skip(1).any(char::is_uppercase);
         let is_shouted = !text.contains(char::is_lowercase);
         let (own, others) = (Languages::of(text), languages_in(index, admission));
-        let mut asked = Terms::default();
+        let pieces = pieces(text);
+        question.asks = asks(&pieces);
+        let mut asked = Terms {
+            is_about_said: question.asks.said,
+            ..Terms::default()
+        };
         // Whether each word is a name. A word may be in the names of very many speakers, and in a question very often.
         let mut names: HashMap<String, bool> = HashMap::new();
         let mut word = String::new();
@@ -110,8 +115,6 @@ impl Question {
         question.nameless.push_str(&text[copied..]);
         question.who.sort_unstable();
         question.who.dedup();
-        let pieces = pieces(text);
-        question.asks = asks(&pieces);
         question.dates = dates(&pieces);
         if let Some(now) = now {
             question.dates.extend(relative(text, now));
@@ -206,6 +209,8 @@ fn forms_of_parts(raw: &str, own: Languages, others: &[Language]) -> Vec<Vec<Str
 /// The terms of a question, each once, in the order of the text.
 #[derive(Default)]
 struct Terms {
+    /// Whether the question asks what was said.
+    is_about_said: bool,
     all: Vec<Term>,
     /// The index in `all` of each term, by its first form.
     known: HashMap<String, usize>,
@@ -213,7 +218,9 @@ struct Terms {
 
 impl Terms {
     fn add(&mut self, forms: Vec<String>) {
-        let is_framing = forms.first().is_some_and(|first| is_frame(first));
+        let is_framing = forms
+            .first()
+            .is_some_and(|first| is_frame(first, self.is_about_said));
         self.add_weighted(forms, if is_framing { FRAME_WEIGHT } else { 1.0 });
     }
 

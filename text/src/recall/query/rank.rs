@@ -13,12 +13,13 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use super::base::{MASK_TERMS, Scratch};
 use super::dates::fit;
 use super::dense::Cosines;
+use super::forms::numbers_with;
 use super::question::Question;
 use super::scope::Admission;
 use super::signals::{KEY_DATE, KEY_SPEAKER, SIGNALS, Signal};
 use super::{Hit, Query};
 use crate::recall::index::{Index, Key};
-use crate::recall::text::marks::{FIRST_PERSON, NUMBER, QUESTION, SECOND_PERSON, TIME};
+use crate::recall::text::marks::{FIRST_PERSON, NUMBER, QUESTION, SECOND_PERSON, STANDING_TERM, TIME};
 
 /// The number of documents that the cheap key selects as candidates.
 pub(crate) const CANDIDATES: usize = 100;
@@ -26,6 +27,11 @@ pub(crate) const CANDIDATES: usize = 100;
 const SUCCESSORS_UNTIL: usize = CANDIDATES * 8;
 /// The number of messages on each side that form the context.
 const CONTEXT: isize = 5;
+/// The share of the score of a document with all words of the question that counts as a full match, if vectors count
+/// too. A document that shares one word of a long question is then no match, although no other has more words.
+const WHOLE: f32 = 0.7;
+/// The power of the base score outside of sessions, if vectors count too.
+const WORDS_POWER: f32 = 1.5;
 /// The factor by which the weight of a message in the context falls with each further message of distance.
 const CONTEXT_DECAY: f32 = 0.7;
 
@@ -50,6 +56,8 @@ pub(crate) struct Ranking<'a> {
     pub(crate) dense: Option<&'a Cosines<'a>>,
     pub(crate) base_max: f32,
     pub(crate) session_max: f32,
+    /// The documents that are lasting instructions or preferences, in order.
+    standing: Vec<u32>,
     /// Whether a session has a speaker that the question does not name. A session may have very many speakers.
     has_another: RefCell<HashMap<u32, bool>>,
 }
@@ -74,6 +82,7 @@ impl<'a> Ranking<'a> {
             dense,
             base_max: 0.0,
             session_max: 0.0,
+            standing: numbers_with(index, STANDING_TERM),
             has_another: RefCell::default(),
         };
         ranking.with_maxima()
@@ -87,6 +96,11 @@ impl<'a> Ranking<'a> {
             if base > self.base_max && self.passes(document) {
                 self.base_max = base;
             }
+        }
+        if self.dense.is_some() {
+            let terms = self.question.terms.iter().zip(self.rarities);
+            let whole: f32 = terms.map(|(term, rarity)| term.weight * rarity).sum();
+            self.base_max = self.base_max.max(WHOLE * whole);
         }
         for &session in &self.scratch.sessions_touched {
             self.session_max = self.scratch.session[session as usize].max(self.session_max);
@@ -159,10 +173,15 @@ impl<'a> Ranking<'a> {
 
     /// Returns the base score of a document, divided by the best base score.
     fn base(&self, document: Option<u32>) -> f32 {
-        match document {
-            Some(document) if self.base_max > 0.0 => self.scratch.base[document as usize] / self.base_max,
-            _ => 0.0,
+        let Some(document) = document.filter(|_| self.base_max > 0.0) else {
+            return 0.0;
+        };
+        let base = self.scratch.base[document as usize] / self.base_max;
+        let is_alone = || self.index.columns.scored(document).session.is_none();
+        if base > 0.0 && self.dense.is_some() && is_alone() {
+            return base.powf(WORDS_POWER);
         }
+        base
     }
 
     fn is_named(&self, speaker: u32) -> bool {
@@ -305,6 +324,7 @@ impl<'a> Ranking<'a> {
         let mut candidates: Vec<Hit> = numbers.map(|number| self.candidate(number)).collect();
         normalise(&mut candidates, Signal::Context);
         normalise(&mut candidates, Signal::Vector);
+        mark_facts(&mut candidates);
         for hit in &mut candidates {
             hit.score = hit.reasons().map(|reason| reason.value * reason.weight).sum();
         }
@@ -326,6 +346,9 @@ impl<'a> Ranking<'a> {
         set(Signal::Previous, self.base(neighbour(-1)));
         set(Signal::Next, self.base(neighbour(1)));
         set(Signal::Speaker, self.speaker(number));
+        if of.session.is_some() && self.standing.binary_search(&number).is_ok() {
+            set(Signal::Standing, base);
+        }
         if asks.many {
             set(Signal::Number, base_if(NUMBER));
         }
@@ -368,6 +391,7 @@ impl<'a> Ranking<'a> {
             score: 0.0,
             confidence: 0.0,
             conversation: conversation.is_some(),
+            in_session: of.session.is_some(),
             signals,
             moved: None,
             number,
@@ -415,6 +439,18 @@ const LATELY: f32 = 86_400.0;
 fn lately(time: i64, now: i64) -> f32 {
     let age = now.saturating_sub(time).max(0) as f32;
     LATELY / (LATELY + age)
+}
+
+/// Sets the signal of facts beside a conversation. The messages of a conversation gain from their neighbours, which a
+/// fact does not have, so they would hide the facts that were drawn from them.
+fn mark_facts(candidates: &mut [Hit]) {
+    if !candidates.iter().any(|hit| hit.conversation) {
+        return;
+    }
+    for hit in candidates.iter_mut().filter(|hit| !hit.in_session) {
+        let own = [Signal::Base, Signal::Vector].map(|signal| hit.signals[signal as usize]);
+        hit.signals[Signal::Fact as usize] = own[0].max(own[1]);
+    }
 }
 
 /// Divides a signal of each candidate by the largest value of the signal.

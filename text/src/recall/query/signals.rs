@@ -1,15 +1,15 @@
 //! The signals of a score, their names and their weights.
 //!
 //! A score is a weighted sum. There are two sets of weights. One is for documents of conversations, where neighbours
-//! and sessions matter. The other is for all other documents, where neighbours and sessions mislead.
-//! Halving or doubling the weights of vectors hardly changes the results. The weight of recency is multiplied by the
-//! factor in the query.
+//! and sessions matter. The other is for all other documents, where neighbours and sessions mislead. A vector has a
+//! third weight in a session that is no conversation, because the messages of a session are alike. The weight of
+//! recency is multiplied by the factor in the query.
 //!
 //! # Layer
 //! Contains only constants and their names.
 
 /// The number of signals.
-pub const SIGNALS: usize = 19;
+pub const SIGNALS: usize = 21;
 
 macro_rules! signals {
     ($($constant:ident, $name:literal, $conversation:literal, $other:literal, $what:literal;)*) => {
@@ -46,11 +46,15 @@ signals! {
     FirstPerson, "fp", 0.5, 0.0, "contains words of the question and is in the first person";
     SecondPerson, "sp", -0.15, 0.0, "contains words of the question and is in the second person";
     Question, "isq", -0.2, 0.0, "is a question itself";
-    Vector, "vec", 0.9, 0.5, "has a vector similar to that of the question";
+    Standing, "std", 0.0, 0.4, "contains words of the question and is a message with a lasting instruction or a preference";
+    Fact, "fact", 0.0, 0.1, "matches the question and is a fact beside a conversation";
+    Vector, "vec", 1.1, 1.5, "means something similar to the question";
     Order, "order", 1.0, 1.0, "stands before a hit that it supersedes, or that it is fresher than";
     Lately, "lately", 1.0, 0.3, "contains words of the question and is recent";
 }
 
+/// The weight of `Vector` in a session that is no conversation.
+pub(crate) const VECTOR_IN_SESSION: f32 = 0.9;
 /// The weight of the previous document's cosine in the cosine of a document.
 pub(crate) const DENSE_PREVIOUS: f32 = 0.2;
 /// The weight of the next document's cosine in the cosine of a document.

@@ -6,7 +6,7 @@
 
 use super::calendar::{Day, Span};
 use super::language::Languages;
-use super::marks::{Class, Marker, Marks};
+use super::marks::{Class, Marker, Marks, STANDING_TERM};
 use super::runs::{Run, RunKind, Runs, is_apostrophe};
 use super::terms::{Side, facts_of, fenced, for_each_sign, term_in, term_of_language, word_of};
 use super::variants::{common, for_each_variant, is_acronym, is_like_name, parts};
@@ -89,6 +89,9 @@ pub(crate) fn analyse(source: Source<'_>, day: Day, mut found: impl FnMut(&str, 
         }
         reader.end(part, quarters);
         at += part.len() + 3;
+    }
+    if marker.is_standing {
+        (reader.found)(STANDING_TERM, QUARTERS_PROSE, false);
     }
     Analysis {
         marks: marker.marks,

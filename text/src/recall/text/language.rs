@@ -166,6 +166,11 @@ impl Languages {
 
     /// Returns the languages of `text`.
     pub(crate) fn of(text: &str) -> Self {
+        Self::read(text).0
+    }
+
+    /// Returns the languages of `text`, and whether more words speak for English than for any other language.
+    fn read(text: &str) -> (Self, bool) {
         let mut counts = [0u32; u32::BITS as usize];
         // The number of English words, and the languages that have more than letters of loans.
         let (mut english, mut sure) = (0, 0);
@@ -219,7 +224,8 @@ impl Languages {
         languages.latin = best(Script::Latin, languages.latin, english);
         languages.cyrillic = best(Script::Cyrillic, languages.cyrillic, 0);
         languages.arabic = best(Script::Arabic, languages.arabic, 0);
-        languages
+        let shows_english = english > counts.iter().copied().max().unwrap_or_default();
+        (languages, shows_english)
     }
 
     /// Returns the language of a word of the text; `None` if no rules are known for its script.
@@ -244,6 +250,24 @@ impl Languages {
             .filter(|(language, usual)| language != usual)
             .map(|(language, _)| language)
     }
+}
+
+/// Returns whether a text is in English, as far as its words tell. If the text is `among_others`, words of English must
+/// tell it. Otherwise a text of a few words in Latin letters counts as English.
+///
+/// A model that knows only English can use this for `Embedder::knows`.
+pub fn is_english(text: &str, among_others: bool) -> bool {
+    let (mut latin, mut others) = (0, 0);
+    for run in Runs::new(text).take(WORDS_MAX) {
+        if Script::of(run.text) == Some(Script::Latin) {
+            latin += 1;
+        } else if run.text.chars().any(char::is_alphabetic) {
+            others += 1;
+        }
+    }
+    let (languages, shows_english) = Languages::read(text);
+    let is_shown = shows_english || !among_others;
+    others <= latin && languages.latin == Language::English && is_shown
 }
 
 /// Returns all languages that a text can have besides the usual ones.

@@ -15,6 +15,8 @@ pub(crate) const STOP: &str = include_str!("words/stop.txt");
 pub(crate) const LANGUAGES: &str = include_str!("words/languages.txt");
 /// Words that only frame a question ("mention", "detail"), and weigh less than its topic.
 pub(crate) const FRAME: &str = include_str!("words/frame.txt");
+/// Words that only frame a question about what was said ("the order in which I brought up").
+pub(crate) const FRAME_SAID: &str = include_str!("words/frame_said.txt");
 /// Irregular forms of words. Each line starts with the base form.
 pub(crate) const IRREGULAR: &str = include_str!("words/irregular.txt");
 /// Words that decide the marks of a text. Each line starts with the name of their class.

@@ -39,9 +39,11 @@ const WHEN_PREPOSITION: Class = 64;
 const CALENDAR: Class = 128;
 const GREETING: Class = 256;
 const EVENT: Class = 512;
+const STANDING: Class = 1024;
+const PREFERENCE: Class = 2048;
 
 /// The names of the classes in the list of marks, in the order of their bits.
-pub(crate) const CLASSES: [&str; 10] = [
+pub(crate) const CLASSES: [&str; 12] = [
     "first",
     "second",
     "count",
@@ -52,7 +54,12 @@ pub(crate) const CLASSES: [&str; 10] = [
     "calendar",
     "greeting",
     "event",
+    "standing",
+    "preference",
 ];
+
+/// The term of a text that is a lasting instruction or a preference. No word is equal to it.
+pub(crate) const STANDING_TERM: &str = "\u{2}standing";
 
 /// The largest number of day spans kept for a text.
 pub(crate) const SPANS_MAX: usize = 2;
@@ -75,6 +82,8 @@ pub(crate) struct Marker<'a> {
     /// Whether the last piece ended a greeting, so a name may follow.
     greeted: bool,
     pub(crate) marks: Marks,
+    /// Whether the text begins like a lasting instruction ("Always ...") or names a preference.
+    pub(crate) is_standing: bool,
     pub(crate) spans: Vec<Span>,
     /// The names that greetings address, in lower case.
     pub(crate) calls: Vec<String>,
@@ -89,6 +98,7 @@ impl<'a> Marker<'a> {
             before: [Piece::default(); 3],
             greeted: false,
             marks: if is_question(text) { QUESTION } else { 0 },
+            is_standing: false,
             spans: Vec::new(),
             calls: Vec::new(),
         }
@@ -133,6 +143,8 @@ impl<'a> Marker<'a> {
         if class & SECOND != 0 {
             self.marks |= SECOND_PERSON;
         }
+        let is_first = self.before[0].end == 0;
+        self.is_standing |= class & PREFERENCE != 0 || is_first && class & STANDING != 0;
         let digits = folded.bytes().all(|byte| byte.is_ascii_digit());
         if class & COUNT != 0 || digits {
             self.marks |= NUMBER;

@@ -76,6 +76,9 @@ static FACTS: LazyLock<Facts> = LazyLock::new(|| {
 static FRAMES: LazyLock<HashSet<String>> =
     LazyLock::new(|| lists::words(lists::FRAME).map(term_of).collect());
 
+static FRAMES_SAID: LazyLock<HashSet<String>> =
+    LazyLock::new(|| lists::words(lists::FRAME_SAID).map(term_of).collect());
+
 /// Returns the entry of a folded word.
 pub(crate) fn facts_of(word: &str) -> WordFacts {
     // The lists contain no word that is longer than this.
@@ -85,9 +88,9 @@ pub(crate) fn facts_of(word: &str) -> WordFacts {
     FACTS.get(word).copied().unwrap_or_default()
 }
 
-/// Returns whether `term` frames a question.
-pub(crate) fn is_frame(term: &str) -> bool {
-    FRAMES.contains(term)
+/// Returns whether `term` frames a question. More terms frame a question about what was said.
+pub(crate) fn is_frame(term: &str, is_about_said: bool) -> bool {
+    FRAMES.contains(term) || is_about_said && FRAMES_SAID.contains(term)
 }
 
 /// Returns the term of a folded word, even of a stop word.

@@ -19,7 +19,7 @@ use super::table::{Run, VectorTable};
 /// The number of documents up to which the cosines of all are computed.
 const ALL_MAX: usize = 4_000;
 /// The number of documents in a sample.
-const SAMPLE: usize = 500;
+const SAMPLE: usize = 1_000;
 /// The distance of a document without a vector.
 const FAR: u16 = u16::MAX;
 
@@ -40,6 +40,12 @@ impl<'a> Nearest<'a> {
     /// Returns the cosine of a document and the question, if the document has a vector.
     pub(crate) fn cosine(&self, number: u32) -> Option<f32> {
         self.table.cosine(self.placed.row(number)?, &self.asked)
+    }
+
+    /// Returns the cosine of two documents, if both have a vector.
+    pub(crate) fn cosine_of(&self, one: u32, two: u32) -> Option<f32> {
+        let other = self.table.quantised(self.placed.row(two)?)?;
+        self.table.cosine(self.placed.row(one)?, &other)
     }
 
     /// Returns the cosines of a sample of the documents that `admits` admits. The sample is the same for the same

@@ -150,12 +150,12 @@ impl VectorTable {
             .push(&key, &quantised.signs(), &quantised.scale.to_le_bytes(), &parts);
     }
 
-    /// Returns the vector of a text, scaled to length one.
-    pub fn get(&self, key: &TextKey) -> Option<Vec<f32>> {
-        let number = self.find(key)?;
+    /// Returns the vector of a row.
+    pub(super) fn quantised(&self, number: u32) -> Option<Quantised> {
         let scale = f32::from_le_bytes(*self.bytes(number, SCALES, 4)?.first_chunk()?);
         let parts = self.bytes(number, PARTS, self.dimensions)?.iter();
-        Some(parts.map(|part| f32::from(part.cast_signed()) * scale).collect())
+        let parts = parts.map(|part| part.cast_signed()).collect();
+        Some(Quantised { scale, parts })
     }
 
     /// Adds the rows of another table of the same model from number `from` on, unless the table knows their texts. Leaves

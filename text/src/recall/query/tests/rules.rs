@@ -133,9 +133,9 @@ fn explanations_add_up_to_the_score_and_confidence_is_a_share() {
 fn a_vector_finds_what_no_word_does() {
     struct Fixed(Arc<VectorTable>);
     impl Meaning for Fixed {
-        fn embed_question(&self, question: &str) -> Vec<f32> {
+        fn of_question(&self, question: &str, _: bool) -> Option<Vec<f32>> {
             assert!(!question.contains("Anna"), "the query removes names: {question}");
-            vec![1.0, 0.0]
+            Some(vec![1.0, 0.0])
         }
         fn table(&self) -> Arc<VectorTable> {
             Arc::clone(&self.0)
