@@ -401,8 +401,8 @@ impl Memory {
         Ok(*entry.counts.get_or_init(|| counts))
     }
 
-    /// Returns an object that a commit changed: its new version, or the removed version. Prefers an object with a text
-    /// among the first changes. Returns `None` if no changed version can be read.
+    /// Returns an object that a commit changed: its new version, or the removed version. Prefers the oldest object with a
+    /// text among the first changes. Returns `None` if no changed version can be read.
     ///
     /// # Errors
     /// The errors of [`Self::commit_counts`].
@@ -413,12 +413,13 @@ impl Memory {
             return Ok(None);
         };
         let (before, now) = (store.state(&before)?, store.state(&entry)?);
+        let first = before.diff(&now, &*store).take(CHANGES_LOOKED_AT);
+        let changed = first.map(|change| change.map(|change| change.new.or(change.old)));
+        let mut changed: Vec<Entry> = changed.filter_map(Result::transpose).collect::<Result<_>>()?;
+        // The order of the keys is that of digests, which says nothing to a reader.
+        changed.sort_by_key(|version| (version.created, version.key));
         let mut found = None;
-        for change in before.diff(&now, &*store).take(CHANGES_LOOKED_AT) {
-            let change = change?;
-            let Some(version) = change.new.or(change.old) else {
-                continue;
-            };
+        for version in changed {
             let digest = ObjectDigest::from_bytes(version.digest);
             let Some(object) = self.version(digest).ok().flatten() else {
                 continue;

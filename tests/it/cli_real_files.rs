@@ -114,7 +114,7 @@ fn an_entry_that_is_there_changes_nothing() {
 
 /// INVARIANT TNT-1: a repeated entry of an untrusted speaker taints the session as a new one does.
 #[test]
-fn a_repeated_entry_of_a_tool_taints() {
+fn an_entry_of_a_tool_under_a_persons_id_is_kept_and_taints() {
     let folder = Folder::with_store();
     let said = |session: &str, speaker: &str| {
         folder.write(
@@ -133,7 +133,7 @@ fn a_repeated_entry_of_a_tool_taints() {
         ])
     };
     said("s", "user");
-    assert_eq!(said("s", "browser")["unchanged"], 1);
+    assert_eq!(said("s", "browser")["unchanged"], 0);
     let put = [
         "remember",
         "I like tea",
@@ -336,14 +336,14 @@ fn the_exports_of_chat_services_are_conversations() {
 #[test]
 fn a_secret_under_flags_is_redacted() {
     let folder = Folder::with_store();
-    let secret = format!("key-{}", "3ax6xnjp29jd6fds4gc373sgvjxteol0");
+    let secret = format!("ghp_{}", "3ax6xnjp29jd6fds4gc373sgvjxteol0Ab9Z");
     let line = json!({"id": "a", "kind": "note", "content": "x", "attributes": {"flags": [secret]}});
     folder.write("o.jsonl", format!("{line}\n"));
     folder.json(&["ingest", "o.jsonl", "--as-me"]);
     let stored = folder.json(&["get", "a"]);
     assert!(!stored.to_string().contains(&secret), "{stored}");
     assert!(
-        stored["attributes"]["flags"].to_string().contains("REDACTED"),
+        stored["attributes"]["flags"].to_string().contains("github-token"),
         "{stored}"
     );
 }
