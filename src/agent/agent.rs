@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::embedding::Embedding;
 use super::envelope::Shelves;
 use super::judge::Judge;
 use super::remember::Texts;
@@ -182,6 +183,12 @@ impl Agent {
     /// computed until then is kept.
     pub fn embed(&self, limit: Option<Duration>) -> Result<Option<VectorCounts>> {
         self.recall_index.embed(&self.memory, &self.memory.view(), limit)
+    }
+
+    /// Computes the vectors of new texts in a thread, until the result is dropped. Also stores the vectors. Does nothing
+    /// without an embedder, or if the system starts no thread: then each recall computes some vectors.
+    pub fn embed_in_background(&self) -> Embedding {
+        Embedding::of(self)
     }
 
     /// Saves each index to disk for the next process if the index changed much since the last save. Returns whether an

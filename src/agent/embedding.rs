@@ -4,15 +4,14 @@
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
-//! - EMB-1: the thread computes for at most half of the time, so that others get the processor.
-//! - EMB-2: the thread ends when its [`Embedding`] is dropped.
+//! - BGE-1: the thread ends when its [`Embedding`] is dropped.
 
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select};
 
 use super::agent::Agent;
+use crate::threads::Builder;
 
 /// The time for which the thread computes at once.
 const SLICE: Duration = Duration::from_millis(100);
@@ -25,20 +24,25 @@ const LOOK: Duration = Duration::from_secs(2);
 pub struct Embedding {
     /// Dropped to stop the thread.
     stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    /// Disconnected when the thread has ended.
+    end: Receiver<()>,
+    is_running: bool,
 }
 
-impl Agent {
-    /// Computes the vectors of new texts in a thread, until the result is dropped. Also stores the vectors. Does nothing
-    /// without an embedder, or if the system starts no thread: then each recall computes some vectors.
-    pub fn embed_in_background(&self) -> Embedding {
-        let (stop, stopped) = bounded(0);
-        let agent = self.clone();
-        let work = move || run(&agent, &stopped);
-        let named = std::thread::Builder::new().name("treering-embed".to_owned());
-        Embedding {
+impl Embedding {
+    /// Starts the thread. Starts none if the agent has no embedder.
+    pub(super) fn of(agent: &Agent) -> Self {
+        let ((stop, stopped), (ended, end)) = (bounded(0), bounded(0));
+        let own = agent.clone();
+        let work = move || {
+            run(&own, &stopped);
+            drop(ended);
+        };
+        let named = Builder::new().name("treering-embed".to_owned());
+        Self {
+            is_running: agent.has_embedder() && named.spawn(work).is_ok(),
             stop: Some(stop),
-            thread: self.has_embedder().then(|| named.spawn(work).ok()).flatten(),
+            end,
         }
     }
 }
@@ -46,9 +50,9 @@ impl Agent {
 impl Drop for Embedding {
     fn drop(&mut self) {
         self.stop = None;
-        if let Some(thread) = self.thread.take() {
-            // A panic of the host's embedder has ended the thread.
-            drop(thread.join());
+        if self.is_running {
+            // Waits until the thread drops its end. A panic of the host's embedder drops it, too.
+            let _ended = self.end.recv();
         }
     }
 }
@@ -105,6 +109,7 @@ mod tests {
         );
     }
 
+
     #[test]
     fn what_is_stored_gets_its_vector_without_a_recall() {
         let memory = Memory::in_memory().unwrap();
@@ -129,7 +134,7 @@ mod tests {
         remember(&agent, "The door is blue");
         assert!(is_embedded(2));
         drop(work);
-        // EMB-2: nobody computes the vector of a later text.
+        // BGE-1: nobody computes the vector of a later text.
         remember(&agent, "The roof is red");
         std::thread::sleep(Duration::from_millis(50));
         assert_eq!(agent.embed(Some(Duration::ZERO)).unwrap().unwrap().pending, 1);

@@ -2,13 +2,21 @@
 
 use std::fs;
 
-use super::program::{Folder, text};
+use super::program::{Folder, Ran, text};
 
 const MODELS: &str = "home/.local/share/treering/models";
 
+fn list(folder: &Folder, arguments: &[&str]) -> Ran {
+    let mut command = folder.command(&[&["model", "list"], arguments].concat());
+    let ran = Ran::of(&command.env_remove("TREERING_MODEL").output().unwrap());
+    assert_eq!(ran.code, 0, "{}", ran.err);
+    ran
+}
+
 /// Returns the names of the listed models with their states, and which one recall uses.
 fn listed(folder: &Folder, arguments: &[&str]) -> (Vec<(String, String)>, Option<String>) {
-    let rows = folder.stream(&[&["model", "list"], arguments].concat());
+    let ran = list(folder, &[arguments, &["--json"]].concat());
+    let rows = ran.documents();
     let used = rows.iter().find(|row| row["used"] == true);
     let used = used.map(|row| text(&row["name"]));
     let states = rows.iter().map(|row| (text(&row["name"]), text(&row["state"])));
@@ -26,8 +34,7 @@ fn the_bundled_model_is_used_unless_a_setting_says_otherwise() {
     folder.write("none.toml", "[meaning]\nmodel = \"none\"\n");
     assert_eq!(listed(&folder, &["--settings", "none.toml"]).1, None);
     folder.write("other.toml", "[meaning]\nmodel = \"e5\"\n");
-    let ran = folder.run(&["model", "list", "--settings", "other.toml"]);
-    assert_eq!(ran.code, 0, "{}", ran.err);
+    let ran = list(&folder, &["--settings", "other.toml"]);
     assert!(ran.err.contains("no model e5 is installed"), "{}", ran.err);
 }
 

@@ -17,6 +17,7 @@ mod cli_import;
 mod cli_ingest;
 mod cli_lines;
 #[cfg(feature = "semantic")]
+mod cli_meaning;
 mod cli_model;
 mod cli_objects;
 mod cli_output;

@@ -67,6 +67,8 @@ impl Folder {
             .env("PATH", "/usr/bin:/bin")
             // The tests stand for a person, but run without a terminal.
             .env("TREERING_TRUST", "direct_user")
+            // Most tests are about something else, and a model takes time. `cli_meaning` tests it.
+            .env("TREERING_MODEL", "none")
             .stdin(Stdio::null());
         command
     }

@@ -18,7 +18,7 @@ use super::input::open_regular;
 use super::output::printable;
 use crate::meaning;
 use treering::Memory;
-use treering::agent::{Agent, Caller, Reach, Settings, StoredText};
+use treering::agent::{Agent, Caller, MeaningSettings, Reach, Settings, StoredText};
 use treering::inspect::agent::Fault;
 use treering::inspect::agent::trust::held_reason;
 use treering::{Error, ErrorCode, Result};
@@ -156,7 +156,20 @@ impl Context {
     /// Reads the agent's settings from the file of `--settings`, else from the file next to the store. Anybody who can
     /// write into that folder may have written the file, so it can only make settings stricter, and no fault in it makes
     /// a verb fail. Also returns a warning about the skipped parts of such a file.
+    ///
+    /// `TREERING_MODEL` chooses the model for recall by meaning, whatever the file says.
     pub(crate) fn settings(&self) -> Result<(Settings, Option<String>)> {
+        let (mut settings, warning) = self.settings_of_file()?;
+        if let Some(name) = env::var("TREERING_MODEL").ok().filter(|name| !name.is_empty()) {
+            settings.meaning = MeaningSettings {
+                model: Some(name),
+                ..MeaningSettings::default()
+            };
+        }
+        Ok((settings, warning))
+    }
+
+    fn settings_of_file(&self) -> Result<(Settings, Option<String>)> {
         let named = self.options.settings.clone();
         if let Some(path) = named.or_else(|| path_in("TREERING_SETTINGS")) {
             let text = fs::read_to_string(&path).map_err(|error| input_error(&path, error))?;
@@ -249,10 +262,7 @@ fn told(faults: &[Fault]) -> Option<String> {
 }
 
 /// Returns an agent with the model that the user chose, and a note if that model is missing.
-pub(crate) fn agent_with_model(memory: Memory, mut settings: Settings) -> (Agent, Option<String>) {
-    if let Some(name) = env::var("TREERING_MODEL").ok().filter(|name| !name.is_empty()) {
-        settings.meaning.model = Some(name);
-    }
+pub(crate) fn agent_with_model(memory: Memory, settings: Settings) -> (Agent, Option<String>) {
     let chosen = meaning::choose(&settings.meaning, models_folder().as_deref());
     let agent = Agent::new(memory, settings);
     let Some((name, embedder)) = chosen.model else {

@@ -9,7 +9,7 @@
 use std::time::{Duration, Instant};
 
 use treering::agent::Agent;
-use treering::{ErrorCode, Result};
+use treering::{ErrorCode, Memory, Result};
 
 use super::context::Context;
 use super::human::counted;
@@ -32,6 +32,12 @@ impl Context {
             agent: agent.clone(),
             limit,
         });
+    }
+
+    /// Computes the vectors of all new texts of a memory when the verb has ended.
+    pub(crate) fn embed_all_after(&mut self, memory: &Memory) {
+        let agent = self.agent_of(memory);
+        self.embed_after(&agent, None);
     }
 
     /// Computes the vectors that the verb left. No failure fails the verb, because the next recall goes on.

@@ -11,7 +11,7 @@ const FILE_LINES_MAX: usize = 800;
 const FUNCTION_LINES_MAX: usize = 100;
 /// The maximum number of lines of code of the packages, without blank lines, comments and tests. A commit that raises it
 /// must give the reason, and the reasons stand in its history.
-const CODE_LINES_MAX: usize = 87_500;
+const CODE_LINES_MAX: usize = 89_200;
 /// The maximum number of files with methods of the same handle. A reader must open all of them to find all methods.
 const HANDLE_FILES_MAX: usize = 6;
 

@@ -139,10 +139,8 @@ impl Verb for Ingest {
             context.note("bad_document", why.message());
         }
         seen.add(&memory, &read.documents, &review.withheld)?;
-        let of_known = known
-            .iter()
-            .filter_map(|document| Some(document.fingerprint()?.1));
-        let of_known: u64 = of_known.sum();
+        let counts = known.iter().filter_map(Document::fingerprint);
+        let of_known: u64 = counts.map(|(_, count)| count).sum();
         let mut roots: HashSet<&Id> = change.roots.iter().collect();
         roots.extend(known.iter().map(Document::id));
         let roots: Vec<Id> = order.iter().filter(|id| roots.contains(id)).cloned().collect();
@@ -184,10 +182,7 @@ impl Verb for Ingest {
         })?;
         ingest_notes::note(context, &answer);
         review.note(context);
-        if committed.changed {
-            let agent = context.agent_of(&memory);
-            context.embed_after(&agent, None);
-        }
+        context.embed_all_after(&memory);
         Ok(DONE)
     }
 }

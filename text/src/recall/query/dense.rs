@@ -16,6 +16,9 @@ use super::signals::{DENSE_NEXT, DENSE_PREVIOUS};
 use crate::recall::index::Index;
 use crate::recall::vectors::{Nearest, VectorTable};
 
+/// The number of unrelated texts, with a cosine of zero, that are assumed besides the documents. Without them, few texts
+/// about the question would be their own median, and none would stand out.
+const UNRELATED: usize = 10;
 /// The number of documents whose cosines are computed first.
 const RESCORED: usize = 2_000;
 
@@ -67,7 +70,7 @@ impl<'a> Cosines<'a> {
     ) -> Option<Self> {
         let nearest = Nearest::new(table, index.placed(table), vector)?;
         let admits = |number| index.columns.is_live(number) && admission.has(number);
-        let median = median(&mut nearest.sample(admits)).unwrap_or_default();
+        let median = median_with_unrelated(nearest.sample(admits));
         let mut rescored = RESCORED;
         loop {
             let found = nearest.best(rescored, admits);
@@ -114,11 +117,11 @@ impl<'a> Cosines<'a> {
     }
 }
 
-/// Returns the median of the cosines, whose order changes. Returns `None` if there are none.
-fn median(cosines: &mut [f32]) -> Option<f32> {
+/// Returns the median of the cosines of documents and of unrelated texts.
+fn median_with_unrelated(mut cosines: Vec<f32>) -> f32 {
+    cosines.resize(cosines.len() + UNRELATED, 0.0);
     let middle = cosines.len() / 2;
-    let is_empty = cosines.is_empty();
-    (!is_empty).then(|| *cosines.select_nth_unstable_by(middle, f32::total_cmp).1)
+    *cosines.select_nth_unstable_by(middle, f32::total_cmp).1
 }
 
 /// Returns how far a cosine is above the median (DNS-1).
@@ -132,9 +135,11 @@ mod tests {
 
     #[test]
     fn the_median_of_cosines_is_their_zero() {
-        assert_eq!(median(&mut []), None);
-        assert_eq!(median(&mut [0.5]), Some(0.5));
-        assert_eq!(median(&mut [0.9, 0.1, 0.3]), Some(0.3));
+        for few in [&[][..], &[0.5], &[0.9, 0.1, 0.3]] {
+            assert_eq!(median_with_unrelated(few.to_vec()), 0.0);
+        }
+        let many: Vec<f32> = (0..=100u8).map(|at| f32::from(at) / 100.0).collect();
+        assert_eq!(median_with_unrelated(many), 0.45);
         for (cosine, wanted) in [(0.25, 0.0), (0.5, 0.0), (0.75, 0.25)] {
             assert_eq!(centred(cosine, 0.5), wanted, "DNS-1");
         }

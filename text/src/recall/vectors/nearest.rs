@@ -216,5 +216,6 @@ mod tests {
         let found = nearest.best(10, |_| true);
         assert!(found.len() >= 10 && found.iter().all(|(number, _)| number % 2 == 0));
         assert_eq!(found[0].0, 4);
+        assert!((found[0].1 - 1.0).abs() < 0.01, "NEA-1");
     }
 }

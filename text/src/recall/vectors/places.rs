@@ -4,7 +4,7 @@
 //! Inside `recall::vectors`. Knows numbers of documents and digests of texts, and no index.
 //!
 //! # Invariants
-//! - PLC-1: a document has a place only in the row of its own text.
+//! - VPL-1: a document has a place only in the row of its own text.
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard};
 
@@ -153,7 +153,7 @@ mod tests {
             assert_eq!(missing, expected);
             for number in all {
                 let key = text(number);
-                assert_eq!(found.row(number), table.find(&key), "PLC-1");
+                assert_eq!(found.row(number), table.find(&key), "VPL-1");
             }
         };
         check(&table, 30);

@@ -1,0 +1,123 @@
+//! Recall by meaning, with the model that the program contains.
+
+use std::process::Command;
+
+use serde_json::Value;
+
+use super::program::{Folder, Ran, text};
+
+const DEPLOYS: &str = "Deploys happen on Friday at 15:00";
+
+/// Returns a command with the bundled model.
+fn command(folder: &Folder, arguments: &[&str]) -> Command {
+    let mut command = folder.command(arguments);
+    command.env_remove("TREERING_MODEL");
+    command
+}
+
+fn run(folder: &Folder, arguments: &[&str]) -> Ran {
+    let ran = Ran::of(&command(folder, arguments).output().unwrap());
+    assert_eq!(ran.code, 0, "{arguments:?}: {}", ran.err);
+    ran
+}
+
+fn json(folder: &Folder, arguments: &[&str]) -> Value {
+    let ran = run(folder, &[arguments, &["--json"]].concat());
+    serde_json::from_str(&ran.out).unwrap()
+}
+
+fn remember_some(folder: &Folder) {
+    for fact in [
+        DEPLOYS,
+        "The cat is called Minka",
+        "The boiler was serviced in May",
+    ] {
+        run(folder, &["remember", fact, "--scope", "global"]);
+    }
+}
+
+#[test]
+fn another_process_finds_a_fact_in_other_words() {
+    let folder = Folder::with_store();
+    remember_some(&folder);
+    let found = json(&folder, &["recall", "When do we ship?"]);
+    let first = &found["hits"][0];
+    assert_eq!(first["snippet"], DEPLOYS);
+    assert_eq!(first["weak"], false);
+    let vectors = &found["vectors"];
+    assert_eq!(
+        (&vectors["embedded"], &vectors["pending"]),
+        (&3.into(), &0.into()),
+        "{vectors}"
+    );
+    // Words alone find nothing.
+    let by_words = folder.json(&["recall", "When do we ship?"]);
+    assert_eq!(by_words["hits"].as_array().map(Vec::len), Some(0));
+    assert_eq!(by_words["vectors"], Value::Null);
+}
+
+#[test]
+fn what_is_not_stored_is_no_good_match() {
+    let folder = Folder::with_store();
+    remember_some(&folder);
+    let found = json(&folder, &["recall", "What is the capital of Mongolia?"]);
+    assert_eq!(found["no_good_match"], true, "{found}");
+}
+
+#[test]
+fn a_past_state_is_searched_by_meaning() {
+    let folder = Folder::with_store();
+    remember_some(&folder);
+    let seq = folder.stream(&["log", "--limit", "1"])[0]["seq"].to_string();
+    let seq = format!("seq:{seq}");
+    run(
+        &folder,
+        &["remember", "Releases go out on Monday now", "--scope", "global"],
+    );
+    let found = json(&folder, &["recall", "When do we ship?", "--at", &seq]);
+    let hits = found["hits"].as_array().unwrap();
+    assert_eq!(hits[0]["snippet"], DEPLOYS);
+    assert!(
+        hits.iter()
+            .all(|hit| hit["snippet"] != "Releases go out on Monday now")
+    );
+}
+
+#[test]
+fn documents_are_embedded_after_they_are_ingested() {
+    let folder = Folder::with_store();
+    folder.write(
+        "notes.md",
+        "# Kitchen\n\nThe oven needs twenty minutes to heat up.\n\n# Garden\n\nWater the roses.\n",
+    );
+    run(&folder, &["ingest", "notes.md", "--as-me"]);
+    let found = json(&folder, &["recall", "How long until I can bake?", "--all-scopes"]);
+    assert_eq!(found["vectors"]["pending"], 0);
+    let first = text(&found["hits"][0]["snippet"]);
+    assert!(first.contains("oven"), "{first}");
+}
+
+/// A missing model is a note, and words still work.
+#[test]
+fn a_missing_model_leaves_words() {
+    let folder = Folder::with_store();
+    remember_some(&folder);
+    let mut asked = command(&folder, &["recall", "boiler"]);
+    let ran = Ran::of(&asked.env("TREERING_MODEL", "e5").output().unwrap());
+    assert_eq!(ran.code, 0);
+    assert!(ran.out.contains("boiler"));
+    assert!(ran.err.contains("no model e5 is installed"), "{}", ran.err);
+}
+
+/// INVARIANT VCT-1: an erased text leaves no vector.
+#[test]
+fn an_erased_text_is_not_found_by_meaning() {
+    let folder = Folder::with_store();
+    remember_some(&folder);
+    let found = json(&folder, &["recall", "When do we ship?"]);
+    let id = text(&found["hits"][0]["id"]);
+    run(&folder, &["erase", &id, "--yes"]);
+    let found = json(&folder, &["recall", "When do we ship?"]);
+    let hits = found["hits"].as_array().unwrap();
+    assert!(hits.iter().all(|hit| hit["snippet"] != DEPLOYS), "{hits:?}");
+}
