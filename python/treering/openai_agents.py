@@ -224,9 +224,9 @@ def _text(item: Any) -> str | None:
     """Returns the text of a message, by which ``recall`` finds it. Other items, such as outputs of tools, have none."""
     if not isinstance(item, dict) or cast("dict[str, Any]", item).get("role") not in _SPEAKERS:
         return None
-    content = cast("dict[str, Any]", item).get("content")
-    parts = content if isinstance(content, list) else [{"text": content}]
-    texts = [cast("dict[str, Any]", part).get("text") for part in cast("list[Any]", parts) if isinstance(part, dict)]
+    content: object = cast("dict[str, Any]", item).get("content")
+    parts = cast("Any", content) if isinstance(content, list) else [{"text": content}]
+    texts = [cast("dict[str, Any]", part).get("text") for part in parts if isinstance(part, dict)]
     text = "\n".join(one for one in texts if isinstance(one, str))
     return text[:_TEXT_MAX] or None
 
