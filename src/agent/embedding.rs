@@ -109,7 +109,6 @@ mod tests {
         );
     }
 
-
     #[test]
     fn what_is_stored_gets_its_vector_without_a_recall() {
         let memory = Memory::in_memory().unwrap();

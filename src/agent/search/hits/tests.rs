@@ -511,7 +511,7 @@ fn vectors_find_what_words_do_not() {
     let found: Vec<&str> = recalled
         .hits
         .iter()
-        .filter(|hit| hit.why.iter().any(|why| why.contains("vector")))
+        .filter(|hit| hit.why.iter().any(|why| why.contains("means something similar")))
         .map(|hit| hit.id.as_str())
         .collect();
     assert_eq!(found.len(), 3, "{found:?}");
