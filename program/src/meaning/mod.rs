@@ -95,7 +95,7 @@ mod tests {
     fn note(settings: &MeaningSettings) -> String {
         let chosen = choose(settings, None);
         assert!(chosen.model.is_none());
-        chosen.note.unwrap()
+        chosen.note.unwrap_or_default()
     }
 
     #[test]

@@ -105,12 +105,12 @@ impl Inner {
             };
             let rewrite = writing.begin_rewrite(alone, Seal::WhenPublished)?;
             let freed = part.report.bytes_before - part.report.bytes;
-            self.write_part(writing, part, rewrite)?;
+            self.write_part(writing, &part, rewrite)?;
             Ok(Some(freed))
         })
     }
 
-    fn write_part(&self, writing: &mut LogHandle, part: Part, mut rewrite: Rewrite) -> Result<()> {
+    fn write_part(&self, writing: &mut LogHandle, part: &Part, mut rewrite: Rewrite) -> Result<()> {
         rewrite.limit(part.segments, part.cut.position.commit)?;
         let mut sink = |batch, commit| rewrite.push(batch, commit).map(drop);
         self.write_first(&part.cut, &part.kept, part.kept_in, &mut sink)?;

@@ -37,6 +37,7 @@ pub(crate) fn pieces(text: &str) -> Vec<Piece<'_>> {
 
 /// The kinds of answer that a question asks for.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "a question may ask for several")]
 pub(crate) struct Asks {
     /// Whether the question asks for a time.
     pub(crate) when: bool,

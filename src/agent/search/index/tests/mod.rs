@@ -10,8 +10,7 @@ use crate::agent::{Agent, NewItem, Settings};
 use crate::engine::{Keep as _, Writer};
 use crate::object::{Id, Time};
 use crate::testing::random::SplitMix64;
-use treering_text::recall::Embedder;
-use treering_text::recall::{Index, Key, Query};
+use treering_text::recall::{Embedder, Index, Key, Query};
 use treering_text::tables::Builder;
 
 /// Returns the bytes of an index, which must not depend on its history.
@@ -271,7 +270,7 @@ fn within_a_minute<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static)
     let (send, receive) = std::sync::mpsc::channel();
     std::thread::spawn(move || drop(send.send(work())));
     receive
-        .recv_timeout(std::time::Duration::from_mins(1))
+        .recv_timeout(Duration::from_mins(1))
         .expect("the call ends within a minute")
 }
 
@@ -338,7 +337,7 @@ fn nobody_waits_for_an_embedder_who_asks_about_a_state_that_is_at_hand() {
     };
     let (reader, view) = (Arc::clone(&agent), before);
     let reached = within_a_minute(move || {
-        std::thread::sleep(std::time::Duration::from_millis(100));
+        std::thread::sleep(Duration::from_millis(100));
         let query = crate::agent::RecallQuery::new("green tea", crate::agent::Reach::All);
         reader.recall(&view, &query).unwrap().reached
     });
