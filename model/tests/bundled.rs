@@ -1,5 +1,5 @@
 //! The bundled model, from outside.
-#![allow(missing_docs)]
+#![allow(missing_docs, reason = "a test has no readers of its documentation")]
 
 use sha2::{Digest, Sha256};
 use treering_model::SentenceModel;

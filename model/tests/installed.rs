@@ -1,5 +1,5 @@
 //! Models that are converted and installed, from outside. The model is tiny and made up.
-#![allow(missing_docs)]
+#![allow(missing_docs, reason = "a test has no readers of its documentation")]
 
 use std::fs;
 use std::path::Path;
