@@ -1,5 +1,7 @@
 //! Prints the vectors of the lines of standard input, and on standard error what a vector took. The bundled model computes
 //! them, or the model in the file that the argument names. With `--questions`, the lines are questions.
+#![expect(clippy::print_stderr, reason = "the program prints what a vector took")]
+
 use std::io::{BufRead, Write};
 use std::time::{Duration, Instant};
 

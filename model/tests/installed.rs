@@ -1,5 +1,6 @@
 //! Models that are converted and installed, from outside. The model is tiny and made up.
 #![allow(missing_docs, reason = "a test has no readers of its documentation")]
+#![allow(clippy::unwrap_used, reason = "a test that fails shows where")]
 
 use std::fs;
 use std::path::Path;

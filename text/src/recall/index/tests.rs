@@ -116,7 +116,7 @@ const QUESTIONS: &[&str] = &[
 ];
 
 /// Vectors of the texts of an index, which depend on nothing else.
-struct Fixed(std::sync::Arc<VectorTable>);
+struct Fixed(Arc<VectorTable>);
 
 impl Fixed {
     fn of(index: &Index) -> Self {
@@ -133,7 +133,7 @@ impl crate::recall::Meaning for Fixed {
         Some(vec![question.len() as f32, 1.0, -2.0])
     }
 
-    fn table(&self) -> std::sync::Arc<VectorTable> {
+    fn table(&self) -> Arc<VectorTable> {
         self.0.clone()
     }
 }

@@ -342,7 +342,7 @@ mod tests {
 
     fn key(seed: u16) -> TextKey {
         let mut key = [9; 16];
-        key[14..].copy_from_slice(&seed.to_be_bytes());
+        key[14..].copy_from_slice(&seed.to_le_bytes());
         key
     }
 
