@@ -72,7 +72,7 @@ pub mod digest {
     };
 }
 pub mod disk {
-    pub use crate::disk::{Disk, MemDisk};
+    pub use crate::disk::{Disk, MemDisk, xdg_folder};
 }
 pub mod engine {
     pub use crate::engine::{
@@ -106,6 +106,15 @@ pub mod log {
         CheckItem, Found, Frame, Inspection, LINK_BYTES, Log, LogOptions, Mode, NextWriter, Part, RecordKind,
         SegmentStanding, StoreFile, UNLINK_BYTES, link_parts, seal_parts, unlink_parts,
     };
+}
+#[cfg(feature = "semantic")]
+pub mod meaning {
+    pub use crate::meaning::choose;
+    pub mod installed {
+        pub use crate::meaning::installed::{
+            BUNDLED, Installed, finds_meaning, install, is_name, list, path_of,
+        };
+    }
 }
 pub mod object {
     #[cfg(feature = "ingest")]

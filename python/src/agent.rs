@@ -1,7 +1,9 @@
 //! `Agent`: the memory of an agent. `agent_items.rs`, `agent_sessions.rs` and `agent_guard.rs` have its other calls.
 
+use std::ffi::CString;
 use std::path::PathBuf;
 
+use pyo3::exceptions::PyRuntimeWarning;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use treering::agent::{Caller, Reach, Settings};
@@ -38,17 +40,22 @@ impl Agent {
         let embedder = name.map(|name| Ok::<_, PyErr>((HostEmbedder::new(&callbacks, &name)?, name)));
         let embedder = embedder.transpose()?;
         let judge = judge.map(|_| HostJudge::new(&callbacks)).transpose()?;
-        let agent = run(py, move || {
+        let (agent, note) = run(py, move || {
             let agent = treering::agent::Agent::new(memory_of_agent, settings);
-            let agent = match embedder {
-                Some((embedder, name)) => agent.with_embedder(&name, embedder)?,
-                None => agent,
+            let (agent, note) = match embedder {
+                Some((embedder, name)) => (agent.with_embedder(&name, embedder)?, None),
+                None => treering::meaning::with_model(agent),
             };
-            Ok(match judge {
+            let agent = match judge {
                 Some(judge) => agent.with_judge(judge),
                 None => agent,
-            })
+            };
+            Ok((agent, note))
         })?;
+        if let Some(note) = note {
+            let note = CString::new(note).unwrap_or_default();
+            PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &note, 1)?;
+        }
         let caller = caller_of(project, writer.clone());
         let store = Store {
             handle: Handle::new(memory, Some(agent)),
@@ -79,7 +86,8 @@ impl Agent {
 
 #[pymethods]
 impl Agent {
-    /// Opens the memory of an agent in a folder, and creates it if there is none.
+    /// Opens the memory of an agent in a folder, and creates it if there is none. Without an ``embedder``, recall searches
+    /// by meaning with the model that ``settings`` or ``TREERING_MODEL`` name, else with the bundled one.
     #[staticmethod]
     #[pyo3(signature = (path, *, create=true, trust="model", actor=None, session=None, project=None, settings=None, embedder=None, embedder_name=None, judge=None, read_only=false, degraded=false, wait=30.0, exclusive=false, mmap=true, sync_every=None, automatic_gc=true, hash="blake3"))]
     #[expect(clippy::too_many_arguments, reason = "each option is a keyword")]

@@ -8,7 +8,10 @@ use crate::agent::Agent;
 use crate::answers::{Answer, answer, answer_with, commit, table};
 use crate::arguments::citations;
 use crate::callbacks::HostSummarizer;
-use crate::convert::{attributes, conditions, digest, id, ids, kind, maybe_time, on_duplicate, texts, value};
+use crate::convert::{
+    attributes, conditions, digest, id, ids, kind, maybe_time, on_duplicate, seconds as to_duration, texts,
+    value,
+};
 use crate::errors::OrRaise as _;
 use crate::exit::Inside;
 use crate::handle::run;
@@ -182,6 +185,27 @@ impl Agent {
         let view = view_at(py, &store.handle, at)?;
         let found = run(py, || agent.recall(&view, &query))?;
         answer(py, &shape::Recalled::from(&found))
+    }
+
+    /// Computes the vectors of the items that have none, the newest first, for at most so many ``seconds``. Returns how many
+    /// items have vectors, or ``None`` without a model. Each ``recall`` does so for 0.3 seconds.
+    #[pyo3(signature = (seconds=None))]
+    fn embed<'py>(
+        slf: &Bound<'py, Self>,
+        #[pyo3(from_py_with = value)] seconds: Option<f64>,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let (py, store) = (slf.py(), slf.as_super().get());
+        let limit = seconds
+            .map(|seconds| to_duration(py, seconds, "seconds"))
+            .transpose()?;
+        let agent = store.handle.agent(py)?;
+        let counts = run(py, || {
+            let counts = agent.embed(limit)?;
+            // A read-only memory keeps them in this process only.
+            drop(agent.keep_indexes());
+            Ok(counts)
+        })?;
+        counts.map(|counts| answer(py, &counts)).transpose()
     }
 
     /// Removes items that meet every given condition. History keeps them, and ``unforget`` restores them.

@@ -94,6 +94,7 @@ classes! {
     Decayed: shape::Decayed<'_>,
     Hit: treering::agent::RecallHit,
     Recalled: shape::Recalled<'_>,
+    VectorCounts: treering::agent::VectorCounts,
     BisectedAnswer: shape::BisectedAnswer<'_>,
 }
 

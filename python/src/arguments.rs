@@ -10,8 +10,12 @@ use crate::exit::Inside;
 
 /// The settings of an agent: the text of a settings file, or nothing.
 pub(crate) fn settings_of(py: Python<'_>, text: Option<&str>) -> PyResult<Settings> {
-    text.map_or(Ok(Settings::default()), |text| {
+    let settings = text.map_or(Ok(Settings::default()), |text| {
         Settings::from_toml(text).or_raise(py)
+    });
+    settings.map(|settings| Settings {
+        meaning: settings.meaning.clone().or_model_of_environment(),
+        ..settings
     })
 }
 

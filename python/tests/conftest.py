@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,10 @@ import treering
 
 HERE = Path(__file__).resolve().parent
 SOURCE = HERE.parent / "treering"
+
+
+# The answers of other tests must not depend on a model that somebody installed. `test_meaning.py` chooses the bundled one.
+os.environ["TREERING_MODEL"] = "none"
 
 
 def pytest_sessionstart() -> None:

@@ -586,6 +586,7 @@ class Agent(Store):
         touch: bool = True,
         at: _Revision | None = None,
     ) -> answers.Recalled: ...
+    def embed(self, seconds: float | None = None) -> answers.VectorCounts | None: ...
     def forget(
         self,
         *ids: str,

@@ -176,6 +176,7 @@ class AsyncAgent(_AsyncStore[Agent]):
 
     remember = _threaded(Agent.remember)
     remember_many = _threaded(Agent.remember_many)
+    embed = _threaded(Agent.embed)
     recall = _threaded(Agent.recall)
     forget = _threaded(Agent.forget)
     unforget = _threaded(Agent.unforget)

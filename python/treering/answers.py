@@ -61,6 +61,7 @@ __all__ = [
     "Shown",
     "Snapshot",
     "Stats",
+    "VectorCounts",
     "VerifyReport",
 ]
 
@@ -890,6 +891,18 @@ class Hit(_a.HitMethods):
 
 
 @dataclass(frozen=True, slots=True, repr=False)
+class VectorCounts(_a.Answer):
+    """How many texts of a state have vectors."""
+
+    model: str
+    """The model that computed the vectors."""
+    embedded: int
+    """The number of texts with a vector, or for which the model has none."""
+    pending: int
+    """The number of texts without a vector yet. They are found by words only."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Recalled(_a.RecalledMethods):
     """The answer to a recall: a sequence of hits, the best first."""
 
@@ -907,6 +920,8 @@ class Recalled(_a.RecalledMethods):
     """The searched scopes. There is no list if all scopes were searched."""
     index: Literal["at_hand", "followed", "built"] | None
     """The way in which the index was prepared. Summaries need no index, so they have no way."""
+    vectors: VectorCounts | None
+    """How many texts of the state have vectors. There are none without a model, and for summaries."""
     left_out: int
     """The number of matches that are left out because they are untrusted."""
     terms: tuple[str, ...]
@@ -916,7 +931,7 @@ class Recalled(_a.RecalledMethods):
 
     _keys = {"left_out": "$left_out", "elsewhere": "$elsewhere"}
 
-    _reads = {"hits": _a.rows(Hit)}
+    _reads = {"hits": _a.rows(Hit), "vectors": _a.one(VectorCounts)}
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -25,6 +25,7 @@ mod file_disk;
 mod lock;
 mod map;
 mod mem_disk;
+mod user_folder;
 
 use std::io;
 use std::sync::Arc;
@@ -34,6 +35,7 @@ use bytes::Bytes;
 pub use file_disk::FileDisk;
 pub use lock::{Holder, LockGuard, lock_as, lock_holder, lock_within};
 pub use mem_disk::MemDisk;
+pub use user_folder::xdg_folder;
 
 use crate::error::Damage;
 

@@ -11,16 +11,19 @@ use std::{env, fs};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::context::{Context, path_in, shown, xdg_folder};
+use super::context::{Context, path_in, shown};
 use super::errors::{Done, input_error};
 use super::human::{Columns, cut, plain};
 use super::input::open_regular;
 use super::output::printable;
-use crate::meaning;
 use treering::Memory;
-use treering::agent::{Agent, Caller, MeaningSettings, Reach, Settings, StoredText};
+#[cfg(not(feature = "semantic"))]
+use treering::agent::MeaningSettings;
+use treering::agent::{Agent, Caller, Reach, Settings, StoredText};
 use treering::inspect::agent::Fault;
 use treering::inspect::agent::trust::held_reason;
+#[cfg(feature = "semantic")]
+use treering::meaning;
 use treering::{Error, ErrorCode, Result};
 
 /// The name of the settings file, in the parent folder of the store.
@@ -160,12 +163,7 @@ impl Context {
     /// `TREERING_MODEL` chooses the model for recall by meaning, whatever the file says.
     pub(crate) fn settings(&self) -> Result<(Settings, Option<String>)> {
         let (mut settings, warning) = self.settings_of_file()?;
-        if let Some(name) = env::var("TREERING_MODEL").ok().filter(|name| !name.is_empty()) {
-            settings.meaning = MeaningSettings {
-                model: Some(name),
-                ..MeaningSettings::default()
-            };
-        }
+        settings.meaning = settings.meaning.or_model_of_environment();
         Ok((settings, warning))
     }
 
@@ -263,20 +261,15 @@ fn told(faults: &[Fault]) -> Option<String> {
 
 /// Returns an agent with the model that the user chose, and a note if that model is missing.
 pub(crate) fn agent_with_model(memory: Memory, settings: Settings) -> (Agent, Option<String>) {
-    let chosen = meaning::choose(&settings.meaning, models_folder().as_deref());
-    let agent = Agent::new(memory, settings);
-    let Some((name, embedder)) = chosen.model else {
-        return (agent, chosen.note);
+    #[cfg(feature = "semantic")]
+    let with_model = meaning::with_model(Agent::new(memory, settings));
+    #[cfg(not(feature = "semantic"))]
+    let with_model = {
+        let is_asked = settings.meaning != MeaningSettings::default();
+        let note = "this program was built without the feature `semantic`, so it has no models";
+        (Agent::new(memory, settings), is_asked.then(|| note.to_owned()))
     };
-    match agent.clone().with_embedder(&name, embedder) {
-        Ok(agent) => (agent, chosen.note),
-        Err(error) => (agent, Some(error.message().to_owned())),
-    }
-}
-
-/// Returns the folder of the installed models, if the user has a home.
-pub(crate) fn models_folder() -> Option<PathBuf> {
-    Some(xdg_folder("XDG_DATA_HOME", ".local/share")?.join("models"))
+    with_model
 }
 
 /// Returns whether `TREERING_DISABLE` disables the verbs of an agent.

@@ -16,8 +16,9 @@ use serde_json::ser::PrettyFormatter;
 use serde_json::{Serializer, Value as Json, json};
 
 use super::agent_context::read_found;
-use super::context::{shown, xdg_folder};
+use super::context::shown;
 use super::errors::refused;
+use treering::inspect::disk::xdg_folder;
 use treering::inspect::ingest::json::parse;
 use treering::{Error, ErrorCode, Result};
 

@@ -26,6 +26,7 @@ use super::trusted_stores::{Check, TrustedStores, check_found, check_named, is_o
 use super::verb::Groups;
 use treering::agent;
 use treering::inspect::digest::to_hex;
+use treering::inspect::disk::xdg_folder;
 use treering::inspect::ingest::moment::revision;
 use treering::{
     CommitInfo, Error, ErrorCode, ErrorKind, HashAlgorithm, Memory, Options, Origin, Result, Revision, Root,
@@ -518,17 +519,6 @@ fn project_store() -> Option<PathBuf> {
         }
     }
     None
-}
-
-/// Returns Treering's folder below the XDG folder in `variable`, or below `usual` in the home folder if `variable` is
-/// unset.
-pub(crate) fn xdg_folder(variable: &str, usual: &str) -> Option<PathBuf> {
-    let absolute = |name| {
-        let value = env::var_os(name).map(PathBuf::from);
-        value.filter(|path| path.is_absolute())
-    };
-    let folder = absolute(variable).or_else(|| Some(absolute("HOME")?.join(usual)))?;
-    Some(folder.join("treering"))
 }
 
 /// Returns whether a folder has at least two of the names of a store, even if the store is damaged.

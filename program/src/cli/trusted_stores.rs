@@ -30,9 +30,10 @@ use std::path::{Path, PathBuf, absolute};
 
 use serde::{Deserialize, Serialize};
 
-use super::context::{quoted, shown, xdg_folder};
+use super::context::{quoted, shown};
 use treering::Memory;
 use treering::inspect::digest::to_hex;
+use treering::inspect::disk::xdg_folder;
 use treering::{Error, ErrorCode, Result};
 
 /// The name of the register.

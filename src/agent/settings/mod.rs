@@ -109,7 +109,7 @@ impl Default for DecaySettings {
     }
 }
 
-/// The model for recall by meaning. The program reads these settings; a host that uses the library gives an embedder.
+/// The model for recall by meaning, which `meaning::with_model` reads (feature `semantic`).
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct MeaningSettings {
@@ -125,6 +125,20 @@ pub struct MeaningSettings {
     pub texts_leave_to: Option<String>,
     /// A program and its arguments, which reads texts and writes vectors as lines of JSON.
     pub command: Vec<String>,
+}
+
+impl MeaningSettings {
+    /// Returns these settings, or the model that the variable `TREERING_MODEL` names if it is set.
+    #[must_use]
+    pub fn or_model_of_environment(self) -> Self {
+        match std::env::var("TREERING_MODEL") {
+            Ok(name) if !name.is_empty() => Self {
+                model: Some(name),
+                ..Self::default()
+            },
+            _ => self,
+        }
+    }
 }
 
 /// How to ask a server of embeddings.

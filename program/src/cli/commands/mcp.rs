@@ -5,13 +5,13 @@
 
 use std::env;
 use std::time::Duration;
+use treering::inspect::disk::xdg_folder;
 
 use super::agent::person;
 use super::prelude::*;
 use crate::answers::line_diff::hunks;
 use crate::cli::args::LaneOptions;
 use crate::cli::clients::{Client, SERVER, SettingsFile, Start, program_file, real_path};
-use crate::cli::context::xdg_folder;
 
 /// The longest time for the difference of two settings files.
 const PATIENCE: Duration = Duration::from_millis(500);

@@ -7,12 +7,12 @@ use treering_model::import::{self, Found, KNOWN, Known, Source, Wanted};
 use treering_model::{BUNDLED_ID, ModelError, SentenceModel};
 
 use super::prelude::*;
-use crate::cli::agent_context::models_folder;
 use crate::cli::args::in_quotes;
 use crate::cli::errors::input_error;
-use crate::meaning::{self, installed};
+use treering::inspect::meaning::{choose, installed};
+use treering::meaning::models_folder;
 
-/// List, install and remove the models for recall by meaning
+/// List and install models of recall
 ///
 /// # Examples
 /// ```text
@@ -155,7 +155,7 @@ fn folder() -> Result<PathBuf> {
 
 fn list(context: &mut Context, folder: &Path) -> Done {
     let (settings, _) = context.settings()?;
-    let chosen = meaning::choose(&settings.meaning, Some(folder));
+    let chosen = choose(&settings.meaning, Some(folder));
     if let Some(note) = chosen.note {
         context.output.note("meaning", note);
     }

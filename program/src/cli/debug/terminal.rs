@@ -7,6 +7,7 @@ use std::os::unix::fs::DirBuilderExt as _;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::{fs, io};
+use treering::inspect::disk::xdg_folder;
 
 use anstream::{AutoStream, ColorChoice};
 use rustyline::error::ReadlineError;
@@ -18,7 +19,6 @@ use super::complete::Completion;
 use super::pager::Pager;
 use super::shell::Shell;
 use crate::cli::commands::prelude::*;
-use crate::cli::context::xdg_folder;
 use crate::cli::output::{Mode, paint};
 use crate::cli::verb::Groups;
 

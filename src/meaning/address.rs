@@ -14,8 +14,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use crate::agent::{Embedder, MeaningProtocol, MeaningSettings};
 use serde_json::{Value, json};
-use treering::agent::{Embedder, MeaningProtocol, MeaningSettings};
 use ureq::Agent;
 
 use super::Named;

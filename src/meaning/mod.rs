@@ -7,35 +7,32 @@
 //! - MEA-1: a missing or damaged model is never an error. The caller gets no model, and a note for the user.
 //! - MEA-2: no text leaves this machine, unless a setting names the address twice.
 //! - MEA-3: the name of a model changes with its weights and prefixes, as far as the program can know them.
-#![cfg_attr(
-    not(feature = "semantic"),
-    allow(dead_code, reason = "without models, only a verb that recalls asks for one")
-)]
 
-#[cfg(feature = "semantic")]
 mod address;
-#[cfg(feature = "semantic")]
 mod command;
-#[cfg(feature = "semantic")]
-pub(crate) mod installed;
+#[doc(hidden)]
+pub mod installed;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use treering::agent::{Embedder, MeaningSettings};
+use crate::agent::{Agent, Embedder, MeaningSettings};
+use crate::disk::xdg_folder;
 
 /// The setting that switches recall by meaning off.
 const NONE: &str = "none";
 
 /// A model with its name.
-pub(crate) type Named = (String, Arc<dyn Embedder + Send + Sync>);
+#[doc(hidden)]
+pub type Named = (String, Arc<dyn Embedder + Send + Sync>);
 
 /// The chosen model, or none.
-pub(crate) struct Chosen {
+#[doc(hidden)]
+pub struct Chosen {
     /// The model. Its weights are read when it is first used.
-    pub(crate) model: Option<Named>,
+    pub model: Option<Named>,
     /// Why there is no model, unless the user wants none.
-    pub(crate) note: Option<String>,
+    pub note: Option<String>,
 }
 
 impl Chosen {
@@ -44,8 +41,39 @@ impl Chosen {
     }
 }
 
+/// Returns the agent with the model of its settings: the one that they name, else an installed one, else the bundled
+/// one. Also returns a note for the user if the model that the settings name cannot be had; the agent then recalls by
+/// words (MEA-1). Reads no weights: the first text that is embedded does.
+///
+/// ```
+/// use treering::agent::{Agent, Settings};
+/// use treering::{Memory, meaning};
+///
+/// let agent = Agent::new(Memory::in_memory()?, Settings::default());
+/// let (agent, note) = meaning::with_model(agent);
+/// assert_eq!(note, None);
+/// # let _ = agent;
+/// # Ok::<(), treering::Error>(())
+/// ```
+pub fn with_model(agent: Agent) -> (Agent, Option<String>) {
+    let chosen = choose(&agent.settings().meaning, models_folder().as_deref());
+    let Some((name, embedder)) = chosen.model else {
+        return (agent, chosen.note);
+    };
+    match agent.clone().with_embedder(&name, embedder) {
+        Ok(agent) => (agent, chosen.note),
+        Err(error) => (agent, Some(error.message().to_owned())),
+    }
+}
+
+/// Returns the folder of the installed models, which all stores of the user share. `None` if the user has no home.
+pub fn models_folder() -> Option<PathBuf> {
+    Some(xdg_folder("XDG_DATA_HOME", ".local/share")?.join("models"))
+}
+
 /// Chooses the model (MEA-1). `folder` is the folder of the installed models. Reads no weights.
-pub(crate) fn choose(settings: &MeaningSettings, folder: Option<&Path>) -> Chosen {
+#[doc(hidden)]
+pub fn choose(settings: &MeaningSettings, folder: Option<&Path>) -> Chosen {
     if settings.model.as_deref() == Some(NONE) {
         return Chosen::none(None);
     }
@@ -58,7 +86,6 @@ pub(crate) fn choose(settings: &MeaningSettings, folder: Option<&Path>) -> Chose
     }
 }
 
-#[cfg(feature = "semantic")]
 fn named(settings: &MeaningSettings, folder: Option<&Path>) -> Result<Named, Option<String>> {
     let is_set = |setting: &&String| setting.as_str() != NONE;
     if let Some(address) = settings.address.as_ref().filter(is_set) {
@@ -81,14 +108,7 @@ fn named(settings: &MeaningSettings, folder: Option<&Path>) -> Result<Named, Opt
     Ok(installed::bundled())
 }
 
-#[cfg(not(feature = "semantic"))]
-fn named(settings: &MeaningSettings, _folder: Option<&Path>) -> Result<Named, Option<String>> {
-    let is_asked = *settings != MeaningSettings::default();
-    let note = "this program was built without the feature `semantic`, so it has no models";
-    Err(is_asked.then(|| note.to_owned()))
-}
-
-#[cfg(all(test, feature = "semantic"))]
+#[cfg(test)]
 mod tests {
     use super::*;
 

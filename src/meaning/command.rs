@@ -16,9 +16,9 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 use std::time::Duration;
 
+use crate::agent::Embedder;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
-use treering::agent::Embedder;
 
 use super::Named;
 use super::address::vector;

@@ -11,14 +11,14 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, OnceLock};
 
-use treering::agent::Embedder;
+use crate::agent::Embedder;
 use treering_model::{BUNDLED_ID, Card, SentenceModel, read_card};
 use treering_text::recall::is_english;
 
 use super::Named;
 
 /// The name of the bundled model in settings.
-pub(crate) const BUNDLED: &str = "bundled";
+pub const BUNDLED: &str = "bundled";
 /// The ending of the files.
 const ENDING: &str = "model";
 /// The longest name.
@@ -31,19 +31,19 @@ const ALIKE: [&str; 3] = [
 ];
 
 /// A file in the folder, and the card of its model.
-pub(crate) struct Installed {
-    pub(crate) path: PathBuf,
-    pub(crate) name: String,
+pub struct Installed {
+    pub path: PathBuf,
+    pub name: String,
     /// The card, or why it is unreadable.
-    pub(crate) card: Result<Card, String>,
-    pub(crate) bytes: u64,
+    pub card: Result<Card, String>,
+    pub bytes: u64,
 }
 
 /// Returns the installed models in the order of their names.
 ///
 /// # Errors
 /// The error of the system if the folder exists and is unreadable.
-pub(crate) fn list(folder: &Path) -> io::Result<Vec<Installed>> {
+pub fn list(folder: &Path) -> io::Result<Vec<Installed>> {
     let entries = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries?,
@@ -67,7 +67,7 @@ pub(crate) fn list(folder: &Path) -> io::Result<Vec<Installed>> {
 }
 
 /// Whether a text can be the name of a model.
-pub(crate) fn is_name(name: &str) -> bool {
+pub fn is_name(name: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"-_.".contains(&byte);
     (1..=NAME_BYTES_MAX).contains(&name.len())
         && name.bytes().all(is_plain)
@@ -77,7 +77,7 @@ pub(crate) fn is_name(name: &str) -> bool {
 }
 
 /// Returns the path of the file of a model.
-pub(crate) fn path_of(folder: &Path, name: &str) -> PathBuf {
+pub fn path_of(folder: &Path, name: &str) -> PathBuf {
     folder.join(format!("{name}.{ENDING}"))
 }
 
@@ -156,7 +156,7 @@ impl Embedder for FromFile {
 ///
 /// # Errors
 /// The error of the system.
-pub(crate) fn install(
+pub fn install(
     folder: &Path,
     name: &str,
     bytes: &[u8],
@@ -178,7 +178,7 @@ pub(crate) fn install(
 }
 
 /// Whether a model that is not on the list finds two texts of one meaning closer than others.
-pub(crate) fn finds_meaning(model: &SentenceModel) -> bool {
+pub fn finds_meaning(model: &SentenceModel) -> bool {
     let [a, b, c] = ALIKE.map(|text| model.embed(text));
     let near = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
     near(&a, &b) > near(&a, &c) && near(&a, &b) > near(&b, &c)
