@@ -96,10 +96,16 @@ fn a_damaged_store_keeps_its_checkpoints_on_a_full_disk() -> Result<()> {
 
 /// Fills a disk of 8 MiB with versions of ten objects, through a handle that stays open.
 fn filled_by_history() -> Result<(SimDisk, Memory)> {
+    filled_after(|_| Ok(()))
+}
+
+/// As [`filled_by_history`], with other writes first.
+fn filled_after(write: impl FnOnce(&Memory) -> Result<()>) -> Result<(SimDisk, Memory)> {
     let disk = SimDisk::new(2);
     disk.leave_room(8 << 20);
     let memory = Memory::on_disk(Arc::new(disk.clone()), Options::new(), true, None)?;
     put(&memory, "secret", "the password is hunter2");
+    write(&memory)?;
     for number in 0.. {
         let text = format!("version {number} {}", "x".repeat(8 << 10));
         let full = memory.put(note(&format!("o/{}", number % 10), &text), &Writer::user());
@@ -189,6 +195,38 @@ fn era_4_all_versions_of_an_object_are_erased_in_parts_on_a_full_disk() -> Resul
             .iter()
             .any(|change| change.erased)
     );
+    check_whole(&disk, memory.view().root())
+}
+
+/// INVARIANT ERA-4: the first survey decides what is erased. The first part takes away the version from which the current
+/// `summary` was derived, and digests of versions that begin with the id `7`.
+#[test]
+fn era_4_parts_erase_what_was_derived_and_ids_that_look_like_digits() -> Result<()> {
+    let (disk, memory) = filled_after(|memory| {
+        put(memory, "o/3", "the first version");
+        let source = memory.history(&crate::Id::new("o/3")?)?;
+        let mut summary = note("summary", "derived from the first version");
+        summary.derived_from = source.iter().filter_map(|change| change.digest).collect();
+        memory.put(summary, &Writer::user())?;
+        put(memory, "7", "seven");
+        Ok(())
+    })?;
+    let before = memory.inner.store().head()?.commit.seq;
+    let erasing = Erasing {
+        targets: vec!["7".to_owned(), "o/3".to_owned()],
+        derived: true,
+        ..Erasing::default()
+    };
+    let foreseen = memory.erase_preview(&erasing)?;
+    let report = memory.erase(&erasing, &Writer::user())?;
+    assert!(
+        memory.inner.store().head()?.commit.seq > before + 1,
+        "several commits"
+    );
+    assert_eq!(report.records, foreseen.records);
+    for id in ["7", "o/3", "summary"] {
+        assert!(!memory.view().contains(&crate::Id::new(id)?)?, "{id}");
+    }
     check_whole(&disk, memory.view().root())
 }
 

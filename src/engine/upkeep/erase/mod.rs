@@ -27,6 +27,7 @@ use crate::store::{self, Live, Plan};
 
 use crate::trie::Shape;
 use parts::Places;
+use survey::Rest;
 
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
@@ -199,7 +200,8 @@ impl Memory {
     /// [`Self::commit`].
     ///
     /// # Durability
-    /// After a crash, the erasure is done completely or not at all.
+    /// After a crash, the erasure is done completely or not at all. The exception is an erasure in parts, on a nearly full
+    /// disk: after a crash, some records are erased, every state is complete, and the same call erases the others.
     ///
     /// # Example
     /// ```
@@ -224,35 +226,30 @@ impl Memory {
         // INVARIANT STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected
         // change.
         check_trusted(writer.trust, "erase")?;
-        let mut erasing = erasing.clone();
-        let mut earlier = Vec::new();
+        let (mut earlier, mut holders) = (Vec::new(), BTreeSet::new());
+        let mut rest: Option<Rest> = None;
         let mut report = loop {
-            let (report, is_done) = self.inner.with_room(|_| {
+            let (report, left, is_done) = self.inner.with_room(|_| {
                 let alone = CompactionLock::take(self.inner.disk(), self.inner.settings().wait)?;
                 self.inner.write_as(writer, |writing| {
-                    let report = self.inner.survey(&self.inner.cut(writing), &erasing)?;
+                    let cut = self.inner.cut(writing);
+                    let (report, left) = self.inner.survey(&cut, erasing, rest.as_ref())?;
                     // Checked first, so that a refused erasure writes nothing.
                     let (report, places, is_done) = self.inner.as_room_allows(writing, report)?;
                     let report = self
                         .inner
                         .erase(writing, report, writer, alone, places.as_ref())?;
-                    Ok((report, is_done))
+                    Ok((report, left, is_done))
                 })
             })?;
+            holders.extend(report.holders.iter().cloned());
             if is_done {
                 break report;
             }
-            // A digest that was erased is not a target any more.
-            let done: Vec<String> = report
-                .records
-                .iter()
-                .map(|record| crate::digest::to_hex(&record.digest))
-                .collect();
-            erasing
-                .targets
-                .retain(|target| !done.iter().any(|digest| digest.starts_with(target.as_str())));
+            rest = Some(left.without(&report.records));
             earlier.extend(report.records);
         };
+        report.holders = holders.into_iter().collect();
         report.records.extend(earlier);
         report.records.sort_unstable_by(|one, other| {
             (one.kind, &one.id, one.digest).cmp(&(other.kind, &other.id, other.digest))
@@ -267,7 +264,7 @@ impl Memory {
     pub fn erase_preview(&self, erasing: &Erasing) -> Result<ErasedReport> {
         self.inner.refresh()?;
         let cut = self.inner.cut(&self.inner.log.lock());
-        self.inner.survey(&cut, erasing)
+        Ok(self.inner.survey(&cut, erasing, None)?.0)
     }
 
     /// Returns the digests of the records that this commit erased. Reads the whole log.

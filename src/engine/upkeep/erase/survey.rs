@@ -45,6 +45,25 @@ impl Version {
     }
 }
 
+/// The records that an erasure in parts has not erased yet. The first survey finds them, because a part takes away how
+/// they were found: a version that was derived from an erased one, or the content of an erased version.
+#[derive(Clone, Default)]
+pub(super) struct Rest {
+    digests: HashSet<Digest>,
+    given: HashSet<Digest>,
+    ids: BTreeSet<String>,
+}
+
+impl Rest {
+    /// Removes the records that a part erased.
+    pub(super) fn without(mut self, erased: &[ErasedRecord]) -> Self {
+        for record in erased {
+            self.digests.remove(&record.digest);
+        }
+        self
+    }
+}
+
 /// The search of the log for the records to erase.
 struct Survey<'a> {
     inner: &'a Inner,
@@ -62,11 +81,17 @@ struct Survey<'a> {
 }
 
 impl Inner {
-    /// Returns the report of an erasure before the erasure is committed.
+    /// Returns the report of an erasure before the erasure is committed, and its records. With `rest`, searches only for
+    /// what earlier parts left.
     ///
     /// # Errors
     /// The reason why the erasure is refused; see [`crate::engine::memory::Memory::erase`].
-    pub(super) fn survey(&self, cut: &Cut, erasing: &Erasing) -> Result<ErasedReport> {
+    pub(super) fn survey(
+        &self,
+        cut: &Cut,
+        erasing: &Erasing,
+        rest: Option<&Rest>,
+    ) -> Result<(ErasedReport, Rest)> {
         let mut survey = Survey {
             inner: self,
             cut,
@@ -77,11 +102,19 @@ impl Inner {
             ids: BTreeSet::new(),
             contents: HashSet::new(),
         };
-        survey.find_targets()?;
+        match rest {
+            Some(rest) => survey.find_rest(rest)?,
+            None => survey.find_targets()?,
+        }
         survey.check_current()?;
         survey.check_others()?;
         survey.take_records()?;
-        Ok(survey.report)
+        let rest = Rest {
+            digests: survey.report.records.iter().map(|record| record.digest).collect(),
+            given: survey.given,
+            ids: survey.ids,
+        };
+        Ok((survey.report, rest))
     }
 }
 
@@ -114,6 +147,7 @@ impl Survey<'_> {
         let mut lineage: Vec<Version> = Vec::new();
         let mut found: HashMap<Digest, Version> = HashMap::new();
         let mut texts: HashMap<Digest, ErasedRecord> = HashMap::new();
+        let mut erased = Vec::new();
         self.read(&mut |record| {
             match record.kind {
                 RecordKind::Object => {
@@ -133,8 +167,10 @@ impl Survey<'_> {
                     }
                 }
                 RecordKind::Erased => {
-                    if let Ok(erased) = Erased::decode(&record.body) {
-                        targets.note_erased(&erased);
+                    if let Ok(marker) = Erased::decode(&record.body)
+                        && targets.note_erased(&marker)
+                    {
+                        erased.push(marker.digest);
                     }
                 }
                 _ => {}
@@ -148,7 +184,45 @@ impl Survey<'_> {
         self.given = given.copied().collect();
         found.retain(|digest, version| self.ids.contains(&version.id) || self.given.contains(digest));
         self.versions = found;
-        self.add_derived(lineage);
+        // An erased version of an id is a source, too: an erasure in parts may have stopped after it.
+        self.add_derived(lineage, erased);
+        Ok(())
+    }
+
+    /// Finds the records that earlier parts left. Also finds versions that another process wrote meanwhile.
+    fn find_rest(&mut self, rest: &Rest) -> Result<()> {
+        let suite = self.cut.store.suite;
+        let mut lineage: Vec<Version> = Vec::new();
+        let mut found: HashMap<Digest, Version> = HashMap::new();
+        let (mut contents, mut texts) = (HashSet::new(), HashMap::new());
+        self.read(&mut |record| {
+            match record.kind {
+                RecordKind::Object => {
+                    let version = Version::of(&self.cut.store, record);
+                    if rest.ids.contains(&version.id) || rest.digests.contains(&version.digest) {
+                        found.insert(version.digest, version);
+                    } else if self.erasing.derived && !version.sources.is_empty() {
+                        lineage.push(version);
+                    }
+                }
+                RecordKind::Content => {
+                    let digest = suite.hash_bytes(Domain::Content, &record.body);
+                    contents.extend(rest.digests.contains(&digest).then_some(digest));
+                }
+                RecordKind::Text => {
+                    let digest = suite.hash_bytes(Domain::Text, &record.body);
+                    if rest.digests.contains(&digest) {
+                        texts.insert(digest, erased_text(record, digest));
+                    }
+                }
+                _ => {}
+            }
+            Ok(())
+        })?;
+        self.report.records.extend(texts.into_values());
+        (self.versions, self.contents) = (found, contents);
+        (self.ids, self.given) = (rest.ids.clone(), rest.given.clone());
+        self.add_derived(lineage, Vec::new());
         Ok(())
     }
 
@@ -194,8 +268,8 @@ impl Survey<'_> {
         Ok(())
     }
 
-    /// Adds the versions that were derived from the versions to erase, directly or indirectly.
-    fn add_derived(&mut self, lineage: Vec<Version>) {
+    /// Adds the versions that were derived from the versions to erase, or from erased ones, directly or indirectly.
+    fn add_derived(&mut self, lineage: Vec<Version>, erased: Vec<Digest>) {
         let mut from: HashMap<Digest, Vec<usize>> = HashMap::new();
         for (number, version) in lineage.iter().enumerate() {
             for source in &version.sources {
@@ -203,7 +277,7 @@ impl Survey<'_> {
             }
         }
         let mut lineage: Vec<_> = lineage.into_iter().map(Some).collect();
-        let mut open: Vec<Digest> = self.versions.keys().copied().collect();
+        let mut open: Vec<Digest> = self.versions.keys().copied().chain(erased).collect();
         while let Some(source) = open.pop() {
             for number in from.remove(&source).unwrap_or_default() {
                 if let Some(version) = lineage[number].take() {

@@ -91,8 +91,9 @@ impl Targets {
     }
 
     /// Records the marker of an erased record. For a target that is an id, the marker matters only if no version of the
-    /// id is left. The marker of an erasure takes precedence over the marker of a lost record.
-    pub(super) fn note_erased(&mut self, erased: &Erased) {
+    /// id is left. The marker of an erasure takes precedence over the marker of a lost record. Returns whether the record
+    /// was a version of a target.
+    pub(super) fn note_erased(&mut self, erased: &Erased) -> bool {
         let of_id = erased.key.and_then(|key| self.by_key.get(&key).copied());
         for number in self.fitting(&erased.digest).into_iter().chain(of_id) {
             let known = &mut self.all[number].erased_by;
@@ -100,6 +101,7 @@ impl Targets {
                 *known = Some(erased.by);
             }
         }
+        of_id.is_some()
     }
 
     /// Returns the indexes of the targets that are prefixes of this digest.
