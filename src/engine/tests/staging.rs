@@ -378,6 +378,23 @@ fn refused_texts_have_a_bounded_number_of_bytes() -> Result<()> {
     Ok(())
 }
 
+/// INVARIANT KEP-3: a long text weighs as much at any place of a change.
+#[test]
+fn a_long_text_among_many_objects_is_counted() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    let long = "x".repeat(14 * REJECTED_BYTES as usize + 512);
+    for number in 0..80 {
+        let mut draft = memory.draft(&by("loud"));
+        for place in 0..300 {
+            let text = if place == number { long.as_str() } else { "short" };
+            draft.put(note(&format!("n/{place:03}"), text))?;
+        }
+        memory.quarantine(&draft, &format!("why {number}"))?;
+    }
+    assert_eq!(refused(&memory).len(), REJECTED_MAX / 15);
+    Ok(())
+}
+
 fn refuse_many(memory: &Memory, session: &str, count: usize) -> Result<String> {
     let mut draft = memory.draft(&by(session));
     for number in 0..count {

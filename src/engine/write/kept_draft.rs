@@ -39,9 +39,6 @@ const REJECTED_OBJECTS: usize = 1_000;
 pub(in crate::engine) const REJECTED_BYTES: u64 = 64 << 10;
 /// The bytes of an object that its number already counts.
 const OBJECT_BYTES: u64 = 512;
-/// The maximal number of versions of a kept change whose size is read. A change with more versions is estimated, so a
-/// refusal stays fast beside changes of many objects.
-const SIZED_MAX: usize = 256;
 /// The maximal length of a reason, in bytes.
 const REASON_BYTES_MAX: usize = 1 << 16;
 /// The text between the reason of a refused change and the names of the changes that it replaced.
@@ -62,15 +59,13 @@ fn bytes_of(object: &Object) -> u64 {
     (object.bytes().len() as u64 + content).saturating_sub(OBJECT_BYTES)
 }
 
-/// Returns the weight of a change that the store keeps.
-fn kept_weight(store: &Store, changes: &[StagedChange]) -> Result<usize> {
-    let step = changes.len().div_ceil(SIZED_MAX).max(1);
-    let mut bytes = 0;
-    for digest in changes.iter().step_by(step).filter_map(|change| change.digest) {
-        let found = store.records.find_object(digest)?;
-        bytes += found.map_or(0, |(_, object)| bytes_of(&object));
-    }
-    Ok(weight(changes.len(), bytes.saturating_mul(step as u64)))
+/// Returns the weight of a change that the store keeps. Reads all of its versions: a writer who knew which ones are read
+/// could place the long texts beside them.
+fn kept_weight(store: &Store, changes: &[StagedChange]) -> usize {
+    let digests = changes.iter().filter_map(|change| change.digest);
+    // An unreadable version has no size, and must not prevent that another change is kept.
+    let found = digests.filter_map(|digest| store.records.find_object(digest).ok().flatten());
+    weight(changes.len(), found.map(|(_, object)| bytes_of(&object)).sum())
 }
 
 /// Chooses the name under which a refused change is kept, and the kept changes that it replaces.
@@ -105,8 +100,8 @@ pub(super) fn rejected(
     let new = weight(changes.len(), bytes);
     let weights = kept
         .iter()
-        .map(|one| Ok((one.name.clone(), kept_weight(store, &one.changes)?)));
-    let weights: HashMap<ReferenceName, usize> = weights.collect::<Result<_>>()?;
+        .map(|one| (one.name.clone(), kept_weight(store, &one.changes)));
+    let weights: HashMap<ReferenceName, usize> = weights.collect();
     let weight_of = |one: &Reference| weights.get(&one.name).copied().unwrap_or(1);
     let mut taken: usize = kept.iter().map(|one| weight_of(one)).sum();
     while taken + new > REJECTED_MAX && !kept.is_empty() {
