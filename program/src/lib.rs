@@ -4,7 +4,7 @@
 //! and programs. It is a package of its own, so that a change to a verb builds only this package again.
 //!
 //! # Layer
-//! Above the packages `treering` and `treering-text`. Inside: `answers` and `meaning`
+//! Above the packages `treering` and `treering-text`. Inside: `answers`, `hook` and `meaning`
 //! below, then `serve`, then `cli`.
 
 // Without the servers, some answers have no reader.
@@ -22,6 +22,7 @@ macro_rules! named {
 
 mod answers;
 pub mod cli;
+mod hook;
 mod meaning;
 #[cfg(feature = "mcp")]
 mod serve;

@@ -45,12 +45,6 @@ named! {
     }
 }
 
-/// Returns the absolute path of a store without links. The links of a store that does not exist yet stay.
-pub(crate) fn real_path(store: &Path) -> PathBuf {
-    let real = store.canonicalize().or_else(|_| std::path::absolute(store));
-    real.unwrap_or_else(|_| store.to_owned())
-}
-
 /// Returns the file of a program. A name without a folder is searched on `PATH`.
 pub(crate) fn program_file(program: &Path) -> Option<PathBuf> {
     if program.components().count() > 1 {

@@ -531,6 +531,12 @@ pub(crate) fn xdg_folder(variable: &str, usual: &str) -> Option<PathBuf> {
     Some(folder.join("treering"))
 }
 
+/// Returns the absolute path of a store without links. The links of a store that does not exist yet stay.
+pub(crate) fn real_path(store: &Path) -> PathBuf {
+    let real = store.canonicalize().or_else(|_| std::path::absolute(store));
+    real.unwrap_or_else(|_| store.to_owned())
+}
+
 /// Returns whether a folder has at least two of the names of a store, even if the store is damaged.
 pub(crate) fn looks_like_store(path: &Path) -> bool {
     STORE_NAMES.iter().filter(|name| path.join(name).exists()).count() >= 2

@@ -64,6 +64,8 @@ pub struct EnvelopeRequest {
     pub sensitivity_max: Sensitivity,
     /// A word in the opening and closing lines that no record may repeat.
     pub boundary: Option<Boundary>,
+    /// Only these items, best first, as far as the request permits them. They take the place of a query.
+    pub only: Option<Vec<Id>>,
 }
 
 impl EnvelopeRequest {
@@ -78,6 +80,7 @@ impl EnvelopeRequest {
             with_untrusted: false,
             sensitivity_max: Sensitivity::Internal,
             boundary: None,
+            only: None,
         }
     }
 
@@ -116,7 +119,11 @@ pub(in crate::agent) fn envelope(
     request: &EnvelopeRequest,
 ) -> Result<EnvelopeAnswer> {
     let query = request.query.as_deref();
-    let hits = query.map(|query| hits(agent, view, request, query)).transpose()?;
+    let hits = match (&request.only, query) {
+        (Some(ids), _) => Some(found_items(view, ids)?),
+        (None, Some(query)) => Some(hits(agent, view, request, query)?),
+        (None, None) => None,
+    };
     let session = request.compaction.as_deref();
     let compacted = session.map(|session| root_session(view, session)).transpose()?;
     let root = view.root().to_hex();
@@ -168,18 +175,23 @@ fn hits(agent: &Agent, view: &View, request: &EnvelopeRequest, query: &str) -> R
         ..RecallQuery::new(query, request.reach.clone())
     };
     let found = search(agent, view, &asked, Some(&|object| request.may_show(object)))?;
-    let mut hits = Vec::with_capacity(found.hits.len());
-    for hit in &found.hits {
-        let item = view.get(&hit.id)?.map(Item::from);
-        hits.extend(item.and_then(|item| {
+    found_items(view, found.hits.iter().map(|hit| &hit.id))
+}
+
+/// Returns the items with these ids that have a section, in their order.
+fn found_items<'a>(view: &View, ids: impl IntoIterator<Item = &'a Id>) -> Result<Vec<FoundItem>> {
+    let mut items = Vec::new();
+    for id in ids {
+        let item = view.get(id)?.map(Item::from);
+        items.extend(item.and_then(|item| {
             Some(FoundItem {
                 section: Section::of_kind(item.object().kind())?,
-                key: key_at(&view.key(&hit.id)),
+                key: key_at(&view.key(id)),
                 item,
             })
         }));
     }
-    Ok(hits)
+    Ok(items)
 }
 
 /// Updates the last-access times of the shown hits, which decay reads.
@@ -266,8 +278,12 @@ impl Assembly<'_> {
     ) -> Result<()> {
         let now = self.view.now();
         let hits = self.hits.unwrap_or_default().iter();
-        let hits =
-            hits.filter(|hit| place_of_item(&hit.item, hit.section) == section && !hit.item.is_pinned());
+        let are_all = self.request.only.is_some();
+        let is_hit = |hit: &&FoundItem| {
+            let is_here = place_of_item(&hit.item, hit.section) == section;
+            is_here && (!hit.item.is_pinned() || (are_all && self.request.may_show(hit.item.object())))
+        };
+        let hits = hits.filter(is_hit);
         let hits: Vec<&FoundItem> = hits.collect();
         let found: HashSet<Key> = hits.iter().map(|hit| hit.key).collect();
         let (pinned, others): (Vec<&Shelf>, Vec<&Shelf>) = shelves.iter().partition(|shelf| shelf.is_pinned);
@@ -288,13 +304,20 @@ impl Assembly<'_> {
         );
         let last_rank = self.hits.map_or(1, |_| u32::MAX);
         let pinned = self.shelves.ranked(section, &pinned, now).map(|key| (0, key));
+        let pinned = (!are_all).then_some(pinned);
         let ranked = hits.iter().zip(1..).map(|(hit, rank)| (rank, hit.key));
         let others = self.shelves.ranked(section, &others, now);
         let others = others
             .filter(|key| !found.contains(key))
             .map(|key| (last_rank, key));
+        let others = (!are_all).then_some(others);
         let mut room = CANDIDATES_MAX;
-        for (rank, key) in pinned.chain(ranked).chain(others) {
+        for (rank, key) in pinned
+            .into_iter()
+            .flatten()
+            .chain(ranked)
+            .chain(others.into_iter().flatten())
+        {
             let over = selection.is_done(section);
             let is_last = room == 0;
             if let Some(count) = over.or(is_last.then_some(|left_out| &mut left_out.beside)) {
@@ -318,6 +341,9 @@ impl Assembly<'_> {
             if selection.admit(&record) == Some(section) {
                 selection.offer(section, record);
             }
+        }
+        if are_all {
+            selection.omit(|left_out| &mut left_out.beside, left);
         }
         Ok(())
     }

@@ -11,9 +11,11 @@ use super::mcp::Plan;
 use super::prelude::*;
 use crate::answers::store::{ClientSetup, Diagnosis, Examined};
 #[cfg(feature = "mcp")]
-use crate::cli::clients::{Client, Start, program_file, real_path};
+use crate::cli::clients::{Client, Start, program_file};
 #[cfg(feature = "mcp")]
 use crate::cli::context::path_in;
+#[cfg(feature = "mcp")]
+use crate::cli::context::real_path;
 use crate::cli::context::{explain, quoted, refuse_other_folder};
 use treering::inspect::engine;
 use treering::inspect::engine::{Problem, ProblemSeverity, Remedy};

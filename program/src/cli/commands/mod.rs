@@ -59,6 +59,7 @@ mod get;
 mod gists;
 mod head;
 mod history;
+mod hook;
 mod ingest;
 mod ingest_notes;
 mod ingest_seen;
@@ -165,6 +166,7 @@ pub(super) const GROUPS: Groups = &[
         ],
     ),
     ("Agent", agent::VERBS),
+    ("Coding agents", &[entry::<hook::Hook>("hook")]),
     #[cfg(feature = "mcp")]
     (
         "Serve",
