@@ -240,6 +240,23 @@ fn edited_toml(old: &str, start: &Start) -> Option<String> {
     (before == after && started == *start).then_some(new)
 }
 
+/// Returns a TOML text with the table of the server, as [`SettingsFile::with_server`] does.
+///
+/// # Errors
+/// `InvalidInput` if the program cannot keep the rest of the text.
+pub(crate) fn toml_table(path: &Path, old: &str, command: &str, args: &[String]) -> Result<String> {
+    let file = SettingsFile {
+        client: Client::Codex,
+        base: PathBuf::new(),
+        path: path.to_owned(),
+    };
+    let start = Start {
+        command: command.to_owned(),
+        args: args.to_vec(),
+    };
+    file.with_toml(old, &start)
+}
+
 impl SettingsFile {
     /// Returns the text of the file; `None` if there is none.
     ///

@@ -523,12 +523,16 @@ fn project_store() -> Option<PathBuf> {
 /// Returns Treering's folder below the XDG folder in `variable`, or below `usual` in the home folder if `variable` is
 /// unset.
 pub(crate) fn xdg_folder(variable: &str, usual: &str) -> Option<PathBuf> {
+    Some(xdg_base(variable, usual)?.join("treering"))
+}
+
+/// Returns the XDG folder in `variable`, else `usual` in the home folder.
+pub(crate) fn xdg_base(variable: &str, usual: &str) -> Option<PathBuf> {
     let absolute = |name| {
         let value = env::var_os(name).map(PathBuf::from);
         value.filter(|path| path.is_absolute())
     };
-    let folder = absolute(variable).or_else(|| Some(absolute("HOME")?.join(usual)))?;
-    Some(folder.join("treering"))
+    absolute(variable).or_else(|| Some(absolute("HOME")?.join(usual)))
 }
 
 /// Returns the absolute path of a store without links. The links of a store that does not exist yet stay.
@@ -589,6 +593,13 @@ pub(crate) fn quoted(path: &Path) -> String {
         return text.into_owned();
     }
     in_quotes(&text)
+}
+
+/// Returns words as a command for a shell.
+#[cfg(feature = "mcp")]
+pub(crate) fn in_words(words: impl IntoIterator<Item = String>) -> String {
+    let words = words.into_iter().map(|word| quoted(Path::new(&word)));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Formats a path for a message.

@@ -24,6 +24,8 @@ mod errors;
 mod hints;
 mod human;
 mod input;
+#[cfg(feature = "mcp")]
+mod install;
 mod nearest;
 mod open_store;
 mod output;
@@ -35,6 +37,7 @@ mod time;
 mod token_file;
 mod tour;
 mod trusted_stores;
+mod turns;
 mod verb;
 
 use std::ffi::OsString;

@@ -143,18 +143,19 @@ impl Reader {
             ("user", None) => self.text("user", &parts(line.get("content")), name, time),
             ("gemini", None) => {
                 self.text("assistant", &parts(line.get("content")), name, time);
-                for call in line
-                    .get("toolCalls")
-                    .and_then(Json::as_array)
-                    .into_iter()
-                    .flatten()
-                {
-                    self.begin(call, &["id"], &["args"]);
-                    self.end(
-                        call.get("id"),
-                        call.get("result").map(text_of).unwrap_or_default(),
-                    );
-                }
+                let calls = line.get("toolCalls").and_then(Json::as_array);
+                // Its events have no name of a call, so the call has none here.
+                let calls = calls.into_iter().flatten().map(|call| Call {
+                    name: None,
+                    tool: call
+                        .get("name")
+                        .and_then(Json::as_str)
+                        .unwrap_or_default()
+                        .to_owned(),
+                    input: call.get("args").cloned().unwrap_or(Json::Null),
+                    output: call.get("result").map(text_of).unwrap_or_default(),
+                });
+                self.said.extend(calls.map(Said::Called));
             }
             _ => {}
         }

@@ -13,7 +13,9 @@ mod state;
 use std::env;
 use std::time::Duration;
 
-use self::state::{State, length};
+#[cfg(feature = "mcp")]
+pub(crate) use self::state::current_session;
+use self::state::{State, length, note_session};
 use crate::cli::args::named_class;
 use crate::cli::context::Context;
 use crate::cli::embedding::OF_ONE;
@@ -104,6 +106,7 @@ impl Capture {
         let envelope = agent.envelope(&view, &request)?;
         let mut state = self.state(context, event)?;
         state.begin(event.transcript.as_deref());
+        note_session(self.client, &event.session, event.folder.as_deref())?;
         for shown in &envelope.shown {
             let version = treering::Id::new(&shown.id).ok().map(|id| view.get(&id));
             state.shown.extend(
@@ -140,6 +143,7 @@ impl Capture {
         }
         let agent = context.agent_to_create(|_| Ok(()))?;
         let mut state = self.state(context, event)?;
+        note_session(self.client, &event.session, event.folder.as_deref())?;
         let found = self.found(context, &agent, event, &mut state, text);
         state.turn_from = agent.memory().view().commit().commit.seq;
         let length = event.transcript.as_deref().map_or(0, length);

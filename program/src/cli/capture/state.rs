@@ -7,16 +7,17 @@
 //! Layer 10, part of cli.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
+use std::{env, fs};
 
 use serde::{Deserialize, Serialize};
 
 use crate::cli::context::{real_path, xdg_folder};
 use crate::cli::input::open_regular;
-use crate::hook::{Read, read_from};
+use crate::hook::{HookClient, Read, read_from};
+use treering::agent::Place;
 use treering::inspect::digest::{sha256, to_hex};
 use treering::{Error, Result};
 
@@ -125,6 +126,39 @@ impl State {
         *count += 1;
         *count - 1
     }
+}
+
+/// Notes that a session is the present one of its client in a project. The server of the client then writes in it, too.
+///
+/// # Errors
+/// `Io` if the note cannot be written.
+pub(crate) fn note_session(client: HookClient, session: &str, place: Option<&Path>) -> Result<()> {
+    let Some(file) = file_of_session(client, place) else {
+        return Ok(());
+    };
+    if fs::read_to_string(&file).is_ok_and(|known| known == session) {
+        return Ok(());
+    }
+    let failed = |error| Error::io("noting the session", error);
+    let folder = file.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(failed)?;
+    let mut new = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    new.write_all(session.as_bytes()).map_err(failed)?;
+    new.persist(&file).map_err(|error| failed(error.error)).map(drop)
+}
+
+/// Returns the present session of a client in the project of a folder, which is the current folder if it is not named.
+pub(crate) fn current_session(client: HookClient, place: Option<&Path>) -> Option<String> {
+    let session = fs::read_to_string(file_of_session(client, place)?).ok()?;
+    Some(session).filter(|session| !session.is_empty())
+}
+
+fn file_of_session(client: HookClient, place: Option<&Path>) -> Option<PathBuf> {
+    let place = place.map_or_else(|| env::current_dir().ok(), |place| Some(place.to_owned()))?;
+    let place = real_path(&place);
+    let top = Place::top_of(&place).unwrap_or(&place);
+    let name = format!("{}\n{}", client.name(), top.display());
+    Some(folder()?.join(format!("{}.session", short(&name))))
 }
 
 /// Returns the length of a file, or 0.

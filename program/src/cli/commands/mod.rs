@@ -65,6 +65,8 @@ mod ingest_notes;
 mod ingest_seen;
 mod init;
 mod inspect;
+#[cfg(feature = "mcp")]
+mod install;
 mod lanes;
 mod left_out;
 mod lineage;
@@ -166,11 +168,19 @@ pub(super) const GROUPS: Groups = &[
         ],
     ),
     ("Agent", agent::VERBS),
-    ("Coding agents", &[entry::<hook::Hook>("hook")]),
-    #[cfg(feature = "mcp")]
     (
         "Serve",
-        &[entry::<serve::Serve>("serve"), entry::<mcp::Mcp>("mcp")],
+        &[
+            #[cfg(feature = "mcp")]
+            entry::<serve::Serve>("serve"),
+            #[cfg(feature = "mcp")]
+            entry::<mcp::Mcp>("mcp"),
+            #[cfg(feature = "mcp")]
+            entry::<install::Install>("install"),
+            #[cfg(feature = "mcp")]
+            entry::<install::Uninstall>("uninstall"),
+            entry::<hook::Hook>("hook"),
+        ],
     ),
     ("Keep", &[entry::<gc::Gc>("gc"), entry::<erase::Erase>("erase")]),
     #[cfg(feature = "semantic")]
