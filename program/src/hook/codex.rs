@@ -7,7 +7,9 @@
 //! # Layer
 //! Layer 8, inside `hook`. Pure.
 
-use super::{Fields, What, claude};
+use super::claude;
+use super::event::What;
+use super::fields::Fields;
 
 pub(super) fn what(fields: &Fields) -> What {
     match claude::what_named(fields, fields.text(&["turn_id"])) {

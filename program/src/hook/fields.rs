@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value as Json};
 
-use super::Call;
+use super::event::Call;
 
 /// The fields of an event.
 pub(crate) struct Fields(Map<String, Json>);

@@ -8,7 +8,8 @@
 
 use serde_json::{Value as Json, json};
 
-use super::{Fields, What};
+use super::event::What;
+use super::fields::Fields;
 
 pub(super) fn what(fields: &Fields) -> What {
     match fields.text(&["event"]).unwrap_or_default().as_str() {

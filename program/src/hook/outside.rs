@@ -9,7 +9,7 @@ use std::path::{Component, Path, PathBuf};
 
 use serde_json::Value as Json;
 
-use super::Call;
+use super::event::Call;
 
 /// Tools of the clients that read or write the workspace only, in lower case and without separators.
 #[rustfmt::skip]

@@ -1,6 +1,6 @@
 //! Tests of the events of each client, and of the reader of transcripts.
 
-use serde_json::json;
+use serde_json::{Value as Json, json};
 
 use super::*;
 

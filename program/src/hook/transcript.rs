@@ -19,7 +19,8 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value as Json};
 
-use super::{Call, text_of};
+use super::event::Call;
+use super::fields::text_of;
 use treering::Time;
 use treering::inspect::ingest::is_of_program;
 use treering::inspect::ingest::json::loose_time_from_json;

@@ -9,7 +9,9 @@
 
 use serde_json::Value as Json;
 
-use super::{Fields, What, claude};
+use super::claude;
+use super::event::What;
+use super::fields::Fields;
 
 pub(super) fn what(fields: &Fields) -> What {
     claude::what_named(fields, fields.time())

@@ -64,6 +64,8 @@ pub struct EnvelopeRequest {
     pub sensitivity_max: Sensitivity,
     /// A word in the opening and closing lines that no record may repeat.
     pub boundary: Option<Boundary>,
+    /// Whether the envelope shows the notes of every session of these scopes, because a session begins with them.
+    pub all_notes: bool,
     /// Only these items, best first, as far as the request permits them. They take the place of a query.
     pub only: Option<Vec<Id>>,
 }
@@ -80,14 +82,19 @@ impl EnvelopeRequest {
             with_untrusted: false,
             sensitivity_max: Sensitivity::Internal,
             boundary: None,
+            all_notes: false,
             only: None,
         }
+    }
+
+    fn shows_notes(&self) -> bool {
+        self.all_notes || self.compaction.is_some()
     }
 
     /// Checks whether the request permits the kind, origin and sensitivity of an object.
     fn may_show(&self, object: &Object) -> bool {
         let has_place = match Section::of_kind(object.kind()) {
-            Some(Section::SessionNotes) => self.compaction.is_some(),
+            Some(Section::SessionNotes) => self.shows_notes(),
             section => section.is_some(),
         };
         has_place
@@ -130,6 +137,7 @@ pub(in crate::agent) fn envelope(
     let of_page = Request {
         root: &root,
         compacted: compacted.as_deref(),
+        all_notes: request.all_notes,
         budget_tokens: request.budget_tokens,
         with_untrusted: request.with_untrusted,
         boundary: request.boundary.clone(),
@@ -256,7 +264,7 @@ impl Assembly<'_> {
         left_out.expired += shelf.expired;
         let count = if shelf.sensitivity > self.request.sensitivity_max {
             &mut left_out.sensitive
-        } else if shelf.section == Section::SessionNotes && self.request.compaction.is_none() {
+        } else if shelf.section == Section::SessionNotes && !self.request.shows_notes() {
             &mut left_out.notes
         } else if !shelf.origin.is_trusted() && !self.request.with_untrusted {
             &mut left_out.untrusted

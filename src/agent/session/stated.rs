@@ -14,70 +14,22 @@ const CHARS: std::ops::RangeInclusive<usize> = 8..=500;
 /// The number of words before an order such as "always", as in "and please always".
 const WORDS_BEFORE: usize = 2;
 
-/// Words anywhere in a sentence that make it a rule, a decision or something to remember.
-#[rustfmt::skip]
-const ANYWHERE: [(&str, &[&str]); 3] = [
-    (kind::RULE, &[
-        "from now on", "from here on", "from today on", "in future", "in the future", "going forward", "as a rule",
-        "must always", "must never", "should always", "should never", "rule:", "the rule is",
-        "ab jetzt", "ab sofort", "von nun an", "in zukunft", "zukünftig", "künftig",
-        "à partir de maintenant", "désormais", "dorénavant", "à l'avenir",
-        "a partir de ahora", "de ahora en adelante", "en adelante", "en el futuro",
-        "d'ora in poi", "in futuro", "a partir de agora", "de agora em diante", "daqui em diante",
-        "vanaf nu", "voortaan", "från och med nu", "od teraz", "odtąd", "bundan sonra",
-        "отныне", "с этого момента", "впредь", "відтепер",
-        "从现在起", "从现在开始", "以后都", "今后", "今後", "これからは", "앞으로",
-    ]),
-    (kind::DECISION, &[
-        "we decided", "we have decided", "we've decided", "i decided", "i have decided", "i've decided", "decision:",
-        "it is decided", "let's use", "let's go with", "let's stick with", "let us use", "we will use", "we'll use",
-        "we will go with", "we'll go with", "we are going with", "we're going with", "we agreed", "we chose",
-        "we settled on", "we are switching to", "we're switching to", "we switched to", "we moved to",
-        "wir haben entschieden", "wir haben beschlossen", "wir haben uns entschieden", "entscheidung:", "wir nehmen",
-        "wir verwenden", "wir benutzen", "wir nutzen", "wir setzen auf",
-        "nous avons décidé", "on a décidé", "décision :", "décision:", "nous utilisons", "nous utiliserons",
-        "on utilise", "on va utiliser", "hemos decidido", "decidimos", "decisión:", "vamos a usar", "usaremos",
-        "abbiamo deciso", "decisione:", "useremo", "decidido:", "vamos usar", "we hebben besloten", "we gebruiken",
-        "vi har bestämt", "zdecydowaliśmy", "мы решили", "решено:", "будем использовать",
-        "我们决定", "我們決定", "决定使用", "決定使用", "に決めました", "に決定", "결정했",
-    ]),
-    (kind::FACT, &[
-        "remember that", "remember:", "please remember", "keep in mind that", "for the record", "note that", "i prefer",
-        "merk dir", "merke dir", "ich bevorzuge", "souviens-toi", "retiens que", "je préfère", "recuerda que",
-        "recuerda:", "prefiero", "ricorda che", "ricordati", "preferisco", "lembre-se", "prefiro", "onthoud",
-        "запомни", "我喜欢用", "请记住", "記住", "记住", "覚えて", "기억해",
-    ]),
+/// The words of each kind, in sections: those anywhere in a sentence, those at its start, and those before such an order.
+const WORDS: &str = include_str!("stated.txt");
+/// The sections of words anywhere in a sentence, in the order in which they count.
+const ANYWHERE: [(&str, &str); 3] = [
+    ("[rule]", kind::RULE),
+    ("[decision]", kind::DECISION),
+    ("[fact]", kind::FACT),
 ];
-/// Words at the start of a sentence that make it a rule.
-const AT_START: [&str; 22] = [
-    "always",
-    "never",
-    "don't ever",
-    "do not ever",
-    "immer",
-    "nie",
-    "niemals",
-    "toujours",
-    "jamais",
-    "ne jamais",
-    "siempre",
-    "nunca",
-    "sempre",
-    "mai",
-    "altijd",
-    "nooit",
-    "zawsze",
-    "nigdy",
-    "всегда",
-    "никогда",
-    "必须",
-    "必ず",
-];
-/// Words that may stand before an order.
-const BEFORE: [&str; 16] = [
-    "and", "so", "please", "ok", "okay", "also", "but", "you", "we", "und", "bitte", "et", "y", "e", "en",
-    "then",
-];
+
+/// Returns the words of a section.
+fn words_of(section: &str) -> impl Iterator<Item = &'static str> {
+    let lines = WORDS.lines().skip_while(move |line| *line != section).skip(1);
+    lines
+        .take_while(|line| !line.starts_with('['))
+        .filter(|line| !line.is_empty())
+}
 
 /// A sentence that states something lasting.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -129,17 +81,16 @@ fn own_paragraphs(text: &str) -> Vec<&str> {
 
 fn kind_of(sentence: &str) -> Option<&'static str> {
     let lower = sentence.to_lowercase().replace('\u{2019}', "'");
-    let has = |words: &&str| {
-        let mut places = lower.match_indices(*words);
+    let has = |words: &str| {
+        let mut places = lower.match_indices(words);
         places.any(|(at, _)| is_edge(lower[..at].chars().next_back(), words.chars().next()))
     };
     if begins_as_order(&lower) {
         return Some(kind::RULE);
     }
-    let found = ANYWHERE
-        .iter()
-        .find(|(_, words)| words.iter().any(|words| has(&words)));
-    found.map(|(kind, _)| *kind)
+    let mut sections = ANYWHERE.iter();
+    let found = sections.find(|(section, _)| words_of(section).any(has));
+    found.map(|(_, kind)| *kind)
 }
 
 /// Checks whether a word begins between two letters. Scripts without spaces have no such place, so every place is one.
@@ -158,10 +109,10 @@ fn begins_as_order(lower: &str) -> bool {
             rest.strip_prefix(*words)
                 .is_some_and(|after| is_end(after.chars().next(), words.chars().next_back()))
         };
-        if AT_START.iter().any(|words| begins(&words)) {
+        if words_of("[order]").any(|words| begins(&words)) {
             return true;
         }
-        let Some(word) = BEFORE.iter().find(|word| begins(word)) else {
+        let Some(word) = words_of("[before an order]").find(begins) else {
             return false;
         };
         rest = &rest[word.len()..];

@@ -159,6 +159,22 @@ fn a_prompt_gets_what_answers_it_and_only_once() {
 }
 
 #[test]
+fn a_session_begins_with_the_open_notes_of_the_project() {
+    let folder = workplace();
+    let note = [
+        "note",
+        "write",
+        "Still open: the tests of the parser.",
+        "--session",
+        "earlier",
+    ];
+    folder.json(&[&note[..], &["--scope", "project:shop"]].concat());
+    let stream = Stream::of("claude-code", &folder);
+    let given = context_of(&stream.send(&folder, stream.event(0)));
+    assert!(given.contains("tests of the parser"), "{given}");
+}
+
+#[test]
 fn nothing_is_said_if_there_is_nothing() {
     for client in CLIENTS {
         let folder = workplace();

@@ -102,7 +102,7 @@ impl Capture {
         let view = agent.memory().view();
         let mut request = EnvelopeRequest::new(context.caller().usual_reach()?);
         request.budget_tokens = self.budget;
-        request.compaction = Some(event.session.clone());
+        request.all_notes = true;
         let envelope = agent.envelope(&view, &request)?;
         let mut state = self.state(context, event)?;
         state.begin(event.transcript.as_deref());

@@ -28,7 +28,7 @@ const EVENT_BYTES_MAX: u64 = 64 << 20;
 /// treering hook --client codex --learn --budget 800 < event.json
 /// ```
 #[derive(Args, Debug)]
-#[command(args = args::waits(), verbatim_doc_comment)]
+#[command(args = args::waits(), hide = true, verbatim_doc_comment)]
 pub(crate) struct Hook {
     /// The client whose event it is
     #[arg(long, value_name = "CLIENT")]

@@ -168,18 +168,14 @@ pub(super) const GROUPS: Groups = &[
         ],
     ),
     ("Agent", agent::VERBS),
+    #[cfg(feature = "mcp")]
     (
         "Serve",
         &[
-            #[cfg(feature = "mcp")]
             entry::<serve::Serve>("serve"),
-            #[cfg(feature = "mcp")]
             entry::<mcp::Mcp>("mcp"),
-            #[cfg(feature = "mcp")]
             entry::<install::Install>("install"),
-            #[cfg(feature = "mcp")]
             entry::<install::Uninstall>("uninstall"),
-            entry::<hook::Hook>("hook"),
         ],
     ),
     ("Keep", &[entry::<gc::Gc>("gc"), entry::<erase::Erase>("erase")]),
@@ -198,6 +194,8 @@ pub(super) const GROUPS: Groups = &[
     (
         "Hidden",
         &[
+            // Only clients call it.
+            entry::<hook::Hook>("hook"),
             entry::<inspect::Inspect>("inspect"),
             entry::<tour::CrashTest>("crash-test"),
         ],
