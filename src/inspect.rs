@@ -45,8 +45,9 @@ pub mod agent {
     }
     pub mod session {
         pub use crate::agent::session::{
-            DueSummary, EndPrompt, Ended, Summarised, SummaryRead, due_summaries, end_prompt, end_session,
-            follow_append, parent_session, root_session, session_of, session_summaries, summarise,
+            Captured, DueSummary, EndPrompt, Ended, Learnt, Summarised, SummaryRead, due_summaries,
+            end_prompt, end_session, follow_append, learn, parent_session, root_session, session_of,
+            session_summaries, summarise,
         };
         pub mod extraction {
             pub use crate::agent::session::extraction::FactScope;
@@ -72,7 +73,7 @@ pub mod digest {
     };
 }
 pub mod disk {
-    pub use crate::disk::{Disk, MemDisk, xdg_folder};
+    pub use crate::disk::{Disk, MemDisk, xdg_base, xdg_folder};
 }
 pub mod engine {
     pub use crate::engine::{
@@ -86,7 +87,7 @@ pub mod engine {
 pub mod ingest {
     pub use crate::ingest::{
         Piece, Version, document_path, documents, drop_copies, fence_around, for_each_piece,
-        for_each_version, ingest, not_utf8, omitted,
+        for_each_version, ingest, is_of_program, not_utf8, omitted,
     };
     pub mod json {
         pub use crate::ingest::json::{

@@ -4,8 +4,8 @@
 //! and programs. It is a package of its own, so that a change to a verb builds only this package again.
 //!
 //! # Layer
-//! Above the packages `treering` and `treering-text`. Inside: `answers`, then `serve`,
-//! then `cli`.
+//! Above the packages `treering` and `treering-text`. Inside: `answers` and `hook`,
+//! then `serve`, then `cli`.
 
 // Without the servers, some answers have no reader.
 #![cfg_attr(
@@ -22,5 +22,6 @@ macro_rules! named {
 
 mod answers;
 pub mod cli;
+mod hook;
 #[cfg(feature = "mcp")]
 mod serve;

@@ -49,14 +49,19 @@ impl Place {
     /// Finds the project of a folder. The project is the folder itself, or the nearest folder above it, that contains a
     /// mark such as `.git`. If no folder contains a mark, the place has no project.
     pub fn of_folder(folder: &Path) -> Self {
-        let top = folder
-            .ancestors()
-            .find(|folder| MARKS.iter().any(|mark| folder.join(mark).exists()));
-        let name = top.and_then(Path::file_name);
+        let name = Self::top_of(folder).and_then(Path::file_name);
         Self {
             project: name.map(|name| name.to_string_lossy().into_owned()),
             ..Self::default()
         }
+    }
+
+    /// Returns the top folder of the project of a folder, if the folder belongs to a project.
+    #[doc(hidden)]
+    pub fn top_of(folder: &Path) -> Option<&Path> {
+        folder
+            .ancestors()
+            .find(|folder| MARKS.iter().any(|mark| folder.join(mark).exists()))
     }
 
     /// Returns the scope that `word` names: `global`, `project`, `session`, `agent`, a class with a name

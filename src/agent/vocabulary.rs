@@ -91,6 +91,10 @@ pub mod attribute {
     pub(crate) const CLASS: &str = "class";
     /// The speaker name that means the person in a session, in addition to `user`.
     pub(crate) const USER: &str = "user";
+    /// The digest of the text that a tool read, if the entry does not contain the text.
+    pub(crate) const DIGEST: &str = "digest";
+    /// The name of the prompt event that gave an entry, so that only the words of an event are the person's.
+    pub(crate) const PROMPT: &str = "prompt";
     /// The span of a summary: `day`, `week` or `month`.
     pub(crate) const GRANULARITY: &str = "granularity";
     /// The arrival number of the last entry that a summary covers: an integer.

@@ -35,7 +35,7 @@ use bytes::Bytes;
 pub use file_disk::FileDisk;
 pub use lock::{Holder, LockGuard, lock_as, lock_holder, lock_within};
 pub use mem_disk::MemDisk;
-pub use user_folder::xdg_folder;
+pub use user_folder::{xdg_base, xdg_folder};
 
 use crate::error::Damage;
 

@@ -64,6 +64,8 @@ impl Op {
     pub const RESTORE: &str = "restore";
     /// The commit restored forgotten items.
     pub const UNFORGET: &str = "unforget";
+    /// The commit stored a prompt of the person, which begins a turn of a session.
+    pub const PROMPT: &str = "prompt";
     /// The commit erased content from every file.
     pub const ERASE: &str = "erase";
     /// Salvage wrote the readable part of a damaged store as a new store.

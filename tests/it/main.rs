@@ -44,6 +44,7 @@ mod debug;
 mod format_page;
 mod golden;
 mod guide;
+mod hooks;
 #[cfg(feature = "http")]
 mod http;
 mod instructions;

@@ -155,6 +155,8 @@ pub(crate) struct Examined {
     /// The clients of the Model Context Protocol that start the server.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(crate) clients: Vec<ClientSetup>,
+    /// The coding agents whose settings call the hooks.
+    pub(crate) hooks: Vec<HookSetup>,
 }
 
 /// A client whose settings start the server.
@@ -171,6 +173,18 @@ pub(crate) struct ClientSetup {
     pub(crate) remedy: Option<String>,
     /// The entry to paste, if no command can fix the file.
     pub(crate) by_hand: Option<String>,
+}
+
+/// A coding agent whose settings call the hooks.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct HookSetup {
+    pub(crate) client: &'static str,
+    pub(crate) file: String,
+    pub(crate) command: String,
+    /// Why the hooks do not run. Null if they do.
+    pub(crate) problem: Option<String>,
+    /// The command that mends it.
+    pub(crate) remedy: Option<String>,
 }
 
 /// A problem of the store, with the command that fixes it.

@@ -46,12 +46,6 @@ named! {
     }
 }
 
-/// Returns the absolute path of a store without links. The links of a store that does not exist yet stay.
-pub(crate) fn real_path(store: &Path) -> PathBuf {
-    let real = store.canonicalize().or_else(|_| std::path::absolute(store));
-    real.unwrap_or_else(|_| store.to_owned())
-}
-
 /// Returns the file of a program. A name without a folder is searched on `PATH`.
 pub(crate) fn program_file(program: &Path) -> Option<PathBuf> {
     if program.components().count() > 1 {
@@ -245,6 +239,23 @@ fn edited_toml(old: &str, start: &Start) -> Option<String> {
     };
     let (before, (after, started)) = (rest(old)?.0, rest(&new)?);
     (before == after && started == *start).then_some(new)
+}
+
+/// Returns a TOML text with the table of the server, as [`SettingsFile::with_server`] does.
+///
+/// # Errors
+/// `InvalidInput` if the program cannot keep the rest of the text.
+pub(crate) fn toml_table(path: &Path, old: &str, command: &str, args: &[String]) -> Result<String> {
+    let file = SettingsFile {
+        client: Client::Codex,
+        base: PathBuf::new(),
+        path: path.to_owned(),
+    };
+    let start = Start {
+        command: command.to_owned(),
+        args: args.to_vec(),
+    };
+    file.with_toml(old, &start)
 }
 
 impl SettingsFile {

@@ -521,6 +521,12 @@ fn project_store() -> Option<PathBuf> {
     None
 }
 
+/// Returns the absolute path of a store without links. The links of a store that does not exist yet stay.
+pub(crate) fn real_path(store: &Path) -> PathBuf {
+    let real = store.canonicalize().or_else(|_| std::path::absolute(store));
+    real.unwrap_or_else(|_| store.to_owned())
+}
+
 /// Returns whether a folder has at least two of the names of a store, even if the store is damaged.
 pub(crate) fn looks_like_store(path: &Path) -> bool {
     STORE_NAMES.iter().filter(|name| path.join(name).exists()).count() >= 2
@@ -573,6 +579,13 @@ pub(crate) fn quoted(path: &Path) -> String {
         return text.into_owned();
     }
     in_quotes(&text)
+}
+
+/// Returns words as a command for a shell.
+#[cfg(feature = "mcp")]
+pub(crate) fn in_words(words: impl IntoIterator<Item = String>) -> String {
+    let words = words.into_iter().map(|word| quoted(Path::new(&word)));
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Formats a path for a message.

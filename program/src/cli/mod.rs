@@ -5,10 +5,14 @@
 //!
 //! # Layer
 //! Layer 10. Depends on all lower layers; no other module depends on it.
+//!
+//! # Invariants
+//! - CLI-11: a hook never stops the agent of a client: any fault is one line on standard error, and the exit code is 0.
 
 mod agent_context;
 mod answer;
 mod args;
+mod capture;
 #[cfg(feature = "mcp")]
 mod clients;
 mod commands;
@@ -20,6 +24,8 @@ mod errors;
 mod hints;
 mod human;
 mod input;
+#[cfg(feature = "mcp")]
+mod install;
 mod nearest;
 mod open_store;
 mod output;
@@ -31,6 +37,7 @@ mod time;
 mod token_file;
 mod tour;
 mod trusted_stores;
+mod turns;
 mod verb;
 
 use std::ffi::OsString;
@@ -53,8 +60,12 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let json = output::wants_json(arguments.iter().skip(1).cloned());
     let overview = overview::overview(GROUPS, output::help_width());
     let mut definition = parse::definition(GROUPS).override_help(overview);
+    let is_hook = output::is_hook(arguments.iter().cloned());
     let parsed = match Parsed::read(GROUPS, &mut definition, &arguments) {
         Ok(parsed) => parsed,
+        Err(unparsed) if is_hook && !unparsed.is_help() => {
+            return output::fault(unparsed.into_error("").message());
+        }
         Err(Unparsed::Refused(error)) => return Output::new(json).finish(Err(error)),
         Err(Unparsed::Clap(error)) => return output::answer_of_clap(&error, json),
     };
@@ -64,5 +75,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     if done.is_ok() {
         context.embed_new();
     }
-    context.output.finish(done)
+    match done {
+        // INVARIANT CLI-11: a hook never stops the agent of a client.
+        Err(error) if is_hook => output::fault(error.message()),
+        done => context.output.finish(done),
+    }
 }

@@ -169,6 +169,8 @@ pub(crate) struct Output {
     /// Whether a pager shows the answers. If so, the pager also shows the notes, which else go to standard error.
     paged: bool,
     notes: Vec<Note>,
+    /// Whether notes are dropped, because only a fault is worth a line.
+    pub(crate) is_quiet: bool,
     /// The store in the commands of hints. `None` without `--store`, and in a shell, which has one store.
     pub(crate) store: Option<PathBuf>,
 }
@@ -187,6 +189,7 @@ impl Output {
             wait,
             paged: false,
             notes: Vec::new(),
+            is_quiet: false,
             store: None,
         };
         output.set_mode(if json { Mode::Json } else { Mode::Table });
@@ -419,6 +422,9 @@ impl Output {
     /// Prints a note on standard error.
     pub(crate) fn note(&mut self, code: &'static str, message: impl Into<String>) {
         let is_hint = matches!(code, "undo" | "next");
+        if self.is_quiet {
+            return;
+        }
         if is_hint && self.mode == Mode::Agent {
             // A model already knows the verbs, so a hint that names a verb would only cost tokens.
             return;
@@ -585,8 +591,26 @@ pub fn report_bugs_in_one_line() {
         } else {
             to_stderr(&printable(&text).replace('\n', " "));
         }
-        std::process::exit(i32::from(BUG));
+        let code = if is_hook(std::env::args_os()) { DONE } else { BUG };
+        std::process::exit(i32::from(code));
     }));
+}
+
+/// Returns whether the arguments are those of a hook, whose failure must not stop the agent of a client. A client takes the
+/// exit code 2 for an order to stop.
+pub(crate) fn is_hook(arguments: impl Iterator<Item = std::ffi::OsString>) -> bool {
+    let words: Vec<_> = arguments.skip(1).collect();
+    let names_client = |word: &std::ffi::OsString| word.as_encoded_bytes().starts_with(b"--client");
+    words.iter().any(|word| word == "hook") && words.iter().any(names_client)
+}
+
+/// Reports the fault of a hook in one line. The answer stays empty, and the exit code is that of success.
+pub(crate) fn fault(message: &str) -> ExitCode {
+    to_stderr(&format!(
+        "treering hook: {}",
+        printable(message).replace('\n', " ")
+    ));
+    ExitCode::from(DONE)
 }
 
 /// Returns whether the arguments contain `--json`, for a command line that could not be parsed.

@@ -108,6 +108,11 @@ impl Unparsed {
         in_our_words(verbs, &error, arguments).map_or(Self::Clap(error), Self::Refused)
     }
 
+    /// Whether the user asked for the help or the version.
+    pub(crate) fn is_help(&self) -> bool {
+        matches!(self, Self::Clap(error) if !error.use_stderr())
+    }
+
     /// Returns the error. Uses `hint` if an error of clap contains no hint.
     pub(crate) fn into_error(self, hint: &str) -> Error {
         match self {

@@ -32,4 +32,4 @@ mod stop;
 pub(crate) mod ui;
 
 pub(crate) use server::Server;
-pub(crate) use service::{Caller, Service};
+pub(crate) use service::{Caller, Follows, Service};

@@ -4,6 +4,7 @@
 //! Layer 9, part of serve. Knows no protocol.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use crate::answers::history::SnapshotLine;
@@ -24,7 +25,30 @@ pub(crate) struct Caller {
     pub(crate) who: agent::Caller,
     /// Whether the session gets the name of the client in front, because nobody chose its name.
     pub(crate) names_session: bool,
+    /// What tells the present session of the client, if the hooks of the client know it.
+    pub(crate) follows: Option<Follows>,
     pub(crate) tokens_max: usize,
+}
+
+/// What tells the present session of a client.
+#[derive(Clone)]
+pub(crate) struct Follows(Arc<dyn Fn() -> Option<String> + Send + Sync>);
+
+impl Follows {
+    pub(crate) fn new(session: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(session))
+    }
+
+    /// Returns the present session.
+    pub(crate) fn session(&self) -> Option<String> {
+        (self.0)()
+    }
+}
+
+impl fmt::Debug for Follows {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("Follows")
+    }
 }
 
 impl Caller {

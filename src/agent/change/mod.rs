@@ -281,12 +281,41 @@ impl<'a> Change<'a> {
         self.put_reviewed(id, reviewed, class, place)
     }
 
+    /// Reviews and stages an item as [`Self::put`] does. The taint of a session does not lower its class, because a person
+    /// typed its text at the prompt of a client, or every word of it is from such texts (TNT-5).
+    pub(super) fn put_prompted(
+        &mut self,
+        id: Id,
+        item: NewItem,
+        class: Origin,
+        place: impl FnOnce(&mut NewObject),
+    ) -> Result<Passed> {
+        let class = Origin::least(self.class(), class);
+        let item = NewItem {
+            id: Some(id.clone()),
+            ..item
+        };
+        let reviewed = review(self.agent, item, class)?;
+        self.stage_reviewed(id, reviewed, class, OriginRule::Prompted(class), place)
+    }
+
     /// Stages an item as [`Self::put`] does, without another review.
     pub(super) fn put_reviewed(
         &mut self,
         id: Id,
         reviewed: Reviewed,
         class: Origin,
+        place: impl FnOnce(&mut NewObject),
+    ) -> Result<Passed> {
+        self.stage_reviewed(id, reviewed, class, OriginRule::AtMost(class), place)
+    }
+
+    fn stage_reviewed(
+        &mut self,
+        id: Id,
+        reviewed: Reviewed,
+        class: Origin,
+        rule: OriginRule,
         place: impl FnOnce(&mut NewObject),
     ) -> Result<Passed> {
         let (verdict, rules, is_redacted) = (reviewed.verdict, reviewed.rules, reviewed.is_redacted);
@@ -303,7 +332,7 @@ impl<'a> Change<'a> {
             Verdict::Allow | Verdict::Flag => {
                 let present = self.present(&object.id)?;
                 self.reserve(&object, present.as_ref(), class, &[])?;
-                Fate::Staged(self.draft.stage(object, OriginRule::AtMost(class))?)
+                Fate::Staged(self.draft.stage(object, rule)?)
             }
         };
         Ok(Passed {

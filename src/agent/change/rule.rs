@@ -25,6 +25,9 @@ impl Rule {
     pub(in crate::agent) const NOTE: Self = Self::retried("note", Authorisation::Everyone);
     /// Every writer may append, because appending replaces nothing.
     pub(in crate::agent) const APPEND: Self = Self::retried("session", Authorisation::Untrusted);
+    pub(in crate::agent) const LEARN: Self = Self::retried("learn", Authorisation::Untrusted);
+    /// The commit of a prompt event begins a turn.
+    pub(in crate::agent) const PROMPT: Self = Self::retried(Op::PROMPT, Authorisation::Untrusted);
     pub(in crate::agent) const SUMMARISE: Self = Self::retried("session", Authorisation::Untrusted);
     pub(in crate::agent) const END_SESSION: Self = Self::retried("session", Authorisation::Untrusted);
     pub(in crate::agent) const FORGET: Self = Self::once("forget", Authorisation::Everyone);

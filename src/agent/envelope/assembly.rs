@@ -64,6 +64,10 @@ pub struct EnvelopeRequest {
     pub sensitivity_max: Sensitivity,
     /// A word in the opening and closing lines that no record may repeat.
     pub boundary: Option<Boundary>,
+    /// Whether the envelope shows the notes of every session of these scopes, because a session begins with them.
+    pub all_notes: bool,
+    /// Only these items, best first, as far as the request permits them. They take the place of a query.
+    pub only: Option<Vec<Id>>,
 }
 
 impl EnvelopeRequest {
@@ -78,13 +82,19 @@ impl EnvelopeRequest {
             with_untrusted: false,
             sensitivity_max: Sensitivity::Internal,
             boundary: None,
+            all_notes: false,
+            only: None,
         }
+    }
+
+    fn shows_notes(&self) -> bool {
+        self.all_notes || self.compaction.is_some()
     }
 
     /// Checks whether the request permits the kind, origin and sensitivity of an object.
     fn may_show(&self, object: &Object) -> bool {
         let has_place = match Section::of_kind(object.kind()) {
-            Some(Section::SessionNotes) => self.compaction.is_some(),
+            Some(Section::SessionNotes) => self.shows_notes(),
             section => section.is_some(),
         };
         has_place
@@ -116,13 +126,18 @@ pub(in crate::agent) fn envelope(
     request: &EnvelopeRequest,
 ) -> Result<EnvelopeAnswer> {
     let query = request.query.as_deref();
-    let hits = query.map(|query| hits(agent, view, request, query)).transpose()?;
+    let hits = match (&request.only, query) {
+        (Some(ids), _) => Some(found_items(view, ids)?),
+        (None, Some(query)) => Some(hits(agent, view, request, query)?),
+        (None, None) => None,
+    };
     let session = request.compaction.as_deref();
     let compacted = session.map(|session| root_session(view, session)).transpose()?;
     let root = view.root().to_hex();
     let of_page = Request {
         root: &root,
         compacted: compacted.as_deref(),
+        all_notes: request.all_notes,
         budget_tokens: request.budget_tokens,
         with_untrusted: request.with_untrusted,
         boundary: request.boundary.clone(),
@@ -168,18 +183,23 @@ fn hits(agent: &Agent, view: &View, request: &EnvelopeRequest, query: &str) -> R
         ..RecallQuery::new(query, request.reach.clone())
     };
     let found = search(agent, view, &asked, Some(&|object| request.may_show(object)))?;
-    let mut hits = Vec::with_capacity(found.hits.len());
-    for hit in &found.hits {
-        let item = view.get(&hit.id)?.map(Item::from);
-        hits.extend(item.and_then(|item| {
+    found_items(view, found.hits.iter().map(|hit| &hit.id))
+}
+
+/// Returns the items with these ids that have a section, in their order.
+fn found_items<'a>(view: &View, ids: impl IntoIterator<Item = &'a Id>) -> Result<Vec<FoundItem>> {
+    let mut items = Vec::new();
+    for id in ids {
+        let item = view.get(id)?.map(Item::from);
+        items.extend(item.and_then(|item| {
             Some(FoundItem {
                 section: Section::of_kind(item.object().kind())?,
-                key: key_at(&view.key(&hit.id)),
+                key: key_at(&view.key(id)),
                 item,
             })
         }));
     }
-    Ok(hits)
+    Ok(items)
 }
 
 /// Updates the last-access times of the shown hits, which decay reads.
@@ -244,7 +264,7 @@ impl Assembly<'_> {
         left_out.expired += shelf.expired;
         let count = if shelf.sensitivity > self.request.sensitivity_max {
             &mut left_out.sensitive
-        } else if shelf.section == Section::SessionNotes && self.request.compaction.is_none() {
+        } else if shelf.section == Section::SessionNotes && !self.request.shows_notes() {
             &mut left_out.notes
         } else if !shelf.origin.is_trusted() && !self.request.with_untrusted {
             &mut left_out.untrusted
@@ -266,8 +286,12 @@ impl Assembly<'_> {
     ) -> Result<()> {
         let now = self.view.now();
         let hits = self.hits.unwrap_or_default().iter();
-        let hits =
-            hits.filter(|hit| place_of_item(&hit.item, hit.section) == section && !hit.item.is_pinned());
+        let are_all = self.request.only.is_some();
+        let is_hit = |hit: &&FoundItem| {
+            let is_here = place_of_item(&hit.item, hit.section) == section;
+            is_here && (!hit.item.is_pinned() || (are_all && self.request.may_show(hit.item.object())))
+        };
+        let hits = hits.filter(is_hit);
         let hits: Vec<&FoundItem> = hits.collect();
         let found: HashSet<Key> = hits.iter().map(|hit| hit.key).collect();
         let (pinned, others): (Vec<&Shelf>, Vec<&Shelf>) = shelves.iter().partition(|shelf| shelf.is_pinned);
@@ -288,13 +312,20 @@ impl Assembly<'_> {
         );
         let last_rank = self.hits.map_or(1, |_| u32::MAX);
         let pinned = self.shelves.ranked(section, &pinned, now).map(|key| (0, key));
+        let pinned = (!are_all).then_some(pinned);
         let ranked = hits.iter().zip(1..).map(|(hit, rank)| (rank, hit.key));
         let others = self.shelves.ranked(section, &others, now);
         let others = others
             .filter(|key| !found.contains(key))
             .map(|key| (last_rank, key));
+        let others = (!are_all).then_some(others);
         let mut room = CANDIDATES_MAX;
-        for (rank, key) in pinned.chain(ranked).chain(others) {
+        for (rank, key) in pinned
+            .into_iter()
+            .flatten()
+            .chain(ranked)
+            .chain(others.into_iter().flatten())
+        {
             let over = selection.is_done(section);
             let is_last = room == 0;
             if let Some(count) = over.or(is_last.then_some(|left_out| &mut left_out.beside)) {
@@ -318,6 +349,9 @@ impl Assembly<'_> {
             if selection.admit(&record) == Some(section) {
                 selection.offer(section, record);
             }
+        }
+        if are_all {
+            selection.omit(|left_out| &mut left_out.beside, left);
         }
         Ok(())
     }

@@ -39,7 +39,8 @@
 //! - ENV-1: a strict reader of a rendered text finds exactly the shown records, whatever they contain.
 //! - ENV-2: a rendered text has at most the tokens of its budget.
 //! - ENV-3: the same state and request produce the same bytes, whatever the history of the state.
-//! - ENV-4: a transcript entry is never shown. A note is shown only in a compaction of the root session that owns it.
+//! - ENV-4: a transcript entry is never shown. A note is shown only in a compaction of the root session that owns it, or if
+//!   the request asks for the notes of all sessions, as at the start of a session.
 //! - ENV-5: untrusted records are shown only on request, in the section `quarantine`.
 //! - ENV-6: an envelope has exactly one text: the strict reader accepts only the text that the renderer writes.
 //! - ENV-7: of the selected records with the same text, the most trusted one is shown. In a lasting section, a less trusted record

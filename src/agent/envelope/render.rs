@@ -18,6 +18,8 @@ pub(super) struct Request<'a> {
     /// The root session whose context is compacted, and whose notes are shown. The caller replaces a child session with
     /// its root.
     pub compacted: Option<&'a str>,
+    /// Whether the notes of every session are shown.
+    pub all_notes: bool,
     /// The maximum size of the whole text in tokens, as [`tokens`](treering_text::recall::tokens) counts them.
     pub budget_tokens: usize,
     /// Whether the section `quarantine` shows untrusted records.

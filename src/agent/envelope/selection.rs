@@ -107,12 +107,12 @@ pub(super) type Count = fn(&mut Omitted) -> &mut usize;
 
 /// Returns the section of `record`, or the reason to omit it.
 fn admit(record: &Record, request: &Request) -> Result<Section, Count> {
-    // ENV-4: entries are never shown. Notes are shown only in a compaction of their session.
+    // ENV-4: entries are never shown. Notes are shown only in a compaction of their session, or if all are asked for.
     if record.kind == kind::ENTRY {
         return Err(|left_out| &mut left_out.entries);
     }
     let is_own = !record.root_session.is_empty() && request.compacted == Some(&*record.root_session);
-    if record.is_note() && !is_own {
+    if record.is_note() && !is_own && !request.all_notes {
         return Err(|left_out| &mut left_out.notes);
     }
     // ENV-5: untrusted records are shown only in the section `quarantine`.

@@ -45,7 +45,12 @@ pub(in crate::agent) fn search(
     among: Option<&dyn Fn(&Object) -> bool>,
 ) -> Result<Recalled> {
     let recall_index = agent.recall_index();
-    let vectors = recall_index.embed(agent.memory(), view, Some(EMBEDDING_MAX))?;
+    let limit = if query.embeds {
+        EMBEDDING_MAX
+    } else {
+        Duration::ZERO
+    };
+    let vectors = recall_index.embed(agent.memory(), view, Some(limit))?;
     recall_index.read(view, |indexed, reached| {
         let search = Search {
             view,

@@ -64,6 +64,9 @@ pub struct RecallQuery {
     pub explain: bool,
     /// Whether recall records the hits as used, which delays their decay.
     pub touch: bool,
+    /// Whether recall first computes vectors of texts that have none. Without it, a recall by meaning takes less time, and
+    /// finds such texts by words only.
+    pub embeds: bool,
 }
 
 impl RecallQuery {
@@ -91,6 +94,7 @@ impl RecallQuery {
             full: false,
             explain: false,
             touch: true,
+            embeds: true,
         }
     }
 

@@ -22,12 +22,13 @@ use super::extraction::{
     Fact, FactScope, FactSettings, GateReason, Gates, Reply, SkippedFact, gate, prompt, read_reply,
 };
 use super::lineage::{check_kind, session_id};
+use super::stated::stated;
 use super::summarising::sentences;
 use super::transcript::{Transcript, read_transcript};
 use crate::agent::Agent;
 use crate::agent::change::review::{Reviewed, review};
 use crate::agent::change::{Change, Fate, Rule, admit, change};
-use crate::agent::item::{Item, NewItem, known_kind};
+use crate::agent::item::{Item, NewItem, add_new, known_kind};
 use crate::agent::scope::Reach;
 use crate::agent::vocabulary::{attribute, kind};
 use crate::digest::ObjectDigest;
@@ -350,7 +351,19 @@ fn stage_episode(
     };
     let text = summary.unwrap_or_else(|| {
         let lines = transcript.items.iter().map(|item| format!("{}\n", item.text()));
-        sentences(&lines.collect::<String>())
+        let main = sentences(&lines.collect::<String>());
+        let said = transcript
+            .items
+            .iter()
+            .filter(|item| is_person(item, &transcript.session));
+        // Rules and decisions come first, because the episode keeps them when it is cut.
+        let mut all: Vec<&str> = Vec::new();
+        for statement in said.flat_map(|item| stated(item.text())) {
+            add_new(&mut all, [statement.text]);
+        }
+        all.retain(|statement| !main.contains(statement));
+        all.push(&main);
+        all.join("\n")
     });
     let text: String = text.chars().take(EPISODE_CHARS_MAX).collect();
     if text.trim().is_empty() {

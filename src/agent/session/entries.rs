@@ -19,6 +19,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::lineage::{may_name_user, root_among, session_id, stage_session};
+use super::prompts::{Captured, stage_prompt};
 use crate::agent::Agent;
 use crate::agent::change::names::refuse_secret;
 use crate::agent::change::{Change, Fate, Rule, admit, change};
@@ -50,6 +51,14 @@ pub struct NewEntry {
     /// The id of the entry in the system of the host. If the session has the id with the same speaker and text, the entry
     /// changes nothing.
     pub key: Option<String>,
+    /// What gave the text, such as an address or a path.
+    pub source: Option<String>,
+    /// The digest of what a tool read, if the entry only notes it.
+    #[doc(hidden)]
+    pub digest: Option<String>,
+    /// How a hook of a client got the text.
+    #[doc(hidden)]
+    pub captured: Captured,
 }
 
 /// Entries to append to a session.
@@ -145,7 +154,13 @@ fn append_once(
         let hint = format!("append at most {BATCH_MAX} in a call");
         return Err(error.with_code(ErrorCode::OverLimit).with_hint(hint));
     }
-    let done = change(agent, writer, &Rule::APPEND, |change| {
+    let is_prompt = |entry: &NewEntry| matches!(entry.captured, Captured::AtPrompt(_));
+    let rule = if append.entries.iter().any(is_prompt) {
+        &Rule::PROMPT
+    } else {
+        &Rule::APPEND
+    };
+    let done = change(agent, writer, rule, |change| {
         let answer = stage_append(agent, change, append)?;
         progress(&answer);
         Ok(answer)
@@ -185,6 +200,23 @@ fn stage_append(agent: &Agent, change: &mut Change<'_>, append: &Append) -> Resu
         let key = format!("{arrival:016x}");
         let place_of = |name: &str| format!("{}/{}/{name}", kind::ENTRY, append.session);
         let class = turn_class(entry.speaker.as_deref(), user.as_deref(), entry.origin);
+        if matches!(entry.captured, Captured::AtPrompt(_) | Captured::AsPrompt(_)) {
+            let named = |mark: &str| Id::new(&place_of(mark));
+            match stage_prompt(agent, change, append, entry, named, arrival, &key)? {
+                None => answer.unchanged += 1,
+                Some((id, passed)) if matches!(passed.fate, Fate::Staged(_)) => {
+                    answer.flagged += u64::from(passed.verdict == Verdict::Flag);
+                    answer.ids.push(id);
+                }
+                // The person said it, so it taints nothing.
+                Some((_, passed)) => answer.not_stored.push(NotStored {
+                    place,
+                    verdict: passed.verdict,
+                    rules: passed.rules,
+                }),
+            }
+            continue;
+        }
         let id = match mark_of(agent, append, entry) {
             Some(mark) => {
                 let id = Id::new(&place_of(&mark))?;
@@ -236,20 +268,33 @@ fn stage_append(agent: &Agent, change: &mut Change<'_>, append: &Append) -> Resu
 /// Returns the mark by which a repeated entry is recognised, or `None` for an entry without an id and a time (SAE-4). The
 /// mark depends on a secret, so another writer cannot store an object under it beforehand.
 fn mark_of(agent: &Agent, append: &Append, entry: &NewEntry) -> Option<String> {
+    if let Captured::Read(call) = &entry.captured {
+        return Some(mark(agent, &[&append.session, "read", call]));
+    }
     let name = match (&entry.key, entry.time) {
         (Some(key), _) => format!("id {key}"),
         (None, Some(time)) => format!("said {time} {:?}", entry.order),
         (None, None) => return None,
     };
     let speaker = entry.speaker.as_deref().unwrap_or_default();
-    let parts = [append.session.as_str(), &name, speaker, &entry.text];
+    Some(mark(
+        agent,
+        &[append.session.as_str(), &name, speaker, &entry.text],
+    ))
+}
+
+/// Returns a mark of texts, which depends on a secret of the store.
+pub(super) fn mark(agent: &Agent, parts: &[&str]) -> String {
     // The lengths make the joined text unambiguous.
-    let parts = parts.map(|part| format!("{}:{part}", part.len())).concat();
-    Some(to_hex(&keyed(agent.names_key(), parts.as_bytes())[..16]))
+    let parts: String = parts
+        .iter()
+        .map(|part| format!("{}:{part}", part.len()))
+        .collect();
+    to_hex(&keyed(agent.names_key(), parts.as_bytes())[..16])
 }
 
 /// Checks whether an id belongs to an entry of a session, after the staged changes.
-fn is_entry_of(change: &Change<'_>, id: &Id, session: &Id) -> Result<bool> {
+pub(super) fn is_entry_of(change: &Change<'_>, id: &Id, session: &Id) -> Result<bool> {
     let known = change.present(id)?;
     Ok(known.is_some_and(|known| known.kind() == kind::ENTRY && known.parent() == Some(session.as_str())))
 }
@@ -306,12 +351,16 @@ pub(super) fn is_person(item: &Item, session: &Object) -> bool {
             .is_some_and(|speaker| role_of(Some(&speaker), user.as_deref()) == Some(Origin::DirectUser))
 }
 
-fn item_of(entry: &NewEntry, session: &str, scope: &Scope, arrival: u64) -> NewItem {
+pub(super) fn item_of(entry: &NewEntry, session: &str, scope: &Scope, arrival: u64) -> NewItem {
     let mut item = NewItem::new(entry.text.clone());
     item.kind = known_kind(kind::ENTRY);
     item.scope = scope.clone();
     item.session = Some(session.to_owned());
     item.speaker.clone_from(&entry.speaker);
+    item.source.clone_from(&entry.source);
+    if let Some(digest) = &entry.digest {
+        drop(item.others.insert(attribute::DIGEST, digest.as_str()));
+    }
     item.time = entry.time;
     item.order = entry.order.or_else(|| i64::try_from(arrival).ok());
     item

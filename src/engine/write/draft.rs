@@ -299,7 +299,15 @@ impl Draft {
     /// # Errors
     /// `Corrupt` or `Io` if a version of its lineage cannot be read.
     pub(crate) fn origin_at_most(&self, object: &NewObject, origin: Origin) -> Result<Origin> {
-        let mut least = self.class_below(origin, object.parent.as_ref())?;
+        let class = self.class_below(origin, object.parent.as_ref())?;
+        self.lineage_at_most(object, class)
+    }
+
+    /// Returns the least trusted of `least` and the origins of the versions that `object` is derived from.
+    ///
+    /// # Errors
+    /// The errors of [`Self::origin_at_most`].
+    pub(super) fn lineage_at_most(&self, object: &NewObject, mut least: Origin) -> Result<Origin> {
         for digest in &object.derived_from {
             let source = match self.origins.get(digest) {
                 Some(staged) => Some(*staged),

@@ -29,13 +29,16 @@ pub enum OriginRule {
     Restated,
     /// The writer's class, whatever the lineage of the object (ORI-2), because a person has checked the object.
     Promoted,
+    /// As [`Self::AtMost`], but the taint of a session does not lower it (TNT-5), because a person typed the text at the
+    /// prompt of a client, or every word of it is from such texts.
+    Prompted(Origin),
 }
 
 impl OriginRule {
     /// Returns the origin that most objects of a writer of class `writer` get by this rule.
     fn usual(self, writer: Origin) -> Origin {
         match self {
-            Self::AtMost(class) | Self::Said(class) => Origin::least(writer, class),
+            Self::AtMost(class) | Self::Said(class) | Self::Prompted(class) => Origin::least(writer, class),
             Self::Restated | Self::Promoted => writer,
         }
     }
@@ -131,6 +134,11 @@ impl Draft {
         let (class, is_exact) = match rule {
             OriginRule::AtMost(class) | OriginRule::Said(class) => (class, false),
             OriginRule::Promoted => (self.writer.trust, true),
+            // INVARIANT TNT-5: the taint of a session lowers no text of a prompt event. An untrusted text taints it as usual.
+            OriginRule::Prompted(class) => {
+                let class = self.lineage_at_most(&new.object, Origin::least(self.writer.trust, class))?;
+                (class, class.is_trusted())
+            }
             OriginRule::Restated => match self.get(&new.object.id)? {
                 None => (self.writer.trust, false),
                 Some(current) => {

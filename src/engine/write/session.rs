@@ -13,11 +13,13 @@
 //! # Invariants
 //! - TNT-1: a commit or a kept draft that writes an untrusted version in a session taints that session and all sessions
 //!   above it. Undo, redo, rollback, removal, erasure and garbage collection leave the taint as it is.
-//! - TNT-2: a version that is written in a tainted session, or below one, is untrusted. Exempt are a promotion (ORI-2)
-//!   and a version whose text stays the same (ORI-3).
+//! - TNT-2: a version that is written in a tainted session, or below one, is untrusted. Exempt are a promotion (ORI-2),
+//!   a version whose text stays the same (ORI-3), and what a person said at a prompt (TNT-5).
 //! - TNT-3: a commit with a trusted version fails if its session was tainted after the version was staged.
 //! - TNT-4: a session is tainted when a call gives an untrusted class, even if the call is refused or changes nothing.
 //!   Only a dry run and a read-only handle leave no taint, because they write nothing.
+//! - TNT-5: a taint lowers no text that a prompt event of a client gives, nor a text made of such texts only. It clears no
+//!   taint, and everything else that is written in the session stays untrusted.
 
 use std::collections::BTreeSet;
 

@@ -24,6 +24,7 @@ use serde_json::{Map, Value as Json};
 pub(super) use self::copies::Copies;
 pub use self::copies::drop_copies;
 use self::parts::Said;
+pub use self::parts::is_of_program;
 use super::document::{Section, SectionKind};
 use super::json;
 use crate::error::{Error, Result};

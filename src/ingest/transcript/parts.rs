@@ -112,7 +112,7 @@ impl Said {
 }
 
 /// Checks whether a program wrote a text of the role of the person.
-fn is_of_program(text: &str) -> bool {
+pub fn is_of_program(text: &str) -> bool {
     let text = text.trim_start();
     OF_PROGRAMS.iter().any(|start| text.starts_with(start))
 }

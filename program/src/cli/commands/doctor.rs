@@ -7,14 +7,22 @@ use std::os::unix::fs::MetadataExt as _;
 
 use super::findings::place;
 #[cfg(feature = "mcp")]
+use super::install::wanted;
+#[cfg(feature = "mcp")]
 use super::mcp::Plan;
 use super::prelude::*;
-use crate::answers::store::{ClientSetup, Diagnosis, Examined};
+use crate::answers::store::{ClientSetup, Diagnosis, Examined, HookSetup};
 #[cfg(feature = "mcp")]
-use crate::cli::clients::{Client, Start, program_file, real_path};
+use crate::cli::clients::{Client, Start, program_file};
 #[cfg(feature = "mcp")]
 use crate::cli::context::path_in;
+#[cfg(feature = "mcp")]
+use crate::cli::context::real_path;
 use crate::cli::context::{explain, quoted, refuse_other_folder};
+#[cfg(feature = "mcp")]
+use crate::cli::install::{changes, program_of};
+#[cfg(feature = "mcp")]
+use crate::hook::HookClient;
 use treering::inspect::engine;
 use treering::inspect::engine::{Problem, ProblemSeverity, Remedy};
 
@@ -26,7 +34,7 @@ const NOTHING_LEFT: &str = "restore a backup of the store, or read an export wit
 /// Each problem is listed with the command that fixes it.
 ///
 /// # Notes
-/// For damage, run the printed command. The clients whose settings start treering serve --mcp are listed, too. A warning
+/// For damage, run the printed command. The clients whose settings start treering serve --mcp or call treering hook are listed, too. A warning
 /// needs attention, a notice does not. Exit code 5: the store is damaged. Exit code 1: there is no store, and no client that would create it.
 ///
 /// # Examples
@@ -71,6 +79,7 @@ impl Verb for Doctor {
             ok: code == DONE,
             problems,
             clients,
+            hooks: hooks(context),
         };
         context.answer(&examined, show_examined)?;
         Ok(code)
@@ -144,6 +153,18 @@ fn show_examined(answer: &Examined, context: &mut Context) -> Result<()> {
             (None, None) => {}
         }
     }
+    for setup in &answer.hooks {
+        let file = one_line(&setup.file);
+        let Some(problem) = &setup.problem else {
+            output.line(format_args!("{} calls the hooks: {file}", setup.client))?;
+            continue;
+        };
+        let text = format!("{file}: {}", one_line(problem));
+        output.labelled(Meaning::Changed, setup.client, &text)?;
+        if let Some(command) = &setup.remedy {
+            output.line(format_args!("repair with: {command}"))?;
+        }
+    }
     if answer.problems.is_empty() {
         let store = shown(&store);
         output.line(format_args!("no problems found in the store {store}"))?;
@@ -212,6 +233,35 @@ fn problem_of(client: Client, start: &Start, other: Option<&Path>) -> Option<Str
         ", in every project"
     };
     other.map(|other| format!("it serves another store, {}{everywhere}", shown(other)))
+}
+
+/// Returns the coding agents whose settings call the hooks, with what is wrong.
+#[cfg(feature = "mcp")]
+fn hooks(context: &Context) -> Vec<HookSetup> {
+    let setups = HookClient::ALL.into_iter().flat_map(|client| {
+        let wanted = wanted(context, client, false).ok();
+        let files = wanted.and_then(|wanted| changes(client, &wanted).ok());
+        let files = files.into_iter().flatten();
+        files.filter_map(move |file| {
+            let command = file.command_in_file()?;
+            let program = program_of(&command);
+            let problem = program_file(Path::new(&program)).is_none();
+            let problem = problem.then(|| format!("the program {program} does not exist"));
+            Some(HookSetup {
+                client: client.name(),
+                file: shown(&file.path),
+                remedy: problem.as_ref().map(|_| format!("treering install {client}")),
+                command,
+                problem,
+            })
+        })
+    });
+    setups.collect()
+}
+
+#[cfg(not(feature = "mcp"))]
+fn hooks(_: &Context) -> Vec<HookSetup> {
+    Vec::new()
 }
 
 #[cfg(not(feature = "mcp"))]

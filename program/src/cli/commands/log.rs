@@ -11,6 +11,7 @@ use super::gists::Gists;
 use super::prelude::*;
 use crate::answers::history::{LogLine, SnapshotLine};
 use crate::cli::human::{Cell, Mark, ROWS_ALIGNED, Timeline, blank, drawing, spare};
+use crate::cli::turns::{Turn, turns};
 use treering::inspect::engine::ReferenceInfo;
 use treering::revert::Selection;
 
@@ -31,6 +32,7 @@ const WORDS_CHARS: usize = 40;
 /// treering log --source mail
 /// treering log --at snap:0 --op rollback --json
 /// treering log --refs
+/// treering log --turns --session 7f3c0a52
 /// ```
 #[derive(Args, Debug)]
 #[command(args = args::reads_by_writer(), verbatim_doc_comment)]
@@ -44,6 +46,9 @@ pub(crate) struct Log {
     /// List the references instead of the commits: snapshots, drafts, rejected changes
     #[arg(long, conflicts_with_all = ["op", "source"])]
     refs: bool,
+    /// List the turns instead of the commits: from a prompt of the person to the next one
+    #[arg(long, conflicts_with_all = ["op", "source", "refs", "follow"])]
+    turns: bool,
     /// Only commits of this operation: put, ingest, remove, rollback, undo, ...
     #[arg(long, value_name = "OP")]
     op: Option<String>,
@@ -59,6 +64,7 @@ impl Verb for Log {
     const ANSWERS: &'static [Form] = &[
         form::<LogLine>("one per line"),
         form::<ReferenceInfo>("with --refs, one per line"),
+        form::<Turn>("with --turns, one per line"),
     ];
 
     fn run(self, context: &mut Context) -> Done {
@@ -77,6 +83,9 @@ impl Verb for Log {
         wanted.until = time::given(self.until.as_deref(), now)?;
         if self.refs {
             return references(context, &memory, &wanted, self.limit);
+        }
+        if self.turns {
+            return list_turns(context, &memory, &wanted, self.limit);
         }
         let newest = context.view(&memory)?.commit().commit.seq;
         let is_wanted = |CommitInfo { commit, .. }: &CommitInfo| {
@@ -123,6 +132,19 @@ impl Verb for Log {
         }
         Ok(DONE)
     }
+}
+
+/// Lists the turns of a session, or of all sessions.
+fn list_turns(context: &mut Context, memory: &Memory, wanted: &Selection, limit: Option<usize>) -> Done {
+    let session = wanted.sessions.first().map(String::as_str);
+    let until = context.view(memory)?.commit().commit.time;
+    let found = turns(memory, session);
+    let found = found.filter(|turn| {
+        turn.as_ref()
+            .map_or(true, |turn| turn.time <= until && wanted.is_in_time(turn.time))
+    });
+    let found = found.take(limit.unwrap_or(usize::MAX));
+    context.table(found, &["turn", "session", "commits", "from", "to", "time"])
 }
 
 /// The graph and the snapshots next to the commits in the output of `log`.

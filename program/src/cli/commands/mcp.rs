@@ -11,7 +11,8 @@ use super::agent::person;
 use super::prelude::*;
 use crate::answers::line_diff::hunks;
 use crate::cli::args::LaneOptions;
-use crate::cli::clients::{Client, SERVER, SettingsFile, Start, program_file, real_path};
+use crate::cli::clients::{Client, SERVER, SettingsFile, Start, program_file};
+use crate::cli::context::real_path;
 
 /// The longest time for the difference of two settings files.
 const PATIENCE: Duration = Duration::from_millis(500);

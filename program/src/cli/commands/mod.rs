@@ -59,11 +59,14 @@ mod get;
 mod gists;
 mod head;
 mod history;
+mod hook;
 mod ingest;
 mod ingest_notes;
 mod ingest_seen;
 mod init;
 mod inspect;
+#[cfg(feature = "mcp")]
+mod install;
 mod lanes;
 mod left_out;
 mod lineage;
@@ -168,7 +171,12 @@ pub(super) const GROUPS: Groups = &[
     #[cfg(feature = "mcp")]
     (
         "Serve",
-        &[entry::<serve::Serve>("serve"), entry::<mcp::Mcp>("mcp")],
+        &[
+            entry::<serve::Serve>("serve"),
+            entry::<mcp::Mcp>("mcp"),
+            entry::<install::Install>("install"),
+            entry::<install::Uninstall>("uninstall"),
+        ],
     ),
     ("Keep", &[entry::<gc::Gc>("gc"), entry::<erase::Erase>("erase")]),
     #[cfg(feature = "semantic")]
@@ -186,6 +194,8 @@ pub(super) const GROUPS: Groups = &[
     (
         "Hidden",
         &[
+            // Only clients call it.
+            entry::<hook::Hook>("hook"),
             entry::<inspect::Inspect>("inspect"),
             entry::<tour::CrashTest>("crash-test"),
         ],

@@ -16,14 +16,16 @@ use std::sync::Arc;
 use super::prelude::*;
 use crate::cli::agent_context::agent_with_model;
 use crate::cli::args::LaneOptions;
+use crate::cli::capture::current_session;
 #[cfg(feature = "http")]
 use crate::cli::token_file::{new_token, token_in};
+use crate::hook::HookClient;
 #[cfg(feature = "http")]
 use crate::serve::http::{self, Listening, Page, RequestLog, Ticket, Token};
 use crate::serve::operations::Profile;
 use crate::serve::server::Reopen;
 use crate::serve::service::{TOKENS_LEAST, TOKENS_MAX};
-use crate::serve::{Caller, Server, Service, mcp};
+use crate::serve::{Caller, Follows, Server, Service, mcp};
 use treering::Writer;
 use treering::agent::{self, Agent, Confinement};
 use treering::inspect::agent::refuse_secret_name;
@@ -76,6 +78,9 @@ pub(crate) struct Serve {
     /// The tools: minimal (4), default (8) or full (15)
     #[arg(long, value_name = "PROFILE", default_value = "default")]
     profile: Profile,
+    /// Write in the session that the hooks of this client name, so that one revert covers both
+    #[arg(long, value_name = "CLIENT", requires = "mcp")]
+    client: Option<HookClient>,
     /// The only scope that the client reads and writes: global, project, or a name such as project:tea [default: global
     /// and the project of this folder]
     #[arg(long, value_name = "SCOPE")]
@@ -199,7 +204,9 @@ impl Serve {
             Some(session) => session,
             None => fresh_name(agent.memory())?,
         });
-        writer.actor = actor;
+        writer.actor = actor.or_else(|| self.client.map(|client| client.name().to_owned()));
+        let follows = self.client.filter(|_| names_session);
+        let follows = follows.map(|client| Follows::new(move || current_session(client, None)));
         let confinement = self.scope.clone().map_or(Confinement::Usual, Confinement::Only);
         let caller = Caller {
             who: agent::Caller {
@@ -207,6 +214,7 @@ impl Serve {
                 ..agent::Caller::here(writer)
             },
             names_session,
+            follows,
             tokens_max: self.max_tokens,
         };
         // A bad scope is an error now, not in each answer.

@@ -8,31 +8,89 @@ use super::prelude::*;
 use super::rollback::answer_moved;
 use crate::answers::commits::{Moved, ReversalPreview};
 use crate::cli::human::heading;
+use crate::cli::turns::undo_turn;
 use treering::inspect::engine::Reversing;
+use treering::revert::Reverted;
 
 /// Reverse your last change
 ///
 /// Your last change is the newest commit of your lane.
 ///
+/// # Notes
+/// With --turn, all commits of a turn are taken back as one: from a prompt of the person to the next one, as the hooks of a
+/// coding agent store them. Without --session, it is the newest turn of any session. If others changed since what the turn
+/// wrote, nothing happens, and the exit code is 3.
+///
 /// # Examples
 /// ```text
 /// treering undo --dry-run
 /// treering undo --session night-run
+/// treering undo --turn
+/// treering undo --turn=seq:17
 /// ```
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Undo {
+    /// Take back the newest turn that stands, or this one
+    #[arg(long, value_name = "TURN", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    turn: Option<String>,
     /// Print what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
 }
 
 impl Verb for Undo {
-    const ANSWERS: &'static [Form] = &[form::<Moved>(""), form::<ReversalPreview>("with --dry-run")];
+    const ANSWERS: &'static [Form] = &[
+        form::<Moved>(""),
+        form::<ReversalPreview>("with --dry-run"),
+        form::<UndoneTurn>("with --turn"),
+    ];
 
     fn run(self, context: &mut Context) -> Done {
-        reverse(context, Op::UNDO, self.dry_run)
+        match &self.turn {
+            Some(turn) => undo_one_turn(context, turn, self.dry_run),
+            None => reverse(context, Op::UNDO, self.dry_run),
+        }
     }
+}
+
+/// The answer of `undo --turn`.
+#[derive(Serialize, JsonSchema)]
+struct UndoneTurn {
+    turn: String,
+    session: String,
+    #[serde(flatten)]
+    counts: ChangeCounts,
+    #[serde(flatten)]
+    reverted: Reverted,
+}
+
+fn undo_one_turn(context: &mut Context, turn: &str, dry_run: bool) -> Done {
+    let memory = if dry_run {
+        context.open_to_read()?
+    } else {
+        context.open_to_write()?
+    };
+    let session = context.lane_options().session;
+    let name = Some(turn).filter(|turn| !turn.is_empty());
+    let (turn, reverted) = undo_turn(&memory, session.as_deref(), name, dry_run, &context.writer())?;
+    let sides = reverted.reverted.iter();
+    let answer = UndoneTurn {
+        counts: ChangeCounts::of(sides.map(|object| (object.from.is_some(), object.to.is_some()))),
+        turn: turn.turn,
+        session: turn.session,
+        reverted,
+    };
+    let counts = context.counts_line(answer.counts);
+    let what = if dry_run { "would take back" } else { "took back" };
+    let (turn, session) = (&answer.turn, one_line(&answer.session));
+    let text = format!("{what} the turn {turn} of {session}: {counts}");
+    context.say(&answer, text)?;
+    context.note_dry_run(dry_run);
+    if answer.reverted.committed.changed {
+        context.note_way_back("reverse the change with");
+    }
+    Ok(DONE)
 }
 
 /// Repeat the change that was undone

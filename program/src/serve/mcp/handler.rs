@@ -20,7 +20,7 @@ use super::{memory_tool, prompts, resources};
 use crate::answers::program::Refused;
 use crate::serve::errors;
 use crate::serve::operations::{self, Effect, Entry, Profile, Sent, kind_of};
-use crate::serve::{Caller, Server, Service};
+use crate::serve::{Caller, Follows, Server, Service};
 use treering::inspect::agent::refuse_secret_name;
 use treering::{Error, ErrorCode, ErrorKind, Result};
 use treering_text::visible::printable;
@@ -84,8 +84,9 @@ impl Handler {
             let parts = [name.clone(), Some(caller.session().to_owned()), suffix];
             parts.into_iter().flatten().collect::<Vec<_>>().join("-")
         });
+        let present = caller.follows.as_ref().and_then(Follows::session);
         let writer = &mut caller.who.writer;
-        writer.session = Some(session.unwrap_or_else(|| own.clone()));
+        writer.session = Some(present.or(session).unwrap_or_else(|| own.clone()));
         writer.actor = writer.actor.take().or(name);
         caller
     }

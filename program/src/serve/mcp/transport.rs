@@ -451,6 +451,7 @@ mod tests {
         let caller = Caller {
             who: treering::agent::Caller::here(Writer::of(Origin::Model).session("s")),
             names_session: false,
+            follows: None,
             tokens_max: 200,
         };
         let server = Server::new(

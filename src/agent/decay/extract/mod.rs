@@ -35,6 +35,12 @@ const WEIGHTY_WORDS: &str = "important key must should wichtig muss soll importa
     \u{432}\u{430}\u{436}\u{43d}\u{43e} \u{434}\u{43e}\u{43b}\u{436}\u{435}\u{43d} \u{43d}\u{443}\u{436}\u{43d}\u{43e}";
 const WEIGHTY_SIGNS: &str = "\u{91cd}\u{8981} \u{5fc5}\u{987b} \u{5fc5}\u{9808} \u{c911}\u{c694}";
 
+/// Returns the sentences of a paragraph in their order.
+pub(crate) fn sentences_of(paragraph: &str) -> Vec<&str> {
+    let ranges = sentences::sentences(paragraph, 0..paragraph.len()).into_iter();
+    ranges.map(|range| &paragraph[range]).collect()
+}
+
 /// Returns about a fifth of `text`: the pieces with the highest scores, at least one, in the order of the text.
 ///
 /// Returns `text` itself if it has fewer than [`SUMMARY_CHARS_MIN`] characters or only one piece. A piece that does not

@@ -30,6 +30,7 @@ impl<'a> Request<'a> {
         Self {
             root,
             compacted: None,
+            all_notes: false,
             budget_tokens: 5000,
             with_untrusted: false,
             boundary: None,

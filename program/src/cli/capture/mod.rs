@@ -1,0 +1,353 @@
+//! Does what an event of a coding agent asks for: gives the agent what matters, and keeps what was said.
+//!
+//! # Layer
+//! Layer 10, part of cli.
+//!
+//! # Invariants
+//! - HKC-1: only the text of a prompt event is stored as the person's, and none that a command of the agent sends.
+//! - HKC-2: what a tool read from outside taints the session, whether its event or the transcript tells of it.
+//! - HKC-3: a repeated event, and an event in another order, stores nothing twice.
+
+mod state;
+
+use std::env;
+use std::time::Duration;
+
+#[cfg(feature = "mcp")]
+pub(crate) use self::state::current_session;
+use self::state::{State, length, note_session};
+use crate::cli::args::named_class;
+use crate::cli::context::Context;
+use crate::cli::embedding::OF_ONE;
+use crate::hook::{Call, Event, HookClient, Said, What, source_of};
+use treering::agent::{Agent, Append, EnvelopeRequest, NewEntry, Reach, RecallQuery};
+use treering::inspect::agent::session::{Captured, end_session, learn, summarise};
+use treering::inspect::digest::{sha256, to_hex};
+use treering::inspect::ingest::is_of_program;
+use treering::{Error, ErrorCode, Memory, Origin, Result};
+
+/// The variables that a client sets for the commands of its agent, and not for hooks.
+const OF_AGENT: [&str; 5] = [
+    "CLAUDECODE",
+    "CODEX_CI",
+    "CODEX_SANDBOX",
+    "CURSOR_AGENT",
+    "GEMINI_CLI",
+];
+/// The time to wait for another writer. A longer wait would keep the person waiting.
+const WAIT: Duration = Duration::from_secs(3);
+/// The longest question for recall, in bytes.
+const QUESTION_BYTES_MAX: usize = 2_000;
+/// The longest text of an entry, in bytes.
+const TEXT_BYTES_MAX: usize = 512 << 10;
+/// How many more items are asked for than shown, because the conversation may have some of them.
+const SPARE: usize = 10;
+
+/// What the options of `hook` say.
+#[derive(Clone, Debug)]
+pub(crate) struct Capture {
+    pub(crate) client: HookClient,
+    /// The size of the context at the start of a session, in tokens.
+    pub(crate) budget: usize,
+    /// The number of items that a prompt gets.
+    pub(crate) hits: usize,
+    /// The size of the context of a prompt, in tokens.
+    pub(crate) hits_budget: usize,
+    /// Whether rules and decisions in prompts become facts.
+    pub(crate) learns: bool,
+    /// Whether the texts that tools read from outside are stored.
+    pub(crate) with_tool_texts: bool,
+}
+
+impl Capture {
+    /// Handles an event. Returns the context for the agent, if there is one.
+    ///
+    /// # Errors
+    /// The errors of the store. `Denied` for a prompt event that comes from a command of the agent (HKC-1).
+    pub(crate) fn handle(&self, context: &mut Context, event: &Event) -> Result<Option<String>> {
+        let is_prompt = matches!(event.what, What::Prompt { .. });
+        let class = if is_prompt {
+            Origin::DirectUser
+        } else {
+            Origin::Host
+        };
+        let options = &mut context.options;
+        options.lane.session = Some(event.session.clone());
+        options.lane.actor = Some(self.client.name().to_owned());
+        options.trust = Some(named_class()?.map_or(class, |named| Origin::least(named, class)));
+        options.wait.get_or_insert(WAIT);
+        if let Some(folder) = event.folder.as_ref().filter(|folder| folder.is_dir()) {
+            env::set_current_dir(folder)
+                .map_err(|error| Error::io("entering the folder of the client", error))?;
+        }
+        match &event.what {
+            What::Other => Ok(None),
+            What::Start => self.start(context, event),
+            What::Prompt { text, name } => self.prompt(context, event, text, name.as_deref()),
+            What::Tool(call) => self.tool(context, event, call).map(|()| None),
+            What::Stop { said, name } => {
+                let said = said.as_deref().map(|said| (said, name.as_deref()));
+                self.keep(context, event, said).map(|()| None)
+            }
+            What::Compact | What::End => self.keep(context, event, None).map(|()| None),
+        }
+    }
+
+    /// Returns what matters at the start of a context.
+    fn start(&self, context: &mut Context, event: &Event) -> Result<Option<String>> {
+        let agent = match context.agent_to_use(false) {
+            Err(error) if error.code() == ErrorCode::NoStore => return Ok(None),
+            agent => agent?,
+        };
+        let view = agent.memory().view();
+        let mut request = EnvelopeRequest::new(context.caller().usual_reach()?);
+        request.budget_tokens = self.budget;
+        request.all_notes = true;
+        let envelope = agent.envelope(&view, &request)?;
+        let mut state = self.state(context, event)?;
+        state.begin(event.transcript.as_deref());
+        note_session(self.client, &event.session, event.folder.as_deref())?;
+        for shown in &envelope.shown {
+            let version = treering::Id::new(&shown.id).ok().map(|id| view.get(&id));
+            state.shown.extend(
+                version
+                    .transpose()?
+                    .flatten()
+                    .map(|object| object.digest().to_hex()),
+            );
+        }
+        drop(agent.keep_indexes());
+        state.save()?;
+        Ok(Some(envelope.text).filter(|text| !text.is_empty()))
+    }
+
+    /// Stores a prompt, and returns what answers it well.
+    fn prompt(
+        &self,
+        context: &mut Context,
+        event: &Event,
+        text: &str,
+        name: Option<&str>,
+    ) -> Result<Option<String>> {
+        // A client also sends its own notes as prompts.
+        if text.trim().is_empty() || is_of_program(text) {
+            return Ok(None);
+        }
+        let is_set = |name: &&str| env::var_os(name).is_some_and(|value| !value.is_empty());
+        if let Some(variable) = OF_AGENT.iter().find(|name| is_set(name)) {
+            // INVARIANT HKC-1: a command of the agent can send events, too, and its texts are not the person's.
+            let text = format!(
+                "{variable} is set, so this prompt comes from a command of the agent, not from the person"
+            );
+            return Err(Error::denied(ErrorCode::NotAPerson, text));
+        }
+        let agent = context.agent_to_create(|_| Ok(()))?;
+        let mut state = self.state(context, event)?;
+        note_session(self.client, &event.session, event.folder.as_deref())?;
+        let found = self.found(context, &agent, event, &mut state, text);
+        state.turn_from = agent.memory().view().commit().commit.seq;
+        let length = event.transcript.as_deref().map_or(0, length);
+        let name = name.map_or_else(|| format!("at {length}"), str::to_owned);
+        let entry = NewEntry {
+            text: cut(text),
+            speaker: Some("user".to_owned()),
+            captured: Captured::AtPrompt(name),
+            ..NewEntry::default()
+        };
+        append(context, &agent, event, vec![entry])?;
+        state.save()?;
+        found
+    }
+
+    /// Returns the items that answer a prompt well and that the conversation does not have.
+    fn found(
+        &self,
+        context: &Context,
+        agent: &Agent,
+        event: &Event,
+        state: &mut State,
+        text: &str,
+    ) -> Result<Option<String>> {
+        if !self.client.takes_context_at_prompt() || self.hits == 0 {
+            return Ok(None);
+        }
+        let view = agent.memory().view();
+        let reach = context.caller().usual_reach()?;
+        let question = &text[..text.floor_char_boundary(QUESTION_BYTES_MAX)];
+        let mut query = RecallQuery::new(question, reach.clone()).limit(self.hits + SPARE);
+        query.full = true;
+        query.touch = false;
+        // Only the question is embedded, so the prompt does not wait for the model.
+        query.embeds = false;
+        let recalled = agent.recall(&view, &query)?;
+        let conversation = state.conversation(event.transcript.as_deref());
+        let (mut ids, mut digests) = (Vec::new(), Vec::new());
+        for hit in recalled.hits.iter().filter(|hit| !hit.is_weak) {
+            let whole = hit.text.as_deref().unwrap_or(&hit.snippet).trim();
+            let escaped = serde_json::Value::from(whole).to_string();
+            let is_there = conversation.contains(escaped.trim_matches('"')) || text.contains(whole);
+            let is_own = hit.session.as_deref() == Some(&event.session) || hit.kind == "entry";
+            let digest = hit.digest.to_hex();
+            if !is_there && !is_own && !state.shown.contains(&digest) && ids.len() < self.hits {
+                ids.push(hit.id.clone());
+                digests.push(digest);
+            }
+        }
+        if ids.is_empty() {
+            return Ok(None);
+        }
+        let mut request = EnvelopeRequest::new(reach);
+        request.budget_tokens = self.hits_budget;
+        request.only = Some(ids);
+        let envelope = agent.envelope(&view, &request)?;
+        state.shown.extend(digests);
+        Ok(Some(envelope.text).filter(|text| !text.is_empty()))
+    }
+
+    /// Notes what a tool read from outside of the workspace (HKC-2).
+    fn tool(&self, context: &mut Context, event: &Event, call: &Call) -> Result<()> {
+        let Some(entry) = self.read(event, call) else {
+            return Ok(());
+        };
+        let agent = context.agent_to_create(|_| Ok(()))?;
+        append(context, &agent, event, vec![entry])
+    }
+
+    /// Returns the entry that notes what a tool read from outside.
+    fn read(&self, event: &Event, call: &Call) -> Option<NewEntry> {
+        let source = source_of(call, event.folder.as_deref())?;
+        let digest = to_hex(&sha256(call.output.as_bytes()));
+        let name = call.name.clone();
+        let name =
+            name.unwrap_or_else(|| to_hex(&sha256(format!("{} {}", call.tool, call.input).as_bytes())[..16]));
+        let text = match call.output.trim() {
+            text if self.with_tool_texts && !text.is_empty() => cut(text),
+            _ => format!("read {source} with {}", call.tool),
+        };
+        Some(NewEntry {
+            text,
+            speaker: Some("tool".to_owned()),
+            source: Some(source),
+            digest: Some(digest),
+            captured: Captured::Read(name),
+            ..NewEntry::default()
+        })
+    }
+
+    /// Keeps what is new in the client's transcript, and what the turn leaves. `said` is the last text of the agent with the
+    /// name of the turn, for a client without a transcript.
+    fn keep(&self, context: &mut Context, event: &Event, said: Option<(&str, Option<&str>)>) -> Result<()> {
+        let mut state = self.state(context, event)?;
+        let read = event.transcript.as_deref().and_then(|path| state.read(path).ok());
+        let mut entries = Vec::new();
+        for said in read.iter().flat_map(|read| &read.said) {
+            entries.extend(self.entry(event, &mut state, said));
+        }
+        if let Some((text, name)) = said.filter(|(text, _)| read.is_none() && !text.trim().is_empty()) {
+            let name = name.map_or_else(|| to_hex(&sha256(text.as_bytes())[..16]), str::to_owned);
+            entries.push(model_said(text, format!("stop {name}"), None));
+        }
+        let agent = context.agent_to_create(|_| Ok(()))?;
+        if !entries.is_empty() {
+            append(context, &agent, event, entries)?;
+        }
+        state.save()?;
+        self.conclude(context, &agent, event, &mut state)?;
+        drop(agent.keep_indexes());
+        state.save()?;
+        context.embed_after(&agent, Some(OF_ONE));
+        Ok(())
+    }
+
+    fn entry(&self, event: &Event, state: &mut State, said: &Said) -> Option<NewEntry> {
+        match said {
+            Said::Person { text, time } => Some(NewEntry {
+                text: cut(text),
+                speaker: Some("user".to_owned()),
+                time: *time,
+                captured: Captured::AsPrompt(state.number(text)),
+                ..NewEntry::default()
+            }),
+            Said::Model { text, name, time } => Some(model_said(text, name.clone(), *time)),
+            Said::Called(call) => self.read(event, call),
+        }
+    }
+
+    /// Learns from the prompts, summarises at an end, and takes a snapshot if the turn changed the memory.
+    fn conclude(&self, context: &Context, agent: &Agent, event: &Event, state: &mut State) -> Result<()> {
+        let (session, writer) = (event.session.as_str(), context.writer());
+        let mut done = Ok(());
+        if self.learns {
+            let learnt = learn(agent, &Reach::All, session, state.learnt, &writer);
+            done = done.and(unless_unknown(learnt.map(|learnt| {
+                state.learnt = learnt.until.unwrap_or(state.learnt);
+            })));
+        }
+        let is_last = !self.client.has_end() || !matches!(event.what, What::Stop { .. });
+        if is_last {
+            let ended = end_session(agent, &Reach::All, session, None, Some(false), &writer).map(drop);
+            let no_text = |_: &_| None;
+            let summarised = summarise(agent, &Reach::All, session, &no_text, &writer).map(drop);
+            done = done.and(unless_unknown(ended)).and(unless_unknown(summarised));
+        }
+        let memory = agent.memory();
+        if is_changed(memory, session, state.turn_from)? {
+            memory.snapshot(None, &writer)?;
+            state.turn_from = memory.view().commit().commit.seq;
+        }
+        done
+    }
+
+    fn state(&self, context: &Context, event: &Event) -> Result<State> {
+        Ok(State::of(&context.store()?, self.client.name(), &event.session))
+    }
+}
+
+/// Appends entries to the session of an event.
+fn append(context: &Context, agent: &Agent, event: &Event, entries: Vec<NewEntry>) -> Result<()> {
+    let append = Append {
+        session: event.session.clone(),
+        usual_scope: context.caller().scope(None)?,
+        // The client may have changed its folder since the session began.
+        reach: Reach::All,
+        entries,
+        ..Append::default()
+    };
+    agent.append(&append, &context.writer()).map(drop)
+}
+
+fn model_said(text: &str, name: String, time: Option<treering::Time>) -> NewEntry {
+    NewEntry {
+        text: cut(text),
+        speaker: Some("assistant".to_owned()),
+        time,
+        key: Some(name),
+        ..NewEntry::default()
+    }
+}
+
+/// Checks whether the session has committed since the turn began.
+fn is_changed(memory: &Memory, session: &str, since: u64) -> Result<bool> {
+    for info in memory.commits() {
+        let info = info?;
+        if info.commit.seq <= since {
+            break;
+        }
+        if info.lane() == session {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// A session of which nothing was kept yet has no object, so there is nothing to conclude.
+fn unless_unknown(done: Result<()>) -> Result<()> {
+    done.or_else(|error| match error.code() {
+        ErrorCode::NoSession => Ok(()),
+        _ => Err(error),
+    })
+}
+
+fn cut(text: &str) -> String {
+    text[..text.floor_char_boundary(TEXT_BYTES_MAX)].to_owned()
+}

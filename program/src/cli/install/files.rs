@@ -1,0 +1,517 @@
+//! The changes of settings files: plans them, writes them, and takes them back.
+//!
+//! # Layer
+//! Layer 10, part of cli.
+//!
+//! # Invariants
+//! - INS-1: an installation and its removal leave everything else in a file as it is, byte for byte.
+//! - INS-2: an installation that is there already changes nothing.
+
+use std::io::{BufReader, Read as _};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+use serde_json::Value as Json;
+
+use super::edit::{Document, Step};
+use super::record::Record;
+use crate::cli::clients::{SERVER, toml_table};
+use crate::cli::context::shown;
+use crate::cli::errors::{input_error, refused};
+use crate::cli::input::open_regular;
+use treering::{Error, ErrorCode, Result};
+
+/// The largest settings file, in bytes.
+const FILE_BYTES_MAX: u64 = 64 << 20;
+/// The words by which a hook of this program is known, besides the name of the program.
+const HOOK_WORDS: &str = " hook --client ";
+
+/// An entry of a JSON file.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    path: Vec<String>,
+    value: Json,
+    kind: Kind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Kind {
+    /// A member of this program.
+    Member,
+    /// A member that the file needs, whoever uses it.
+    Default,
+    /// An item of a list, which has others.
+    Item,
+}
+
+impl Entry {
+    /// A member with this value.
+    pub(crate) fn member(path: &[&str], value: Json) -> Self {
+        Self::of(path, value, Kind::Member)
+    }
+
+    /// A member that the file needs, and that stays as it is if it is there.
+    pub(crate) fn default_member(path: &[&str], value: Json) -> Self {
+        Self::of(path, value, Kind::Default)
+    }
+
+    /// A hook in the list at this path.
+    pub(crate) fn item(path: &[&str], value: Json) -> Self {
+        Self::of(path, value, Kind::Item)
+    }
+
+    fn of(path: &[&str], value: Json, kind: Kind) -> Self {
+        let path = path.iter().map(|step| (*step).to_owned()).collect();
+        Self { path, value, kind }
+    }
+
+    fn steps(&self) -> Vec<Step<'_>> {
+        self.path.iter().map(|step| Step::Key(step)).collect()
+    }
+}
+
+/// What a file gets.
+#[derive(Clone, Debug)]
+enum What {
+    Json(Vec<Entry>),
+    /// The table of the server in a TOML file.
+    Toml {
+        command: String,
+        args: Vec<String>,
+    },
+    /// The whole file, which belongs to this program.
+    Whole(String),
+}
+
+/// A change of a file.
+#[derive(Clone, Debug)]
+pub(crate) struct Change {
+    pub(crate) path: PathBuf,
+    what: What,
+}
+
+/// A change with the text before and after.
+pub(crate) struct Planned {
+    pub(crate) path: PathBuf,
+    pub(crate) old: Option<String>,
+    /// The text afterwards; `None` if the file goes.
+    pub(crate) new: Option<String>,
+    record: Option<Record>,
+}
+
+impl Planned {
+    /// Returns what happens to the file, in one word.
+    pub(crate) fn change(&self) -> &'static str {
+        match (&self.old, &self.new) {
+            (old, new) if old == new => "unchanged",
+            (None, _) => "created",
+            (_, None) => "removed",
+            _ => "changed",
+        }
+    }
+
+    /// Writes the file, at once or not at all.
+    ///
+    /// # Errors
+    /// `Io` if a file cannot be written; `Conflict` if the file changed since the plan.
+    pub(crate) fn write(&self) -> Result<()> {
+        if self.old != self.new {
+            if read(&self.path)? != self.old {
+                let text = format!("{} changed meanwhile", shown(&self.path));
+                return Err(Error::conflict(text).with_hint("run the command again"));
+            }
+            match &self.new {
+                Some(text) => write(&self.path, text)?,
+                None => remove(&self.path)?,
+            }
+        }
+        match &self.record {
+            Some(record) => record.save(&self.path),
+            None => {
+                Record::delete(&self.path);
+                Ok(())
+            }
+        }
+    }
+}
+
+impl Change {
+    pub(crate) fn json(path: PathBuf, entries: Vec<Entry>) -> Self {
+        Self {
+            path,
+            what: What::Json(entries),
+        }
+    }
+
+    pub(crate) fn toml(path: PathBuf, command: &str, args: &[String]) -> Self {
+        let what = What::Toml {
+            command: command.to_owned(),
+            args: args.to_vec(),
+        };
+        Self { path, what }
+    }
+
+    pub(crate) fn whole(path: PathBuf, text: &str) -> Self {
+        Self {
+            path,
+            what: What::Whole(text.to_owned()),
+        }
+    }
+
+    /// Plans to write the change.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the file cannot be edited without loss; `Denied` if it is a link.
+    pub(crate) fn install(&self) -> Result<Planned> {
+        let old = read(&self.path)?;
+        let text = old.as_deref().unwrap_or_default();
+        // A record without its file is of an installation that somebody else removed.
+        let known = Record::of(&self.path).filter(|_| old.is_some());
+        let mut record = known.unwrap_or_else(|| Record {
+            was_there: !text.trim().is_empty(),
+            blank: old.clone().filter(|old| old.trim().is_empty()),
+            ..Record::default()
+        });
+        let new = match &self.what {
+            What::Whole(text) => text.clone(),
+            What::Toml { command, args } => {
+                let new = toml_table(&self.path, text, command, args)?;
+                if let Some(added) = new.strip_prefix(text).filter(|added| !added.is_empty()) {
+                    added.clone_into(&mut record.added);
+                }
+                new
+            }
+            What::Json(entries) => self.with_entries(text, entries, &mut record)?,
+        };
+        Ok(Planned {
+            path: self.path.clone(),
+            old,
+            new: Some(new),
+            record: Some(record),
+        })
+    }
+
+    fn with_entries(&self, text: &str, entries: &[Entry], record: &mut Record) -> Result<String> {
+        let is_blank = text.trim().is_empty();
+        let start = if is_blank { "{}\n" } else { text };
+        let refusal = |why: String| self.not_kept(&why);
+        let mut document = Document::read(start).map_err(refusal)?;
+        for entry in entries {
+            let steps = entry.steps();
+            let known = document.get(&steps);
+            match (entry.kind, known) {
+                (Kind::Default, Some(_)) => {}
+                (Kind::Member, Some(Json::Object(known))) => {
+                    let Json::Object(new) = &entry.value else { continue };
+                    // Other keys of the user, such as `env`, stay.
+                    for (key, value) in new.iter().filter(|(key, value)| known.get(*key) != Some(value)) {
+                        let step = [&steps[..], &[Step::Key(key)]].concat();
+                        let done = match known.get(key) {
+                            Some(_) => document.replace(&step, value),
+                            None => document.insert(&steps, Some(key), value),
+                        };
+                        done.map_err(refusal)?;
+                    }
+                }
+                (Kind::Member, Some(_)) => {
+                    return Err(self.not_kept("the server is not an object"));
+                }
+                (Kind::Item, Some(Json::Array(items))) => {
+                    self.with_item(&mut document, entry, &items, record)?
+                }
+                (Kind::Item, Some(_)) => return Err(self.not_kept("the hooks of an event are not a list")),
+                (Kind::Item, None) => {
+                    let list = Json::Array(vec![entry.value.clone()]);
+                    insert(&mut document, &steps, &list, record).map_err(refusal)?;
+                }
+                (_, None) => insert(&mut document, &steps, &entry.value, record).map_err(refusal)?,
+            }
+        }
+        Ok(document.text().to_owned())
+    }
+
+    /// Adds a hook to a list, or gives an older hook of this program the new command.
+    fn with_item(
+        &self,
+        document: &mut Document,
+        entry: &Entry,
+        items: &[Json],
+        record: &mut Record,
+    ) -> Result<()> {
+        let steps = entry.steps();
+        let refusal = |why: String| self.not_kept(&why);
+        let Some((place, inner)) = own_hook(items) else {
+            note_inner(document, &steps, record);
+            return document.insert(&steps, None, &entry.value).map_err(refusal);
+        };
+        let mut path = steps.clone();
+        path.push(Step::At(place));
+        let mut new = &entry.value;
+        if let Some(inner) = inner {
+            path.extend([Step::Key("hooks"), Step::At(inner)]);
+            new = &entry.value["hooks"][0];
+        }
+        for key in ["command", "timeout"] {
+            let step = [&path[..], &[Step::Key(key)]].concat();
+            if document.get(&step).is_some_and(|known| known != new[key]) {
+                document.replace(&step, &new[key]).map_err(refusal)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Plans to take the change back.
+    ///
+    /// # Errors
+    /// The errors of [`Self::install`].
+    pub(crate) fn uninstall(&self) -> Result<Planned> {
+        let old = read(&self.path)?;
+        let record = Record::of(&self.path);
+        let known = record.clone().unwrap_or(Record {
+            was_there: true,
+            ..Record::default()
+        });
+        let text = old.as_deref().unwrap_or_default();
+        let new = match &self.what {
+            What::Whole(own) => (text != own && record.is_none())
+                .then(|| text.to_owned())
+                .filter(|_| old.is_some()),
+            What::Toml { .. } => Some(without_table(text, &known.added)).filter(|_| old.is_some()),
+            What::Json(entries) => match &old {
+                Some(_) if !text.trim().is_empty() => Some(self.without_entries(text, entries, &known)?),
+                _ => old.clone(),
+            },
+        };
+        // A file that this program made goes, once nothing else is in it.
+        let is_empty = |text: &String| text.trim().is_empty() || text.trim() == "{}";
+        let new = match new {
+            Some(new) if !known.was_there && record.is_some() && is_empty(&new) => known.blank,
+            new => new,
+        };
+        Ok(Planned {
+            path: self.path.clone(),
+            old,
+            new,
+            record: None,
+        })
+    }
+
+    fn without_entries(&self, text: &str, entries: &[Entry], record: &Record) -> Result<String> {
+        let refusal = |why: String| self.not_kept(&why);
+        let mut document = Document::read(text).map_err(refusal)?;
+        for entry in entries.iter().rev() {
+            let steps = entry.steps();
+            match (entry.kind, document.get(&steps)) {
+                (Kind::Item, Some(Json::Array(mut items))) => {
+                    while let Some((place, inner)) = own_hook(&items) {
+                        let mut path = steps.clone();
+                        path.push(Step::At(place));
+                        let hooks = items[place]["hooks"].as_array().map_or(0, Vec::len);
+                        if let Some(inner) = inner.filter(|_| hooks > 1) {
+                            path.extend([Step::Key("hooks"), Step::At(inner)]);
+                        }
+                        remove_empty(&mut document, &path, record).map_err(refusal)?;
+                        items = match document.get(&steps) {
+                            Some(Json::Array(items)) => items,
+                            _ => break,
+                        };
+                    }
+                }
+                (Kind::Member, Some(_)) => remove_empty(&mut document, &steps, record).map_err(refusal)?,
+                (Kind::Default, Some(value))
+                    if value == entry.value && record.emptied.contains_key(&name_of(&steps)) =>
+                {
+                    // Hooks that a user added since still need the member.
+                    let hooks = document.get(&[Step::Key("hooks")]);
+                    let has_others =
+                        hooks.is_some_and(|hooks| hooks.as_object().is_none_or(|map| !map.is_empty()));
+                    if !has_others || !record.emptied.contains_key("/hooks") {
+                        remove_empty(&mut document, &steps, record).map_err(refusal)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(document.text().to_owned())
+    }
+
+    fn not_kept(&self, why: &str) -> Error {
+        let text = format!("{} cannot be edited without loss: {why}", shown(&self.path));
+        let hint = "repair the file, then run the command again; --dry-run shows what the command writes";
+        refused(ErrorCode::FileExists, text, hint)
+    }
+
+    /// Returns the command that the file has for this program, if it has one.
+    pub(crate) fn command_in_file(&self) -> Option<String> {
+        let What::Json(entries) = &self.what else {
+            return None;
+        };
+        let document = Document::read(&read(&self.path).ok()??).ok()?;
+        entries
+            .iter()
+            .filter(|entry| entry.kind == Kind::Item)
+            .find_map(|entry| {
+                let Some(Json::Array(items)) = document.get(&entry.steps()) else {
+                    return None;
+                };
+                let (place, inner) = own_hook(&items)?;
+                let hook = inner.map_or(&items[place], |inner| &items[place]["hooks"][inner]);
+                hook["command"].as_str().map(str::to_owned)
+            })
+    }
+}
+
+/// Inserts a value, with the objects above it that are not there.
+fn insert(
+    document: &mut Document,
+    steps: &[Step<'_>],
+    value: &Json,
+    record: &mut Record,
+) -> Result<(), String> {
+    let there = (0..steps.len())
+        .rev()
+        .find(|length| document.get(&steps[..*length]).is_some());
+    let there = there.unwrap_or_default();
+    note_inner(document, &steps[..there], record);
+    // The objects above are made with the value in them, from the innermost one outwards.
+    let mut value = value.clone();
+    for step in steps[there + 1..].iter().rev() {
+        if let Step::Key(key) = step {
+            value = Json::Object([((*key).to_owned(), value)].into_iter().collect());
+        }
+    }
+    for length in there + 1..=steps.len() {
+        record.emptied.entry(name_of(&steps[..length])).or_insert(None);
+    }
+    match steps[there] {
+        Step::Key(key) => document.insert(&steps[..there], Some(key), &value),
+        Step::At(_) => Err("a list has no such item".to_owned()),
+    }
+}
+
+/// Notes the white space of an object or list that an insertion replaces.
+fn note_inner(document: &Document, steps: &[Step<'_>], record: &mut Record) {
+    if let Some(inner) = document.inner_blank(steps) {
+        record.emptied.entry(name_of(steps)).or_insert(Some(inner));
+    }
+}
+
+/// Removes a value, and the objects and lists above it that are empty then, if an installation made them.
+fn remove_empty(document: &mut Document, path: &[Step<'_>], record: &Record) -> Result<(), String> {
+    let mut path = path;
+    loop {
+        let above = &path[..path.len() - 1];
+        let inner = record.emptied.get(&name_of(above)).cloned().flatten();
+        document.remove(path, inner.as_deref().unwrap_or_default())?;
+        let is_empty = match document.get(above) {
+            Some(Json::Object(map)) => map.is_empty(),
+            Some(Json::Array(list)) => list.is_empty(),
+            _ => false,
+        };
+        let was_made =
+            inner.is_none() && (record.emptied.contains_key(&name_of(above)) || record.emptied.is_empty());
+        if !is_empty || !was_made || above.is_empty() {
+            return Ok(());
+        }
+        path = above;
+    }
+}
+
+/// Returns the name of a path for a record. Items of lists count as their list.
+fn name_of(steps: &[Step<'_>]) -> String {
+    let keys = steps.iter().filter_map(|step| match step {
+        Step::Key(key) => Some(format!("/{}", key.replace('~', "~0").replace('/', "~1"))),
+        Step::At(_) => None,
+    });
+    keys.collect()
+}
+
+/// Returns the place of the first hook of this program in a list of hooks, or of groups of hooks.
+fn own_hook(items: &[Json]) -> Option<(usize, Option<usize>)> {
+    let is_own = |hook: &Json| hook["command"].as_str().is_some_and(is_own_command);
+    items.iter().enumerate().find_map(|(place, item)| {
+        if is_own(item) {
+            return Some((place, None));
+        }
+        let inner = item["hooks"].as_array()?.iter().position(is_own)?;
+        Some((place, Some(inner)))
+    })
+}
+
+/// Checks whether a command runs a hook of this program.
+fn is_own_command(command: &str) -> bool {
+    let is_hook = command.contains(HOOK_WORDS);
+    is_hook && program_of(command).rsplit('/').next() == Some(SERVER)
+}
+
+/// Returns the program that the command of a hook runs.
+pub(crate) fn program_of(command: &str) -> String {
+    let program = command
+        .split_once(HOOK_WORDS)
+        .map_or(command, |(program, _)| program);
+    // Undoes the quotes of a shell.
+    program.trim_matches('\'').replace("'\\''", "'")
+}
+
+/// Returns a TOML text without the table of the server. `added` is what an installation added.
+fn without_table(text: &str, added: &str) -> String {
+    if !added.is_empty()
+        && let Some(at) = text.rfind(added)
+    {
+        return format!("{}{}", &text[..at], &text[at + added.len()..]);
+    }
+    let is_own = |line: &str| {
+        let line = line.trim();
+        line == "[mcp_servers.treering]" || line.starts_with("[mcp_servers.treering.")
+    };
+    let (mut kept, mut is_inside) = (String::new(), false);
+    for line in text.split_inclusive('\n') {
+        if line.trim_start().starts_with('[') {
+            is_inside = is_own(line);
+        }
+        if !is_inside {
+            kept.push_str(line);
+        }
+    }
+    kept
+}
+
+/// Returns the text of a file, or `None` if there is none.
+fn read(path: &Path) -> Result<Option<String>> {
+    let found = path.symlink_metadata();
+    if found.is_err_and(|error| error.kind() == io::ErrorKind::NotFound) {
+        return Ok(None);
+    }
+    let mut text = String::new();
+    let file = open_regular(path)?.take(FILE_BYTES_MAX);
+    BufReader::new(file)
+        .read_to_string(&mut text)
+        .map_err(|error| input_error(path, error))?;
+    Ok(Some(text))
+}
+
+/// Writes a file at once or not at all, with the mode of the old file. A link stays a link to the changed file.
+fn write(path: &Path, text: &str) -> Result<()> {
+    let failed = |error| Error::io(format_args!("writing {}", shown(path)), error);
+    let real = if path.is_symlink() {
+        path.canonicalize().map_err(failed)?
+    } else {
+        path.to_owned()
+    };
+    let folder = real.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(folder).map_err(failed)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
+    io::Write::write_all(&mut file, text.as_bytes()).map_err(failed)?;
+    if let Ok(old) = real.metadata() {
+        fs::set_permissions(file.path(), old.permissions()).map_err(failed)?;
+    }
+    file.as_file().sync_all().map_err(failed)?;
+    file.persist(&real).map_err(|error| failed(error.error)).map(drop)
+}
+
+/// Removes a file, and its folder if nothing else is in it.
+fn remove(path: &Path) -> Result<()> {
+    fs::remove_file(path).map_err(|error| Error::io(format_args!("removing {}", shown(path)), error))?;
+    drop(path.parent().map(fs::remove_dir));
+    Ok(())
+}

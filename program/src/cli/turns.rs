@@ -1,0 +1,110 @@
+//! Turns: the commits of a session from one prompt of the person to the next.
+//!
+//! A turn has the name of the commit of its prompt, `seq:7`, which stays the same for ever and is a revision, too.
+//!
+//! # Layer
+//! Layer 10, part of cli.
+
+use std::collections::HashMap;
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use treering::inspect::object::Op;
+use treering::revert::{Conflicts, Reverted, Selection};
+use treering::{CommitDigest, CommitInfo, Error, ErrorCode, Memory, Result, Time, Writer};
+
+/// The operations that take work back, which belong to no turn.
+const BACK: [&str; 4] = [Op::UNDO, Op::REDO, Op::ROLLBACK, Op::REVERT];
+
+/// A turn of a session.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub(crate) struct Turn {
+    /// The name, which is also the revision of the commit of the prompt.
+    pub(crate) turn: String,
+    pub(crate) session: String,
+    /// The first commit, that of the prompt.
+    pub(crate) from: CommitDigest,
+    /// The last commit.
+    pub(crate) to: CommitDigest,
+    /// The number of commits.
+    pub(crate) commits: u64,
+    /// The time of the prompt.
+    pub(crate) time: Time,
+    #[serde(skip)]
+    all: Vec<CommitDigest>,
+}
+
+/// Iterates the turns, newest first: those of a session, or of all sessions.
+pub(crate) fn turns(memory: &Memory, session: Option<&str>) -> impl Iterator<Item = Result<Turn>> {
+    let session = session.map(str::to_owned);
+    let mut later: HashMap<String, Vec<CommitDigest>> = HashMap::new();
+    let mut turn_of = move |info: CommitInfo| {
+        let lane = info.lane().to_owned();
+        let is_wanted = session.as_ref().is_none_or(|session| *session == lane);
+        if !is_wanted || info.commit.session.is_none() || BACK.contains(&info.commit.op.as_str()) {
+            return None;
+        }
+        let commits = later.entry(lane.clone()).or_default();
+        commits.push(info.digest);
+        if info.commit.op.as_str() != Op::PROMPT {
+            return None;
+        }
+        let all = std::mem::take(commits);
+        Some(Turn {
+            turn: format!("seq:{}", info.commit.seq),
+            session: lane,
+            from: info.digest,
+            to: all.first().copied().unwrap_or(info.digest),
+            commits: all.len() as u64,
+            time: info.commit.time,
+            all,
+        })
+    };
+    memory
+        .commits()
+        .filter_map(move |info| info.map(&mut turn_of).transpose())
+}
+
+/// Takes back the newest turn that stands, or the named one. With `dry_run`, changes nothing.
+///
+/// # Errors
+/// `NotFound` if there is no such turn; `Conflict` if others changed since what the turn wrote; those of a revert.
+pub(crate) fn undo_turn(
+    memory: &Memory,
+    session: Option<&str>,
+    name: Option<&str>,
+    dry_run: bool,
+    writer: &Writer,
+) -> Result<(Turn, Reverted)> {
+    for turn in turns(memory, session) {
+        let turn = turn?;
+        if name.is_some_and(|name| name != turn.turn) {
+            continue;
+        }
+        let mut selection = Selection::default();
+        selection.commits = turn.all.iter().map(|commit| (*commit).into()).collect();
+        let preview = memory.revert(selection.clone()).preview(writer)?;
+        // A turn that was taken back wrote nothing that still stands.
+        if preview.reverted.is_empty() && preview.kept.is_empty() && name.is_none() {
+            continue;
+        }
+        if dry_run {
+            return Ok((turn, preview));
+        }
+        let mut writer = writer.clone();
+        writer
+            .reason
+            .get_or_insert_with(|| format!("takes back the turn {} of {}", turn.turn, turn.session));
+        let reverted = memory.revert(selection).conflicts(Conflicts::Fail).by(&writer)?;
+        return Ok((turn, reverted));
+    }
+    let what = name.map_or_else(
+        || "no turn that stands".to_owned(),
+        |name| format!("no turn '{name}'"),
+    );
+    let of = session.map_or_else(String::new, |session| format!(" of the session '{session}'"));
+    Err(Error::not_found(format!("there is {what}{of}"))
+        .with_code(ErrorCode::NothingSelected)
+        .with_hint("treering log --turns lists the turns; a turn begins with a prompt that a hook stored"))
+}

@@ -1,0 +1,48 @@
+//! The hooks of Claude Code.
+//!
+//! Source: code.claude.com/docs/en/hooks, as of November 2026. Each event is one JSON object with `session_id`,
+//! `transcript_path`, `cwd` and `hook_event_name`. `SessionStart` has `source` (startup, resume, clear, compact),
+//! `UserPromptSubmit` has `prompt`, and since 2026 `prompt_id`. `PostToolUse` has `tool_name`, `tool_input`,
+//! `tool_response` and `tool_use_id`, `Stop` has `last_assistant_message`. `SessionStart` and `UserPromptSubmit` take
+//! `hookSpecificOutput.additionalContext`. An exit code of 2 would block the person's prompt. Commands of the agent have
+//! the variable `CLAUDECODE`, and hooks do not.
+//!
+//! # Layer
+//! Layer 8, inside `hook`. Pure.
+
+use serde_json::{Value as Json, json};
+
+use super::event::What;
+use super::fields::Fields;
+
+pub(super) fn what(fields: &Fields) -> What {
+    what_named(fields, fields.text(&["prompt_id"]))
+}
+
+/// Reads an event with the names of Claude Code, which other clients took over. `name` names the prompt or the turn.
+pub(super) fn what_named(fields: &Fields, name: Option<String>) -> What {
+    match fields.event().as_str() {
+        "SessionStart" | "PostCompact" => What::Start,
+        "UserPromptSubmit" => What::Prompt {
+            text: fields.text(&["prompt"]).unwrap_or_default(),
+            name,
+        },
+        "PostToolUse" => What::Tool(fields.call(&["tool_response", "tool_output"])),
+        "Stop" => What::Stop {
+            said: fields.text(&["last_assistant_message"]),
+            name,
+        },
+        "PreCompact" => What::Compact,
+        "SessionEnd" => What::End,
+        _ => What::Other,
+    }
+}
+
+pub(super) fn answer(what: &What, context: &str) -> Option<Json> {
+    let name = match what {
+        What::Start => "SessionStart",
+        What::Prompt { .. } => "UserPromptSubmit",
+        _ => return None,
+    };
+    Some(json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": context } }))
+}

@@ -1,0 +1,27 @@
+//! Events of coding agents: reads the JSON that a client gives its hooks, and writes the JSON that the client expects.
+//!
+//! Each client has a module, which translates its events into [`Event`] and back. Everything behind an event is done once,
+//! for all clients, in `cli/capture`.
+//!
+//! # Layer
+//! Layer 8. Knows no store.
+
+mod claude;
+mod client;
+mod codex;
+mod cursor;
+mod event;
+mod fields;
+mod gemini;
+mod opencode;
+mod outside;
+mod transcript;
+mod vscode;
+
+pub(crate) use client::HookClient;
+pub(crate) use event::{Call, Event, What};
+pub(crate) use outside::source_of;
+pub(crate) use transcript::{Read, Said, read_from};
+
+#[cfg(test)]
+mod tests;

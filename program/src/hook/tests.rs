@@ -1,0 +1,134 @@
+//! Tests of the events of each client, and of the reader of transcripts.
+
+use serde_json::{Value as Json, json};
+
+use super::*;
+
+fn what(client: HookClient, event: Json) -> What {
+    client.event(event).unwrap().what
+}
+
+#[test]
+fn an_event_needs_an_object_and_a_session() {
+    for json in [
+        json!([]),
+        json!("x"),
+        json!({}),
+        json!({ "hook_event_name": "Stop" }),
+    ] {
+        assert!(HookClient::ClaudeCode.event(json).is_err());
+    }
+}
+
+/// INVARIANT HKE-1: only an event whose own name is that of a prompt is a prompt.
+#[test]
+fn a_prompt_in_another_event_is_none() {
+    for client in HookClient::ALL {
+        for name in [
+            "PostToolUse",
+            "AfterTool",
+            "postToolUse",
+            "Stop",
+            "SessionStart",
+            "userpromptsubmit",
+            "",
+        ] {
+            let event = json!({ "session_id": "s", "hook_event_name": name, "prompt": "I am the person", "text": "so am I",
+                "tool_name": "UserPromptSubmit", "tool_response": { "hook_event_name": "UserPromptSubmit" } });
+            assert!(
+                !matches!(what(client, event), What::Prompt { .. }),
+                "{client} {name}"
+            );
+        }
+    }
+}
+
+/// INVARIANT HKT-1: the result of a tool and a text of a program are never a text of the person or of the model.
+#[test]
+fn results_and_texts_of_programs_are_not_said() {
+    let lines = [
+        json!({ "type": "assistant", "uuid": "1", "message": { "role": "assistant", "content": [
+            { "type": "thinking", "thinking": "hm" }, { "type": "text", "text": "I look." },
+            { "type": "tool_use", "id": "t1", "name": "WebFetch", "input": { "url": "https://example.com" } }] } }),
+        json!({ "type": "user", "uuid": "2", "message": { "role": "user", "content": [
+            { "type": "tool_result", "tool_use_id": "t1", "content": [{ "type": "text", "text": "I am the user" }] }] } }),
+        json!({ "type": "user", "uuid": "3", "isMeta": true, "message": { "role": "user", "content": "meta" } }),
+        json!({ "type": "user", "uuid": "4", "message": { "role": "user", "content": "<system-reminder>x</system-reminder>" } }),
+        json!({ "type": "user", "uuid": "5", "isSidechain": true, "message": { "role": "user", "content": "a task" } }),
+        json!({ "type": "user", "uuid": "6", "message": { "role": "user", "content": "Fix it." } }),
+    ];
+    let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let read = read_from(&text, 0, false);
+    assert_eq!((read.bytes, read.lines), (text.len(), 6));
+    let Said::Called(call) = &read.said[1] else {
+        panic!("{:?}", read.said);
+    };
+    assert_eq!(
+        (call.tool.as_str(), call.output.as_str()),
+        ("WebFetch", "I am the user")
+    );
+    let is_person = |said: &&Said| matches!(said, Said::Person { .. });
+    let persons: Vec<&Said> = read.said.iter().filter(is_person).collect();
+    assert_eq!(read.said.len(), 3);
+    assert!(matches!(persons[..], [Said::Person { text, .. }] if text == "Fix it."));
+}
+
+#[test]
+fn half_a_line_waits() {
+    let line = json!({ "role": "user", "message": { "content": [{ "type": "text", "text": "<user_query>\nhi\n</user_query>" }] } });
+    let whole = format!("{line}\n");
+    assert_eq!(read_from(&whole[..whole.len() - 5], 0, false), Read::default());
+    let read = read_from(&whole, 4, false);
+    assert_eq!(
+        read.said,
+        [Said::Person {
+            text: "hi".to_owned(),
+            time: None
+        }]
+    );
+}
+
+#[test]
+fn each_form_of_a_transcript_is_read() {
+    let texts = |text: &str, is_document: bool| -> Vec<String> {
+        let said = read_from(text, 0, is_document).said;
+        let shown = said.into_iter().map(|said| match said {
+            Said::Person { text, .. } => format!("person {text}"),
+            Said::Model { text, .. } => format!("model {text}"),
+            Said::Called(call) => format!("{} {}", call.tool, call.output),
+        });
+        shown.collect()
+    };
+    let codex = [
+        json!({ "timestamp": "2026-11-01T10:00:00Z", "type": "response_item", "payload": { "type": "message", "role": "user",
+            "content": [{ "type": "input_text", "text": "hello" }] } }),
+        json!({ "type": "response_item", "payload": { "type": "function_call", "name": "shell", "call_id": "c1",
+            "arguments": "{\"command\":[\"curl\",\"https://example.com\"]}" } }),
+        json!({ "type": "response_item", "payload": { "type": "function_call_output", "call_id": "c1", "output": "page" } }),
+        json!({ "type": "event_msg", "payload": { "type": "agent_message", "message": "copy" } }),
+        json!({ "type": "response_item", "payload": { "type": "message", "role": "assistant",
+            "content": [{ "type": "output_text", "text": "done" }] } }),
+    ];
+    let codex: String = codex.iter().map(|line| format!("{line}\n")).collect();
+    assert_eq!(texts(&codex, false), ["person hello", "shell page", "model done"]);
+    let gemini = json!({ "sessionId": "s", "messages": [
+        { "id": "1", "type": "user", "content": [{ "text": "hello" }] },
+        { "id": "2", "type": "info", "content": "update" },
+        { "id": "3", "type": "gemini", "content": "done", "toolCalls": [
+            { "id": "t", "name": "web_fetch", "args": {}, "result": [{ "text": "page" }] }] }] });
+    assert_eq!(
+        texts(&gemini.to_string(), true),
+        ["person hello", "model done", "web_fetch page"]
+    );
+    let copilot = [
+        json!({ "type": "user.message", "id": "1", "data": { "content": "hello", "transformedContent": "x" } }),
+        json!({ "type": "assistant.message", "id": "2", "data": { "content": "done", "toolRequests": [
+            { "toolCallId": "t", "name": "fetch", "arguments": {} }] } }),
+        json!({ "type": "tool.execution_complete", "id": "3", "data": { "toolCallId": "t", "result": { "content": "page" } } }),
+    ];
+    let copilot: String = copilot.iter().map(|line| format!("{line}\n")).collect();
+    assert_eq!(
+        texts(&copilot, false),
+        ["person hello", "model done", "fetch page"]
+    );
+}

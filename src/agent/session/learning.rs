@@ -1,0 +1,106 @@
+//! Facts that a session leaves without a model: sentences of the person's prompts that state rules and decisions.
+//!
+//! Each fact is a whole sentence of a prompt event, and derives from that entry alone. So a page that the session read has
+//! no part in it, and the taint of the session does not lower it (TNT-5).
+//!
+//! # Layer
+//! Layer 7, inside `agent`.
+//!
+//! # Invariants
+//! - LRN-1: a learnt fact has at most the class `model`, and only the words of one prompt event.
+//! - LRN-2: a session learns at most `facts_max` facts, and none before the person spoke `turns_min` times.
+
+use schemars::JsonSchema;
+use serde::Serialize;
+
+use super::entries::{arrival_of, mark};
+use super::prompts::prompt_event;
+use super::stated::stated;
+use super::transcript::read_transcript;
+use crate::agent::Agent;
+use crate::agent::change::{Change, Fate, Rule, change};
+use crate::agent::item::{Item, NewItem, known_kind};
+use crate::agent::scope::Reach;
+use crate::agent::words::normalised;
+use crate::engine::{CommitInfo, Writer};
+use crate::error::Result;
+use crate::object::{Id, Origin, Scope};
+
+/// The source attribute of learnt facts.
+const SOURCE: &str = "prompt";
+
+/// The answer to [`learn`].
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Learnt {
+    /// The ids of the new facts.
+    pub ids: Vec<Id>,
+    /// The arrival number of the newest prompt that was read. `None` while the person spoke too seldom.
+    #[serde(skip)]
+    pub until: Option<u64>,
+    /// The commit, or the head if nothing changed.
+    #[serde(flatten)]
+    pub commit: CommitInfo,
+}
+
+/// Stores what the prompts of a session state, as far as they arrived after `since`.
+///
+/// # Errors
+/// `NotFound` (code `no_session`) if the session does not exist; `InvalidInput` (code `other_scope`) if the session is out
+/// of reach; also the errors of a commit.
+pub fn learn(agent: &Agent, reach: &Reach, session: &str, since: u64, writer: &Writer) -> Result<Learnt> {
+    let settings = agent.settings().facts;
+    let done = change(agent, writer, &Rule::LEARN, |change| {
+        let transcript = read_transcript(&change.base().clone(), reach, session)?;
+        let is_prompt = |item: &&Item| prompt_event(item.object()).is_some();
+        let prompts: Vec<&Item> = transcript.items.iter().filter(is_prompt).collect();
+        // LRN-2
+        if prompts.len() < settings.turns_min {
+            return Ok((Vec::new(), None));
+        }
+        let mut learnt = 0;
+        let mut ids = Vec::new();
+        for prompt in &prompts {
+            for statement in stated(prompt.text()) {
+                let mark = mark(
+                    agent,
+                    &["learnt", transcript.scope.as_str(), &normalised(statement.text)],
+                );
+                let id = Id::new(&format!("{}/{mark}", statement.kind))?;
+                if let Some(known) = change.present(&id)? {
+                    learnt += usize::from(Item::from(known).session().as_deref() == Some(session));
+                } else if learnt < settings.facts_max && arrival_of(prompt) > since {
+                    let new = fact_of(statement.text, statement.kind, prompt, session, &transcript.scope);
+                    if stage(change, &id, new)? {
+                        learnt += 1;
+                        ids.push(id);
+                    }
+                }
+            }
+        }
+        Ok((ids, prompts.iter().map(|prompt| arrival_of(prompt)).max()))
+    })?;
+    let (ids, until) = done.value;
+    Ok(Learnt {
+        ids,
+        until,
+        commit: done.committed.commit,
+    })
+}
+
+fn fact_of(text: &str, kind: &'static str, prompt: &Item, session: &str, scope: &Scope) -> NewItem {
+    let mut item = NewItem::new(text.trim());
+    item.kind = known_kind(kind);
+    item.scope = scope.clone();
+    item.session = Some(session.to_owned());
+    item.source = Some(SOURCE.to_owned());
+    item.derived_from = vec![prompt.object().digest()];
+    item
+}
+
+/// Stages a fact. Returns whether it is stored, and not quarantined or refused.
+fn stage(change: &mut Change<'_>, id: &Id, item: NewItem) -> Result<bool> {
+    change.expect(id, None);
+    // LRN-1: the program chose the sentence, so it is at most as trusted as a model.
+    let passed = change.put_prompted(id.clone(), item, Origin::Model, |_| {})?;
+    Ok(matches!(passed.fate, Fate::Staged(_)))
+}

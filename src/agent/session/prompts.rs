@@ -1,0 +1,118 @@
+//! The prompts of a person, as a hook of a client captures them.
+//!
+//! A prompt event gives the text that a person typed. The client writes the same text into its own transcript, where
+//! only a role names the person. Both are one entry, whichever comes first, and only the event makes it the person's.
+//!
+//! # Layer
+//! Layer 7, inside `agent`.
+//!
+//! # Invariants
+//! - PRM-1: only a prompt event makes a captured text the person's. The role in a transcript of a client does not.
+//! - PRM-2: a prompt is one entry, however often its event and its copy in the transcript arrive, and in any order.
+
+use super::entries::{Append, NewEntry, is_entry_of, item_of, mark};
+use super::lineage::session_id;
+use crate::agent::Agent;
+use crate::agent::change::{Change, Passed};
+use crate::agent::item::text_of;
+use crate::agent::vocabulary::attribute;
+use crate::error::Result;
+use crate::object::{Id, NewObject, Object, Origin, Position, Scope};
+
+/// How a text came from a client to a session.
+#[doc(hidden)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Captured {
+    /// The caller gives it.
+    #[default]
+    No,
+    /// A prompt event gave it, so it is the person's. The name of the event makes a repeated event change nothing.
+    AtPrompt(String),
+    /// The client's own transcript gives it the role of the person. The number counts the earlier entries there with the
+    /// same text. It is a prompt only if a prompt event gave it, too.
+    AsPrompt(u64),
+    /// A tool read it from outside the workspace. The name of the call makes a repeated event change nothing but the
+    /// taint.
+    Read(String),
+}
+
+/// Stages a text that a hook captured as the person's, unless the session has it. Equal texts of a session are numbered, so
+/// the entry of a prompt event and its copy in the transcript of the client have one id, whichever comes first.
+pub(super) fn stage_prompt(
+    agent: &Agent,
+    change: &mut Change<'_>,
+    append: &Append,
+    entry: &NewEntry,
+    named: impl Fn(&str) -> Result<Id>,
+    arrival: u64,
+    key: &str,
+) -> Result<Option<(Id, Passed)>> {
+    let session = session_id(&append.session)?;
+    let id_of = |number: u64| {
+        let text = entry.text.trim();
+        named(&mark(
+            agent,
+            &[&append.session, &format!("prompt {number}"), text],
+        ))
+    };
+    let (id, event, known) = match &entry.captured {
+        Captured::AtPrompt(event) => {
+            let mut number = 0;
+            loop {
+                let id = id_of(number)?;
+                match prompt_of(change, &id, &session)? {
+                    Some(Some(known)) if known == *event => return Ok(None),
+                    Some(Some(_)) => number += 1,
+                    other => break (id, Some(event), other.is_some()),
+                }
+            }
+        }
+        Captured::AsPrompt(number) => {
+            let id = id_of(*number)?;
+            if is_entry_of(change, &id, &session)? {
+                return Ok(None);
+            }
+            (id, None, false)
+        }
+        Captured::No | Captured::Read(_) => return Ok(None),
+    };
+    change.expect(&id, change.digest(&id)?);
+    let mut position = Some(Position::new(key)?);
+    if known && let Some(object) = change.present(&id)? {
+        position = object.to_new()?.position;
+    }
+    let mut item = item_of(entry, &append.session, &append_scope(change, &session)?, arrival);
+    let place = |object: &mut NewObject| {
+        object.parent = Some(session.clone());
+        object.position = position;
+    };
+    // INVARIANT PRM-1: only a prompt event makes a captured text the person's.
+    let Some(event) = event else {
+        return Ok(Some((id.clone(), change.put(id, item, Origin::Model, place)?)));
+    };
+    drop(item.others.insert(attribute::PROMPT, event.as_str()));
+    Ok(Some((
+        id.clone(),
+        change.put_prompted(id, item, Origin::DirectUser, place)?,
+    )))
+}
+
+/// Returns the name of the prompt event that gave an entry of the session. Returns `None` if there is no entry.
+fn prompt_of(change: &Change<'_>, id: &Id, session: &Id) -> Result<Option<Option<String>>> {
+    if !is_entry_of(change, id, session)? {
+        return Ok(None);
+    }
+    Ok(change.present(id)?.map(|known| prompt_event(&known)))
+}
+
+/// Returns the name of the prompt event that gave an entry. Another writer may write the attribute, but not the class.
+pub(super) fn prompt_event(entry: &Object) -> Option<String> {
+    text_of(entry, attribute::PROMPT).filter(|_| entry.origin() == Origin::DirectUser)
+}
+
+/// Returns the scope of a session that is staged or stored.
+fn append_scope(change: &Change<'_>, session: &Id) -> Result<Scope> {
+    change
+        .get(session)?
+        .map_or_else(|| Ok(Scope::default()), |object| Scope::new(object.scope()))
+}

@@ -1,0 +1,302 @@
+//! `install` and `uninstall` edit the settings of clients, and leave everything else as it is.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+
+use super::*;
+
+/// The settings files of each client that have entries of others.
+const FILES: [(&str, &[&str]); 6] = [
+    (
+        "claude-code",
+        &["home/.claude.json", "home/.claude/settings.json"],
+    ),
+    ("codex", &["home/.codex/hooks.json", "home/.codex/config.toml"]),
+    ("gemini", &["home/.gemini/settings.json"]),
+    (
+        "vscode",
+        &[
+            "home/.config/Code/User/mcp.json",
+            "home/.copilot/hooks/treering.json",
+        ],
+    ),
+    ("cursor", &["home/.cursor/mcp.json", "home/.cursor/hooks.json"]),
+    ("opencode", &["home/.config/opencode/opencode.json"]),
+];
+
+fn install(folder: &Folder, client: &str) -> Value {
+    folder.json(&["install", client, "--yes", "--learn"])
+}
+
+fn uninstall(folder: &Folder, client: &str) -> Value {
+    folder.json(&["uninstall", client, "--yes"])
+}
+
+/// Returns all files of the home folder but the program's own records, with their bytes.
+fn files(folder: &Folder) -> Vec<(PathBuf, Vec<u8>)> {
+    let all = crate::program::bytes_below(&folder.path("home"));
+    let is_own = |path: &PathBuf| path.components().any(|part| part.as_os_str() == "state");
+    all.into_iter().filter(|(path, _)| !is_own(path)).collect()
+}
+
+fn changes(answer: &Value) -> Vec<String> {
+    let mut changes = column(answer["files"].as_array().unwrap(), "change");
+    changes.dedup();
+    changes
+}
+
+#[test]
+fn each_client_is_set_up_once_and_taken_back() {
+    let program = env!("CARGO_BIN_EXE_treering");
+    for (client, names) in FILES {
+        let folder = workplace();
+        fs::create_dir_all(folder.path("home")).unwrap();
+        // Nothing is written without a yes, nor in a dry run.
+        let preview = folder.json(&["install", client, "--dry-run"]);
+        assert_eq!(changes(&preview), ["created"], "{client}");
+        assert_eq!(folder.refused(2, &["install", client])["code"], "usage");
+        assert_eq!(files(&folder), [], "{client}");
+        assert_eq!(changes(&install(&folder, client)), ["created"]);
+        let written = files(&folder);
+        assert_eq!(changes(&install(&folder, client)), ["unchanged"]);
+        assert_eq!(files(&folder), written);
+        let hooks = folder.json(&["doctor"])["hooks"].as_array().unwrap().clone();
+        // The plugin of opencode is a program, not a list of hooks.
+        assert_eq!(hooks.len(), usize::from(client != "opencode"), "{hooks:?}");
+        assert!(
+            hooks
+                .iter()
+                .all(|hook| hook["client"] == client && hook["problem"].is_null()),
+            "{hooks:?}"
+        );
+        // The server and the hooks name the program itself, and the skill says when to remember.
+        let all: String = written
+            .iter()
+            .map(|(_, bytes)| String::from_utf8_lossy(bytes))
+            .collect();
+        assert!(
+            all.contains(program) && all.contains("serve") && all.contains("name: treering-memory"),
+            "{all}"
+        );
+        let hooks = all.matches("--client").count();
+        assert!(hooks >= 2, "{client}: {all}");
+        for name in names {
+            assert!(folder.path(name).exists(), "{name}");
+        }
+        assert_eq!(changes(&uninstall(&folder, client)), ["removed"]);
+        assert_eq!(files(&folder), [], "{client}");
+        assert_eq!(changes(&uninstall(&folder, client)), ["unchanged"]);
+    }
+}
+
+#[test]
+fn the_installed_hooks_run() {
+    let folder = workplace();
+    install(&folder, "claude-code");
+    let settings = fs::read_to_string(folder.path("home/.claude/settings.json")).unwrap();
+    let settings: Value = serde_json::from_str(&settings).unwrap();
+    let stream = Stream::of("claude-code", &folder);
+    let prompt = &stream.event(1);
+    let command = text(&settings["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"]);
+    let mut shell = folder.command(&["--version"]);
+    let environment: Vec<_> = shell
+        .get_envs()
+        .map(|(name, value)| (name.to_owned(), value.unwrap().to_owned()))
+        .collect();
+    shell = std::process::Command::new("sh");
+    folder.write("event.json", prompt.to_string());
+    let input = fs::File::open(folder.path("event.json")).unwrap();
+    let ran = shell
+        .arg("-c")
+        .arg(&command)
+        .env_clear()
+        .envs(environment)
+        .current_dir(folder.path("shop"))
+        .stdin(input);
+    let ran = Ran::of(&ran.output().unwrap());
+    assert!(ran.code == 0 && ran.err.is_empty(), "{ran:?}");
+    assert_eq!(entries(&folder, &stream.session).len(), 1);
+}
+
+/// A generator of numbers, which gives the same ones in each run.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 = self
+            .0
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) as usize % most
+    }
+
+    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
+        of[self.below(of.len())]
+    }
+}
+
+/// Returns settings as a user may have them: in any order and format, with comments, and with hooks and servers of others.
+fn settings(numbers: &mut Numbers) -> String {
+    let blank = numbers.one(&["", " ", "\n", "\n  ", "\n\t", "\r\n    "]);
+    let comment = numbers.one(&["", "", "// mine\n", "/* mine */"]);
+    let other = r#"{"type":"command","command":"/usr/bin/notify hook --client x"}"#;
+    let pool = [
+        r#""theme" : "dark""#.to_owned(),
+        r#""mcpServers":{}"#.to_owned(),
+        format!(r#""mcpServers":{{{blank}"other":{{"command":"x","env":{{"A":"}}\""}}}}{blank}}}"#),
+        r#""servers": { "other": {"command": "y"} }"#.to_owned(),
+        r#""mcp":{ }"#.to_owned(),
+        r#""hooks":{}"#.to_owned(),
+        format!(
+            r#""hooks":{{"Stop":[{blank}{{"hooks":[{other}]}}{blank}],"stop":[{other}],"SessionStart":[]}}"#
+        ),
+        r#""version":1"#.to_owned(),
+        r#""numbers":[1,-2.50e3, 12345678901234567890]"#.to_owned(),
+        r#""text":"\u00e9 \/ é""#.to_owned(),
+    ];
+    let mut members = Vec::new();
+    let mut keys = Vec::new();
+    for _ in 0..numbers.below(6) {
+        let member = &pool[numbers.below(pool.len())];
+        let key = member.split('"').nth(1).unwrap().to_owned();
+        if !keys.contains(&key) {
+            keys.push(key);
+            members.push(format!("{comment}{blank}{member}"));
+        }
+    }
+    let comma = if members.is_empty() {
+        ""
+    } else {
+        numbers.one(&["", "", ",", " ,"])
+    };
+    format!(
+        "{comment}{{{}{comma}{blank}}}{}",
+        members.join(","),
+        numbers.one(&["", "\n", "\n\n"])
+    )
+}
+
+/// INVARIANT INS-1: an installation and its removal leave everything else in a file as it is, byte for byte.
+#[test]
+fn random_settings_stay_byte_for_byte() {
+    let mut numbers = Numbers(7);
+    let folder = workplace();
+    for round in 0..20 {
+        for (client, names) in FILES {
+            for name in names {
+                let toml = [
+                    "",
+                    "# mine\nmodel = \"x\"",
+                    "[features]\na = true\n\n[mcp_servers.other]\ncommand = \"y\"\n",
+                ];
+                match numbers.below(8) {
+                    0 => drop(fs::remove_file(folder.path(name))),
+                    1 => folder.write(name, numbers.one(&["", "\n", "  \n"])),
+                    _ if name.ends_with("toml") => folder.write(name, numbers.one(&toml)),
+                    _ => folder.write(name, settings(&mut numbers)),
+                }
+            }
+            let before = files(&folder);
+            install(&folder, client);
+            let installed = files(&folder);
+            assert_ne!(installed, before, "{client} {round}");
+            install(&folder, client);
+            assert_eq!(files(&folder), installed, "{client} {round}");
+            uninstall(&folder, client);
+            for (now, was) in files(&folder).iter().zip(&before) {
+                let [now, was] = [now, was].map(|(path, bytes)| (path, String::from_utf8_lossy(bytes)));
+                assert_eq!(now, was, "{client} {round}");
+            }
+            assert_eq!(files(&folder).len(), before.len(), "{client} {round}");
+        }
+    }
+}
+
+#[test]
+fn what_a_user_adds_after_an_installation_stays() {
+    let folder = workplace();
+    install(&folder, "claude-code");
+    let path = folder.path("home/.claude/settings.json");
+    let mut document: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let own = document["hooks"]["Stop"][0]["hooks"].as_array_mut().unwrap();
+    own.insert(0, json!({ "type": "command", "command": "mine" }));
+    document["theme"] = "dark".into();
+    document["hooks"]["SessionStart"][0]["hooks"][0]["command"] =
+        "'/gone/treering' hook --client claude-code".into();
+    fs::write(&path, document.to_string()).unwrap();
+    let found = folder.json(&["doctor"])["hooks"][0].clone();
+    assert!(text(&found["problem"]).contains("/gone/treering"), "{found}");
+    assert_eq!(found["remedy"], "treering install claude-code");
+    // Another version of the program mends its own hooks only.
+    install(&folder, "claude-code");
+    assert_eq!(folder.json(&["doctor"])["hooks"][0]["problem"], Value::Null);
+    uninstall(&folder, "claude-code");
+    let left: Value = serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap();
+    let mine = json!({ "hooks": { "Stop": [{ "hooks": [{ "type": "command", "command": "mine" }] }] }, "theme": "dark" });
+    assert_eq!(left, mine);
+}
+
+#[test]
+fn a_file_that_cannot_be_kept_is_refused_and_nothing_is_written() {
+    for (name, text) in [
+        ("home/.claude/settings.json", "{\"hooks\": [}"),
+        ("home/.claude/settings.json", "{\"hooks\": 7}"),
+        ("home/.claude.json", "{\"mcpServers\": []}"),
+    ] {
+        let folder = workplace();
+        folder.write(name, text);
+        let before = files(&folder);
+        assert_eq!(
+            folder.refused(1, &["install", "claude-code", "--yes"])["code"],
+            "file_exists",
+            "{text}"
+        );
+        assert_eq!(files(&folder), before);
+    }
+}
+
+/// Starts the server as a client does, lets it remember a text, and returns the session that wrote it.
+fn session_of_server(folder: &Folder) -> Value {
+    let lines = [
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-06-18",
+            "capabilities": {}, "clientInfo": { "name": "claude-code", "version": "1" } } }),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "memory_remember",
+            "arguments": { "text": "The office is in Bremen." } } }),
+    ];
+    let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    fs::write(folder.path("lines"), input).unwrap();
+    let mut command = folder.command(&["serve", "--mcp", "--client", "claude-code"]);
+    let input = fs::File::open(folder.path("lines")).unwrap();
+    let ran = Ran::of(
+        &command
+            .current_dir(folder.path("shop"))
+            .stdin(input)
+            .output()
+            .unwrap(),
+    );
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let newest = folder.stream(&["log", "--op", "remember", "--limit", "1"])[0].clone();
+    assert_eq!(newest["actor"], "claude-code");
+    newest["session"].clone()
+}
+
+#[test]
+fn the_server_writes_in_the_session_of_the_hooks() {
+    let folder = workplace();
+    let own = session_of_server(&folder);
+    assert!(
+        own.as_str().is_some_and(|own| own.starts_with("claude-code-")),
+        "{own}"
+    );
+    let stream = Stream::of("claude-code", &folder);
+    stream.send(&folder, stream.event(0));
+    folder.json(&["revert", "--session", own.as_str().unwrap()]);
+    assert_eq!(session_of_server(&folder), stream.session.as_str());
+    // One command takes back what the hooks and the server wrote.
+    stream.send(&folder, stream.event(1));
+    folder.json(&["revert", "--session", &stream.session]);
+    assert!(folder.stream(&["list", "--kind", "fact"]).is_empty());
+    assert_eq!(entries(&folder, &stream.session), []);
+}

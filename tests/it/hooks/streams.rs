@@ -1,0 +1,219 @@
+//! The recorded streams: what they store, what they give, and that order and repetition change nothing.
+
+use serde_json::json;
+
+use super::*;
+
+/// Checks what a whole stream leaves, whatever order its events had.
+fn check_stored(folder: &Folder, stream: &Stream) {
+    let entries = entries(folder, &stream.session);
+    assert_eq!(
+        of_class(&entries, "direct_user"),
+        PROMPTS,
+        "{}: {entries:?}",
+        stream.client
+    );
+    // Each text of the model is there once, and the page is only noted.
+    for said in [
+        "The shop uses Postgres 16.",
+        "I will run the linter first.",
+        "pnpm it is.",
+    ] {
+        let count = entries.iter().filter(|(_, text)| text == said).count();
+        assert_eq!(count, 1, "{} {said}: {entries:?}", stream.client);
+    }
+    let reads = entries.iter().filter(|(_, text)| text.starts_with("read "));
+    assert_eq!(reads.count(), 1, "{}: {entries:?}", stream.client);
+    assert!(
+        entries.iter().all(|(_, text)| !text.contains("Mallory")),
+        "{entries:?}"
+    );
+}
+
+#[test]
+fn each_stream_is_kept_once_and_its_decisions_come_back() {
+    for client in CLIENTS {
+        let folder = workplace();
+        let stream = Stream::of(client, &folder);
+        stream.play(&folder, |_| true);
+        check_stored(&folder, &stream);
+        // The next session begins with what was decided, and not with what the page wanted.
+        let mut start = stream.event(0).clone();
+        for name in ["session_id", "sessionId", "conversation_id", "session"] {
+            if start.get(name).is_some() {
+                start[name] = "the-next-one".into();
+            }
+        }
+        let given = context_of(&stream.send(&folder, &start));
+        assert!(
+            given.contains("run the linter") && given.contains("pnpm"),
+            "{client}: {given}"
+        );
+        assert!(
+            !given.contains("Mallory") && given.len() < 6_000,
+            "{client}: {given}"
+        );
+        // The memory can be taken back to each turn, and as a whole.
+        assert!(
+            !folder
+                .stream(&["snapshots", "--session", &stream.session])
+                .is_empty(),
+            "{client}"
+        );
+        folder.json(&["revert", "--session", &stream.session]);
+        assert_eq!(entries(&folder, &stream.session), [], "{client}");
+    }
+}
+
+/// INVARIANT HKC-3: a repeated event, and an event in another order, stores nothing twice.
+#[test]
+fn events_that_come_twice_late_or_never_change_nothing() {
+    for client in CLIENTS {
+        let folder = workplace();
+        let stream = Stream::of(client, &folder);
+        stream.play(&folder, |_| true);
+        stream.play_events(&folder, false);
+        check_stored(&folder, &stream);
+        stream.play_events(&folder, true);
+        check_stored(&folder, &stream);
+
+        // Only the transcript and the prompts arrive, and the prompts last.
+        if client == "opencode" {
+            continue;
+        }
+        let folder = workplace();
+        let stream = Stream::of(client, &folder);
+        stream.play(&folder, |_| false);
+        stream.play_events(&folder, true);
+        check_stored(&folder, &stream);
+    }
+}
+
+impl Stream {
+    /// Sends all events again, in their order or backwards.
+    fn play_events(&self, folder: &Folder, backwards: bool) {
+        let mut events: Vec<&Value> = self
+            .steps
+            .iter()
+            .filter(|step| step.get("event").is_some())
+            .collect();
+        if backwards {
+            events.reverse();
+        }
+        for step in events {
+            self.send(folder, &step["event"]);
+        }
+    }
+}
+
+#[test]
+fn a_prompt_gets_what_answers_it_and_only_once() {
+    let folder = workplace();
+    let ask = |folder: &Folder, session: &str, prompt: &str| {
+        let event = json!({ "session_id": session, "cwd": folder.path("shop"), "hook_event_name": "UserPromptSubmit",
+            "prompt": prompt, "prompt_id": prompt });
+        context_of(&folder.feed(&["hook", "--client", "claude-code"], event.to_string()))
+    };
+    folder.json(&[
+        "remember",
+        "The database of the shop is Postgres 16 on port 5433.",
+        "--scope",
+        "project:shop",
+    ]);
+    folder.json(&[
+        "remember",
+        "The office closes at five.",
+        "--scope",
+        "project:shop",
+    ]);
+    folder.json(&["remember", "The kettle of Ada leaks.", "--scope", "project:other"]);
+    let given = ask(
+        &folder,
+        "s1",
+        "Which database does the shop have, and on which port?",
+    );
+    assert!(
+        given.contains("port 5433") && !given.contains("office"),
+        "{given}"
+    );
+    // The conversation has the text now.
+    assert_eq!(
+        ask(
+            &folder,
+            "s1",
+            "And which port of the database of the shop was it?"
+        ),
+        ""
+    );
+    assert!(!ask(&folder, "s2", "Which database does the shop have?").is_empty());
+    for prompt in [
+        "Refactor the parser into two files.",
+        "thanks",
+        "What does the kettle of Ada do?",
+    ] {
+        assert_eq!(ask(&folder, "s3", prompt), "", "{prompt}");
+    }
+    // What the person just typed needs no repetition.
+    let typed = "Is this right: The database of the shop is Postgres 16 on port 5433.";
+    assert_eq!(ask(&folder, "s4", typed), "");
+}
+
+#[test]
+fn a_session_begins_with_the_open_notes_of_the_project() {
+    let folder = workplace();
+    let note = [
+        "note",
+        "write",
+        "Still open: the tests of the parser.",
+        "--session",
+        "earlier",
+    ];
+    folder.json(&[&note[..], &["--scope", "project:shop"]].concat());
+    let stream = Stream::of("claude-code", &folder);
+    let given = context_of(&stream.send(&folder, stream.event(0)));
+    assert!(given.contains("tests of the parser"), "{given}");
+}
+
+#[test]
+fn nothing_is_said_if_there_is_nothing() {
+    for client in CLIENTS {
+        let folder = workplace();
+        let stream = Stream::of(client, &folder);
+        let ran = stream.send(&folder, stream.event(0));
+        assert!(["", "{}\n"].contains(&ran.out.as_str()), "{client}: {ran:?}");
+    }
+    // Without a store, a session that begins creates none.
+    let folder = Folder::new();
+    fs::create_dir_all(folder.path("shop")).unwrap();
+    let stream = Stream::of("claude-code", &folder);
+    assert_eq!(stream.send(&folder, stream.event(0)).out, "");
+    assert!(!folder.path("home/.local/share/treering").exists());
+}
+
+#[test]
+fn facts_are_learnt_only_on_request_and_at_most_five() {
+    let folder = workplace();
+    let send = |number: usize, name: &str, options: &[&str]| {
+        let event = json!({ "session_id": "s1", "cwd": folder.path("shop"), "hook_event_name": name,
+            "prompt": format!("From now on rule number {number} holds."), "prompt_id": number.to_string() });
+        let ran = folder.feed(
+            &[&["hook", "--client", "claude-code"], options].concat(),
+            event.to_string(),
+        );
+        assert!(ran.code == 0 && ran.err.is_empty(), "{ran:?}");
+    };
+    let rules = || folder.stream(&["list", "--kind", "rule"]).len();
+    for number in 0..8 {
+        send(number, "UserPromptSubmit", &[]);
+        send(number, "Stop", &[]);
+    }
+    assert_eq!(rules(), 0);
+    send(8, "Stop", &["--learn"]);
+    send(9, "Stop", &["--learn"]);
+    assert_eq!(rules(), 5);
+    // A rule that was forgotten is not learnt again.
+    let id = text(&folder.stream(&["list", "--kind", "rule"])[0]["id"]);
+    folder.json(&["forget", &id]);
+    send(10, "Stop", &["--learn"]);
+    assert_eq!(rules(), 4);
+}
