@@ -403,7 +403,7 @@ mod tests {
     fn only_wanted_rows_are_written() {
         let mut table = VectorTable::new("m");
         (0..10).for_each(|seed| table.insert(key(seed), &vector(seed)));
-        let left = reopened(table.write(0, |of| of[15] % 2 == 0).unwrap()).unwrap();
+        let left = reopened(table.write(0, |of| of[14] % 2 == 0).unwrap()).unwrap();
         assert_eq!(
             (left.len(), left.knows(&key(4)), left.knows(&key(5))),
             (5, true, false)
