@@ -34,11 +34,15 @@ pub trait Embedder {
     }
 
     /// Returns whether the embedder knows the language of a text. Recall answers questions in other languages by words
-    /// alone. A question is `among_others` if some of the searched texts are in another language than English: a few
+    /// alone, and texts in other languages get no vectors. A question is `among_others` if some of the searched texts are in another language than English: a few
     /// words may then be in that language too.
     fn knows(&self, _text: &str, _among_others: bool) -> bool {
         true
     }
+
+    /// Reads what the first text needs, such as the weights. A host may call this in a thread of its own before the first
+    /// text; otherwise the first text waits.
+    fn prepare(&self) {}
 }
 
 /// What a query needs to search by meaning.

@@ -18,6 +18,12 @@ pub(crate) struct Quantised {
     pub(crate) parts: Vec<i8>,
 }
 
+/// Returns a vector of the same direction with whole numbers from -127 to 127, as a table has it. Returns `None` if the
+/// vector has no direction.
+pub fn rounded(vector: &[f32]) -> Option<Vec<i8>> {
+    Quantised::new(vector).map(|quantised| quantised.parts)
+}
+
 impl Quantised {
     /// Converts a vector. Returns `None` if the vector has no direction: the vector is empty, all zero, or not finite.
     pub(crate) fn new(vector: &[f32]) -> Option<Self> {
