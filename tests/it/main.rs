@@ -38,6 +38,8 @@ mod cli_system;
 mod cli_taint;
 mod cli_time;
 mod cli_tour;
+#[cfg(feature = "semantic")]
+mod cli_vectors;
 mod cli_writers;
 mod contradictions;
 mod debug;

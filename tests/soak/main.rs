@@ -1,4 +1,4 @@
-//! Long test runs: `cargo soak crash|fault|damage|kills|puts|readers|report`. See docs/testing.md.
+//! Long test runs: `cargo soak crash|fault|damage|kills|puts|vectors|readers|report`. See docs/testing.md.
 //!
 //! Each piece of work adds a line to a ledger (JSON Lines). So a run can be stopped at any time, resumed, split into
 //! shards, and summed over days.
@@ -30,6 +30,7 @@ WHAT
   puts      rounds of 16 processes with 250 puts each
   create    rounds of 16 processes that race to create a store
   claim     rounds of 16 processes that claim the lock
+  vectors   rounds of processes that write vectors and are killed, with damaged files
   readers   rounds of 8 readers, 60 s each, under writers that are killed
   report    what the ledger comes to
 
@@ -122,6 +123,15 @@ fn work(what: &str, number: u64) -> Result<Entry, String> {
                     rounds::claim_round(&[]);
                     vec![("rounds", 1)]
                 }
+                "vectors" => {
+                    let done = rounds::vectors::vector_rounds(&[], number * 25..(number + 1) * 25);
+                    vec![
+                        ("rounds", done.rounds),
+                        ("kills", done.kills),
+                        ("damages", done.damages),
+                        ("checked", done.checked),
+                    ]
+                }
                 _ => vec![
                     ("rounds", 1),
                     ("proofs", rounds::read_round(&[], 8, Duration::from_mins(1))),
@@ -152,7 +162,7 @@ fn main() -> ExitCode {
             print!("{}", asked.ledger.report());
             return ExitCode::SUCCESS;
         }
-        "crash" | "fault" | "damage" | "kills" | "puts" | "create" | "claim" | "readers" => {}
+        "crash" | "fault" | "damage" | "kills" | "puts" | "create" | "claim" | "vectors" | "readers" => {}
         other => {
             eprintln!("the command {other} is unknown\n\n{USAGE}");
             return ExitCode::from(2);

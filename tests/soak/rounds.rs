@@ -16,6 +16,9 @@ use treering::inspect::trie::{Proven, verify_proof};
 use treering::upkeep::{Retention, VerifyDepth};
 use treering::{ErrorKind, Id, Kind, Memory, NewObject, Options, View, Writer};
 
+#[path = "vectors.rs"]
+pub(crate) mod vectors;
+
 const ROLE: &str = "TREERING_TEST_ROLE";
 const STORE: &str = "TREERING_TEST_STORE";
 const NUMBER: &str = "TREERING_TEST_NUMBER";
@@ -55,6 +58,7 @@ pub(crate) fn play() -> Option<ExitCode> {
         "reader" => read_proofs(&store),
         "follower" => follow(&store),
         "claimer" => claim(&store, number),
+        "vectors" => vectors::write_vectors(&store, number),
         other => panic!("no role {other}"),
     }
     Some(ExitCode::SUCCESS)

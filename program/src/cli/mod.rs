@@ -72,12 +72,14 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut context = Context::new(GROUPS, parsed.options.clone());
     let done = parsed.run(&mut context);
     let done = done.and_then(|code| context.output.flush().map(|()| code));
-    if done.is_ok() {
-        context.embed_new();
-    }
-    match done {
+    let is_stopped = done.is_ok() && context.embed_new();
+    let code = match done {
         // INVARIANT CLI-11: a hook never stops the agent of a client.
         Err(error) if is_hook => output::fault(error.message()),
         done => context.output.finish(done),
+    };
+    if is_stopped {
+        return embedding::end_by_interrupt(code);
     }
+    code
 }

@@ -12,6 +12,7 @@ mod hits;
 mod index;
 mod indexed;
 mod query;
+mod questions;
 mod reflection;
 mod vectors;
 
