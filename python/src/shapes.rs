@@ -345,7 +345,7 @@ shape! {
         left_out: usize = found.left_out,
         /// The words that the recall searched for.
         terms: &'a [String] = &found.terms,
-        /// If there are no hits: the other scopes that have matches, each with the number of matches.
+        /// If there is no good match: the other scopes that have matches, each with the number of matches.
         #[serde(rename = "$elsewhere")]
         elsewhere: BTreeMap<&'a str, usize> =
             found.elsewhere.iter().map(|one| (one.scope.as_str(), one.matches)).collect(),

@@ -927,7 +927,7 @@ class Recalled(_a.RecalledMethods):
     terms: tuple[str, ...]
     """The words that the recall searched for."""
     elsewhere: dict[str, int]
-    """If there are no hits: the other scopes that have matches, each with the number of matches."""
+    """If there is no good match: the other scopes that have matches, each with the number of matches."""
 
     _keys = {"left_out": "$left_out", "elsewhere": "$elsewhere"}
 

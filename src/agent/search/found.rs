@@ -97,7 +97,7 @@ pub struct Recalled {
     #[serde(serialize_with = "left_out")]
     #[schemars(with = "LeftOut")]
     pub left_out: usize,
-    /// If there are no hits, the other scopes that contain matches, in the order of their names.
+    /// If there is no good match, the other scopes that contain matches, in the order of their names.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub elsewhere: Vec<ScopeMatches>,
     /// The root of the state that was searched.

@@ -123,7 +123,8 @@ impl Search<'_> {
         }
         let mut recalled = found.recalled;
         recalled.left_out = answer.hidden;
-        if recalled.hits.is_empty() && self.among.is_none() {
+        // With a model, unrelated items of the reach are weak hits.
+        if recalled.no_good_match && self.among.is_none() {
             recalled.elsewhere = recall_index.lend(|scratch| self.elsewhere(scratch));
         }
         Ok(recalled)

@@ -196,8 +196,8 @@ fn recall_one(context: &mut Context, agent: &Agent, view: &View, query: &RecallQ
         context.note_pending(vectors.map_or(0, |vectors| vectors.pending));
         if recalled.hits.is_empty() {
             note_reach(context, &query.reach, "");
-            note_elsewhere(context, recalled);
         }
+        note_elsewhere(context, recalled);
         Ok(())
     })
 }
