@@ -37,6 +37,15 @@ pub mod agent {
     pub mod markdown {
         pub use crate::agent::markdown::stem;
     }
+    #[cfg(feature = "semantic")]
+    pub mod meaning {
+        pub use crate::agent::meaning::choose;
+        pub mod installed {
+            pub use crate::agent::meaning::installed::{
+                BUNDLED, Installed, finds_meaning, install, is_name, list, path_of,
+            };
+        }
+    }
     pub mod notes {
         pub use crate::agent::notes::find_note;
     }
@@ -107,15 +116,6 @@ pub mod log {
         CheckItem, Found, Frame, Inspection, LINK_BYTES, Log, LogOptions, Mode, NextWriter, Part, RecordKind,
         SegmentStanding, StoreFile, UNLINK_BYTES, link_parts, seal_parts, unlink_parts,
     };
-}
-#[cfg(feature = "semantic")]
-pub mod meaning {
-    pub use crate::meaning::choose;
-    pub mod installed {
-        pub use crate::meaning::installed::{
-            BUNDLED, Installed, finds_meaning, install, is_name, list, path_of,
-        };
-    }
 }
 pub mod object {
     #[cfg(feature = "ingest")]

@@ -50,7 +50,7 @@
 //! | keep a store in order | [`Memory::gc`], [`Memory::erase`], [`Memory::verify`] |
 //!
 //! The feature `agent` adds the verbs of an agent in the module `agent`, and `ingest` reads and writes documents. Both are
-//! default features; `default-features = false` selects only the engine. The feature `semantic` adds `meaning`: sentence
+//! default features; `default-features = false` selects only the engine. The feature `semantic` adds `agent::meaning`: sentence
 //! models for recall by meaning, one of them bundled. The feature `tokio` adds `Async`, a handle for
 //! hosts that run on Tokio, and `tracing` emits events of the engine. The program with its servers is the package
 //! `treering-program`.
@@ -86,8 +86,6 @@ pub mod ingest;
 #[doc(hidden)]
 pub mod inspect;
 mod log;
-#[cfg(feature = "semantic")]
-pub mod meaning;
 mod object;
 mod slots;
 mod store;

@@ -44,7 +44,7 @@ impl Agent {
             let agent = treering::agent::Agent::new(memory_of_agent, settings);
             let (agent, note) = match embedder {
                 Some((embedder, name)) => (agent.with_embedder(&name, embedder)?, None),
-                None => treering::meaning::with_model(agent),
+                None => treering::agent::meaning::with_model(agent),
             };
             let agent = match judge {
                 Some(judge) => agent.with_judge(judge),

@@ -58,6 +58,8 @@ mod index_keys;
 mod item;
 mod judge;
 pub(crate) mod markdown;
+#[cfg(feature = "semantic")]
+pub mod meaning;
 pub(crate) mod notes;
 mod remember;
 mod scope;

@@ -157,6 +157,7 @@ const LINES: &[&str] = &[
     "verify",
     "verify --at good",
     "doctor",
+    "model list",
     "salvage .treering saved",
     "prove a",
     "prove nobody",

@@ -19,11 +19,11 @@ use super::output::printable;
 use treering::Memory;
 #[cfg(not(feature = "semantic"))]
 use treering::agent::MeaningSettings;
+#[cfg(feature = "semantic")]
+use treering::agent::meaning;
 use treering::agent::{Agent, Caller, Reach, Settings, StoredText};
 use treering::inspect::agent::Fault;
 use treering::inspect::agent::trust::held_reason;
-#[cfg(feature = "semantic")]
-use treering::meaning;
 use treering::{Error, ErrorCode, Result};
 
 /// The name of the settings file, in the parent folder of the store.

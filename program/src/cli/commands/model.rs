@@ -9,8 +9,8 @@ use treering_model::{BUNDLED_ID, ModelError, SentenceModel};
 use super::prelude::*;
 use crate::cli::args::in_quotes;
 use crate::cli::errors::input_error;
-use treering::inspect::meaning::{choose, installed};
-use treering::meaning::models_folder;
+use treering::agent::meaning::models_folder;
+use treering::inspect::agent::meaning::{choose, installed};
 
 /// List and install models of recall
 ///

@@ -643,12 +643,22 @@ fn weak_hits_hide_no_match_in_another_scope() {
         scope: Scope::new(scope).unwrap(),
         ..NewItem::new(text)
     };
-    put(&agent, "far", in_scope("project:b", "The staging password is in the vault."));
-    for (name, text) in [("one", "Ada runs in the morning."), ("two", "The staging area has a table.")] {
+    put(
+        &agent,
+        "far",
+        in_scope("project:b", "The staging password is in the vault."),
+    );
+    for (name, text) in [
+        ("one", "Ada runs in the morning."),
+        ("two", "The staging area has a table."),
+    ] {
         put(&agent, name, in_scope("project:a", text));
     }
     let reach = Reach::Scopes(vec![Scope::new("project:a").unwrap()]);
-    let found = recall(&agent, &RecallQuery::new("where is the staging password kept", reach));
+    let found = recall(
+        &agent,
+        &RecallQuery::new("where is the staging password kept", reach),
+    );
     assert!(!found.hits.is_empty() && found.no_good_match, "{found:?}");
     let scopes: Vec<_> = found.elsewhere.iter().map(|of| of.scope.as_str()).collect();
     assert_eq!(scopes, ["project:b"]);

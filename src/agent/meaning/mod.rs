@@ -1,7 +1,7 @@
 //! Chooses the model for recall by meaning: the one that a setting names, else an installed one, else the bundled one.
 //!
 //! # Layer
-//! Layer 8. Knows the package `treering-model` and the trait `Embedder`. Does not know stores.
+//! Layer 7, inside `agent`. Knows the package `treering-model` and the trait `Embedder`. Does not know stores.
 //!
 //! # Invariants
 //! - MEA-1: a missing or damaged model is never an error. The caller gets no model, and a note for the user.
@@ -46,8 +46,8 @@ impl Chosen {
 /// words (MEA-1). Reads no weights: the first text that is embedded does.
 ///
 /// ```
-/// use treering::agent::{Agent, Settings};
-/// use treering::{Memory, meaning};
+/// use treering::agent::{Agent, Settings, meaning};
+/// use treering::Memory;
 ///
 /// let agent = Agent::new(Memory::in_memory()?, Settings::default());
 /// let (agent, note) = meaning::with_model(agent);

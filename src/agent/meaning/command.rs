@@ -4,7 +4,7 @@
 //! `{"vector": [0.1, ...]}`. The program runs until this one ends. It is started without a shell.
 //!
 //! # Layer
-//! Layer 8, inside `meaning`.
+//! Layer 7, inside `agent/meaning`.
 //!
 //! # Invariants
 //! - EMB-1: a program that fails or takes too long is ended, and not started again by this process.
@@ -17,7 +17,7 @@ use std::thread;
 use std::time::Duration;
 
 use crate::agent::Embedder;
-use parking_lot::Mutex;
+use crate::threads::Mutex;
 use serde_json::{Value, json};
 
 use super::Named;

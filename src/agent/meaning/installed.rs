@@ -1,7 +1,7 @@
 //! The installed models: one file each in a folder of the user, which all stores share.
 //!
 //! # Layer
-//! Layer 8, inside `meaning`.
+//! Layer 7, inside `agent/meaning`.
 //!
 //! # Invariants
 //! - MDF-1: a file gets its name only after it was written whole, synced, and passed its probe.

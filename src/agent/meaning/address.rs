@@ -3,7 +3,7 @@
 //! Only `http` is spoken. A server on another machine should be behind `https`: a local proxy or a command does that.
 //!
 //! # Layer
-//! Layer 8, inside `meaning`.
+//! Layer 7, inside `agent/meaning`.
 //!
 //! # Invariants
 //! - ADR-1: an address of another machine is asked only if a second setting repeats it.
