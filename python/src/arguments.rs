@@ -90,6 +90,7 @@ pub(crate) fn entries(given: &Bound<'_, PyAny>) -> PyResult<Vec<NewEntry>> {
                 order: field("order")?.map(|order| value(&order)).transpose()?,
                 origin: trust.map(|trust| origin(given.py(), &trust)).transpose()?,
                 key: field("id")?.map(|key| value(&key)).transpose()?,
+                ..NewEntry::default()
             }
         } else if let Ok((speaker, text)) = one.extract::<(Bound<'_, PyString>, Bound<'_, PyString>)>() {
             NewEntry {

@@ -318,6 +318,12 @@ fn every_verb_answers_as_its_schema_says() {
 /// Returns the answers of the verbs for servers.
 fn of_servers(folder: &Folder) -> Vec<(&'static str, Vec<Value>)> {
     vec![
+        #[cfg(feature = "semantic")]
+        ("model", folder.stream(&["model", "list"])),
+        #[cfg(feature = "mcp")]
+        ("install", folder.stream(&["install", "gemini", "--dry-run"])),
+        #[cfg(feature = "mcp")]
+        ("uninstall", folder.stream(&["uninstall", "gemini", "--dry-run"])),
         #[cfg(feature = "mcp")]
         (
             "mcp",

@@ -46,6 +46,7 @@ fn changes(answer: &Value) -> Vec<String> {
     changes
 }
 
+/// INVARIANT INL-2: an installation that is there already changes nothing.
 #[test]
 fn each_client_is_set_up_once_and_taken_back() {
     let program = env!("CARGO_BIN_EXE_treering");
@@ -177,7 +178,7 @@ fn settings(numbers: &mut Numbers) -> String {
     )
 }
 
-/// INVARIANT INS-1: an installation and its removal leave everything else in a file as it is, byte for byte.
+/// INVARIANT INL-1: an installation and its removal leave everything else in a file as it is, byte for byte.
 #[test]
 fn random_settings_stay_byte_for_byte() {
     let mut numbers = Numbers(7);

@@ -66,6 +66,7 @@ fn each_stream_is_kept_once_and_its_decisions_come_back() {
 }
 
 /// INVARIANT HKC-3: a repeated event, and an event in another order, stores nothing twice.
+/// INVARIANT PRM-2: a prompt is one entry, however often its event and its copy in the transcript arrive, and in any order.
 #[test]
 fn events_that_come_twice_late_or_never_change_nothing() {
     for client in CLIENTS {

@@ -255,7 +255,10 @@ impl Capture {
         self.conclude(context, &agent, event, &mut state)?;
         drop(agent.keep_indexes());
         state.save()?;
-        context.embed_after(&agent, Some(OF_ONE));
+        // The server of the client embeds new texts meanwhile. At the end of a session nobody waits.
+        if matches!(event.what, What::End) {
+            context.embed_after(&agent, Some(OF_ONE));
+        }
         Ok(())
     }
 

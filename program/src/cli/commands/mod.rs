@@ -171,12 +171,7 @@ pub(super) const GROUPS: Groups = &[
     #[cfg(feature = "mcp")]
     (
         "Serve",
-        &[
-            entry::<serve::Serve>("serve"),
-            entry::<mcp::Mcp>("mcp"),
-            entry::<install::Install>("install"),
-            entry::<install::Uninstall>("uninstall"),
-        ],
+        &[entry::<serve::Serve>("serve"), entry::<mcp::Mcp>("mcp")],
     ),
     ("Keep", &[entry::<gc::Gc>("gc"), entry::<erase::Erase>("erase")]),
     #[cfg(feature = "semantic")]
@@ -196,6 +191,9 @@ pub(super) const GROUPS: Groups = &[
         &[
             // Only clients call it.
             entry::<hook::Hook>("hook"),
+            // The help of `install` names it.
+            #[cfg(feature = "mcp")]
+            entry::<install::Uninstall>("uninstall"),
             entry::<inspect::Inspect>("inspect"),
             entry::<tour::CrashTest>("crash-test"),
         ],

@@ -4,8 +4,8 @@
 //! Layer 10, part of cli.
 //!
 //! # Invariants
-//! - INS-1: an installation and its removal leave everything else in a file as it is, byte for byte.
-//! - INS-2: an installation that is there already changes nothing.
+//! - INL-1: an installation and its removal leave everything else in a file as it is, byte for byte.
+//! - INL-2: an installation that is there already changes nothing.
 
 use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};

@@ -8,7 +8,7 @@
 //! Layer 10, part of cli.
 
 use std::env;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 
@@ -23,6 +23,10 @@ use treering::{Error, Result};
 const TIMEOUT_SECONDS: u64 = 10;
 /// The text of the skill.
 const SKILL: &str = include_str!("skill.md");
+/// The file of the skill, in the folder of skills.
+const SKILL_FILE: &str = "treering-memory/SKILL.md";
+/// The command in the plugin for opencode, which an installation replaces.
+const OPENCODE_COMMAND: &str = r#"["treering", "hook", "--client", "opencode"]"#;
 /// The plugin for opencode.
 const OPENCODE_PLUGIN: &str = include_str!("../../../../integrations/opencode/treering.js");
 
@@ -67,104 +71,78 @@ impl Wanted {
     }
 }
 
+/// The events that the clients with the names of Claude Code have in common.
+const EVENTS: [&str; 6] = [
+    "SessionStart",
+    "UserPromptSubmit",
+    "PostToolUse",
+    "Stop",
+    "PreCompact",
+    "SessionEnd",
+];
+
 /// Returns the changes that install a client.
 ///
 /// # Errors
 /// `NotFound` if the home folder is unknown.
 pub(crate) fn changes(client: HookClient, wanted: &Wanted) -> Result<Vec<Change>> {
     let home = home()?;
-    let server = json!({ "command": wanted.program, "args": wanted.server(client) });
-    let skill = |folder: &str| Change::whole(home.join(folder).join("treering-memory/SKILL.md"), SKILL);
-    let at = |file: &str, entries: Vec<Entry>| Change::json(home.join(file), entries);
-    let one_server = |key: &'static str, value: Json| Entry::member(&[key, SERVER], value);
-    let grouped = |events: &[&'static str], seconds: u64| -> Vec<Entry> {
-        let hook = json!({ "type": "command", "command": wanted.command(client), "timeout": seconds });
-        let group = json!({ "hooks": [hook] });
-        events
-            .iter()
-            .map(|event| Entry::item(&["hooks", event], group.clone()))
-            .collect()
+    let place = Place {
+        home: &home,
+        client,
+        wanted,
     };
     Ok(match client {
         HookClient::ClaudeCode => vec![
-            at(".claude.json", vec![one_server("mcpServers", typed(server))]),
-            at(
-                ".claude/settings.json",
-                grouped(
-                    &[
-                        "SessionStart",
-                        "UserPromptSubmit",
-                        "PostToolUse",
-                        "Stop",
-                        "PreCompact",
-                        "SessionEnd",
-                    ],
-                    TIMEOUT_SECONDS,
-                ),
-            ),
-            skill(".claude/skills"),
+            place.json(".claude.json", vec![place.server("mcpServers", true)]),
+            place.json(".claude/settings.json", place.groups(&EVENTS, TIMEOUT_SECONDS)),
+            place.skill(".claude/skills"),
         ],
-        HookClient::Codex => vec![
-            Change::toml(
-                codex_home(&home).join("config.toml"),
-                &wanted.program,
-                &wanted.server(client),
-            ),
-            Change::json(
-                codex_home(&home).join("hooks.json"),
-                grouped(
-                    &[
-                        "SessionStart",
-                        "UserPromptSubmit",
-                        "PostToolUse",
-                        "Stop",
-                        "PreCompact",
-                    ],
-                    TIMEOUT_SECONDS,
-                ),
-            ),
-            Change::whole(codex_home(&home).join("skills/treering-memory/SKILL.md"), SKILL),
-        ],
-        HookClient::Gemini => {
-            let mut entries = vec![one_server("mcpServers", server)];
-            // Gemini CLI counts milliseconds.
-            entries.extend(grouped(
-                &[
-                    "SessionStart",
-                    "BeforeAgent",
-                    "AfterTool",
-                    "AfterAgent",
-                    "PreCompress",
-                    "SessionEnd",
-                ],
-                TIMEOUT_SECONDS * 1000,
-            ));
-            vec![at(".gemini/settings.json", entries), skill(".gemini/skills")]
-        }
-        HookClient::Vscode => {
-            let hook =
-                json!({ "type": "command", "command": wanted.command(client), "timeout": TIMEOUT_SECONDS });
-            let events = [
-                "SessionStart",
-                "UserPromptSubmit",
-                "PostToolUse",
-                "Stop",
-                "PreCompact",
-            ];
-            let entries = events
-                .iter()
-                .map(|event| Entry::item(&["hooks", event], hook.clone()));
+        HookClient::Codex => {
+            let folder = codex_home(&home);
             vec![
-                Change::json(
-                    vscode_user(&home).join("mcp.json"),
-                    vec![one_server("servers", typed(server))],
+                Change::toml(
+                    folder.join("config.toml"),
+                    &wanted.program,
+                    &wanted.server(client),
                 ),
-                at(".copilot/hooks/treering.json", entries.collect()),
-                skill(".copilot/skills"),
+                // There is no event for the end of a session.
+                Change::json(
+                    folder.join("hooks.json"),
+                    place.groups(&EVENTS[..5], TIMEOUT_SECONDS),
+                ),
+                Change::whole(folder.join("skills").join(SKILL_FILE), SKILL),
             ]
         }
+        HookClient::Gemini => {
+            let events = [
+                "SessionStart",
+                "BeforeAgent",
+                "AfterTool",
+                "AfterAgent",
+                "PreCompress",
+                "SessionEnd",
+            ];
+            let mut entries = vec![place.server("mcpServers", false)];
+            // Gemini CLI counts milliseconds.
+            entries.extend(place.groups(&events, TIMEOUT_SECONDS * 1000));
+            vec![
+                place.json(".gemini/settings.json", entries),
+                place.skill(".gemini/skills"),
+            ]
+        }
+        HookClient::Vscode => vec![
+            Change::json(
+                vscode_user(&home).join("mcp.json"),
+                vec![place.server("servers", true)],
+            ),
+            place.json(
+                ".copilot/hooks/treering.json",
+                place.hooks(&EVENTS[..5], json!({ "type": "command" })),
+            ),
+            place.skill(".copilot/skills"),
+        ],
         HookClient::Cursor => {
-            let hook = json!({ "command": wanted.command(client), "timeout": TIMEOUT_SECONDS });
             let events = [
                 "sessionStart",
                 "beforeSubmitPrompt",
@@ -174,53 +152,88 @@ pub(crate) fn changes(client: HookClient, wanted: &Wanted) -> Result<Vec<Change>
                 "sessionEnd",
             ];
             let mut entries = vec![Entry::default_member(&["version"], json!(1))];
-            entries.extend(
-                events
-                    .iter()
-                    .map(|event| Entry::item(&["hooks", event], hook.clone())),
-            );
+            entries.extend(place.hooks(&events, json!({})));
             vec![
-                at(".cursor/mcp.json", vec![one_server("mcpServers", server)]),
-                at(".cursor/hooks.json", entries),
-                skill(".cursor/skills"),
+                place.json(".cursor/mcp.json", vec![place.server("mcpServers", false)]),
+                place.json(".cursor/hooks.json", entries),
+                place.skill(".cursor/skills"),
             ]
         }
-        HookClient::Opencode => {
-            let folder = xdg_base("XDG_CONFIG_HOME", ".config")
-                .unwrap_or_else(|| home.join(".config"))
-                .join("opencode");
-            let mut command = vec![wanted.program.clone()];
-            command.extend(wanted.server(client));
-            let server = json!({ "type": "local", "command": command, "enabled": true });
-            let plain = folder.join("opencode.json");
-            let commented = folder.join("opencode.jsonc");
-            let settings = if commented.exists() && !plain.exists() {
-                commented
-            } else {
-                plain
-            };
-            let mut hook = vec![wanted.program.clone()];
-            hook.extend(wanted.hook(client));
-            let plugin = OPENCODE_PLUGIN.replace(
-                "[\"treering\", \"hook\", \"--client\", \"opencode\"]",
-                &json!(hook).to_string(),
-            );
-            vec![
-                Change::json(settings, vec![one_server("mcp", server)]),
-                Change::whole(folder.join("plugins/treering.js"), &plugin),
-                Change::whole(folder.join("skills/treering-memory/SKILL.md"), SKILL),
-            ]
-        }
+        HookClient::Opencode => place.opencode(),
     })
 }
 
-/// Returns a server with the type that some clients want.
-fn typed(server: Json) -> Json {
-    let mut typed = json!({ "type": "stdio" });
-    if let (Json::Object(typed), Json::Object(server)) = (&mut typed, server) {
-        typed.extend(server);
+/// Where a client gets what.
+struct Place<'a> {
+    home: &'a Path,
+    client: HookClient,
+    wanted: &'a Wanted,
+}
+
+impl Place<'_> {
+    fn json(&self, file: &str, entries: Vec<Entry>) -> Change {
+        Change::json(self.home.join(file), entries)
     }
-    typed
+
+    fn skill(&self, folder: &str) -> Change {
+        Change::whole(self.home.join(folder).join(SKILL_FILE), SKILL)
+    }
+
+    /// Returns the entry of the server, with its type if the client wants it.
+    fn server(&self, key: &str, is_typed: bool) -> Entry {
+        let (command, args) = (&self.wanted.program, self.wanted.server(self.client));
+        let server = if is_typed {
+            json!({ "type": "stdio", "command": command, "args": args })
+        } else {
+            json!({ "command": command, "args": args })
+        };
+        Entry::member(&[key, SERVER], server)
+    }
+
+    /// Returns a hook for each event, in a group of its own.
+    fn groups(&self, events: &[&str], timeout: u64) -> Vec<Entry> {
+        let command = self.wanted.command(self.client);
+        let hook = json!({ "type": "command", "command": command, "timeout": timeout });
+        let group = json!({ "hooks": [hook] });
+        let entries = events
+            .iter()
+            .map(|event| Entry::item(&["hooks", event], group.clone()));
+        entries.collect()
+    }
+
+    /// Returns a hook for each event, with the further fields `more`.
+    fn hooks(&self, events: &[&str], more: Json) -> Vec<Entry> {
+        let mut hook = more;
+        hook["command"] = self.wanted.command(self.client).into();
+        hook["timeout"] = TIMEOUT_SECONDS.into();
+        let entries = events
+            .iter()
+            .map(|event| Entry::item(&["hooks", event], hook.clone()));
+        entries.collect()
+    }
+
+    fn opencode(&self) -> Vec<Change> {
+        let folder = xdg_base("XDG_CONFIG_HOME", ".config").unwrap_or_else(|| self.home.join(".config"));
+        let folder = folder.join("opencode");
+        let words = |args: Vec<String>| -> Vec<String> {
+            std::iter::once(self.wanted.program.clone()).chain(args).collect()
+        };
+        let command = words(self.wanted.server(self.client));
+        let server = json!({ "type": "local", "command": command, "enabled": true });
+        let (plain, commented) = (folder.join("opencode.json"), folder.join("opencode.jsonc"));
+        let settings = if commented.exists() && !plain.exists() {
+            commented
+        } else {
+            plain
+        };
+        let hook = json!(words(self.wanted.hook(self.client))).to_string();
+        let plugin = OPENCODE_PLUGIN.replace(OPENCODE_COMMAND, &hook);
+        vec![
+            Change::json(settings, vec![Entry::member(&["mcp", SERVER], server)]),
+            Change::whole(folder.join("plugins/treering.js"), &plugin),
+            Change::whole(folder.join("skills").join(SKILL_FILE), SKILL),
+        ]
+    }
 }
 
 fn home() -> Result<PathBuf> {
@@ -230,14 +243,14 @@ fn home() -> Result<PathBuf> {
     home.ok_or_else(|| Error::not_found("HOME is not set, so the settings files are unknown"))
 }
 
-fn codex_home(home: &std::path::Path) -> PathBuf {
+fn codex_home(home: &Path) -> PathBuf {
     let named = env::var_os("CODEX_HOME")
         .map(PathBuf::from)
         .filter(|named| named.is_absolute());
     named.unwrap_or_else(|| home.join(".codex"))
 }
 
-fn vscode_user(home: &std::path::Path) -> PathBuf {
+fn vscode_user(home: &Path) -> PathBuf {
     if cfg!(target_os = "macos") {
         return home.join("Library/Application Support/Code/User");
     }
