@@ -63,6 +63,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let done = done.and_then(|code| context.output.flush().map(|()| code));
     if done.is_ok() {
         context.embed_new();
+        context.note_fault();
     }
     context.output.finish(done)
 }

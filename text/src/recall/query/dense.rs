@@ -39,6 +39,12 @@ pub trait Embedder {
     fn knows(&self, _text: &str, _among_others: bool) -> bool {
         true
     }
+
+    /// Returns why texts lack vectors that they should have, for example because the file of the model is damaged. Recall
+    /// finds them by words. A text for which the model has no vector is no fault.
+    fn fault(&self) -> Option<String> {
+        None
+    }
 }
 
 /// What a query needs to search by meaning.
