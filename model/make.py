@@ -154,8 +154,12 @@ def main():
                 plain(f"inner.encoder.layer.{layer}.{norm}.weight")
                 plain(f"inner.encoder.layer.{layer}.{norm}.bias")
     (layers / "layers.bin").write_bytes(b"".join(out))
-    for path in (table / "vocabulary.txt", table / "order.bin", table / "words.bin", layers / "layers.bin"):
-        print(path.name, path.stat().st_size, hashlib.sha256(path.read_bytes()).hexdigest())
+    version = hashlib.sha256()
+    for path in (table / "order.bin", table / "words.bin", table / "vocabulary.txt", layers / "layers.bin"):
+        digest = hashlib.sha256(path.read_bytes())
+        version.update(digest.digest())
+        print(path.name, path.stat().st_size, digest.hexdigest())
+    print("the version in BUNDLED_ID:", version.hexdigest()[:16])
 
 
 if __name__ == "__main__":

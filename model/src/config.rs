@@ -1,4 +1,4 @@
-//! What a model is made of: the size of its layers, how it reads a text, and what it puts before a text.
+//! The configuration of a model: the size of its layers, the way it reads a text, and its prefixes.
 //!
 //! # Layer
 //! Layer 0, inside `model`.
@@ -55,9 +55,9 @@ pub struct Config {
     pub pooling: Pooling,
     /// The number that keeps a norm from dividing by zero.
     pub epsilon: f32,
-    /// What stands before a question.
+    /// The prefix of a question.
     pub question_prefix: String,
-    /// What stands before a text that is searched.
+    /// The prefix of a text that is searched.
     pub text_prefix: String,
 }
 

@@ -15,7 +15,7 @@ pub type Result<T> = std::result::Result<T, ModelError>;
 pub enum ModelError {
     /// A file could not be read or written.
     Io {
-        /// What was being done, for example "reading".
+        /// The failed operation, for example "reading".
         doing: &'static str,
         /// The file.
         path: PathBuf,

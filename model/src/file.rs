@@ -40,7 +40,7 @@ const START: usize = MAGIC.len() + 16;
 const HEADER_MAX: usize = 1 << 16;
 const BODY_MAX: usize = 1 << 30;
 
-/// What people want to know about an installed model.
+/// The description of an installed model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Card {
@@ -100,7 +100,10 @@ pub(crate) struct Parts {
 
 impl Parts {
     /// Returns the bytes of the file, and the card with the id.
-    pub(crate) fn into_bytes(self) -> (Vec<u8>, Card) {
+    ///
+    /// # Errors
+    /// `Damaged` if the header cannot be written.
+    pub(crate) fn into_bytes(self) -> Result<(Vec<u8>, Card)> {
         let body = self.body();
         let mut digest = Sha256::new();
         let mut header = Header {
@@ -109,13 +112,16 @@ impl Parts {
             card: self.card,
             tokenizer: self.kind,
         };
-        let text = |header: &Header| serde_json::to_vec(header).expect("a header has only text keys");
+        let text = |header: &Header| {
+            serde_json::to_vec(header)
+                .map_err(|error| ModelError::damaged(format_args!("the header: {error}")))
+        };
         header.card.id = String::new();
-        digest.update(text(&header));
+        digest.update(text(&header)?);
         digest.update(&body);
         digest.update(&self.rows);
         header.card.id = format!("{}@{}", header.card.name, &hex(&digest.finalize())[..16]);
-        let start = text(&header);
+        let start = text(&header)?;
         let mut out = Vec::with_capacity(START + start.len() + body.len() + self.rows.len());
         out.extend_from_slice(MAGIC);
         for part in [&start, &body] {
@@ -125,7 +131,7 @@ impl Parts {
         out.extend_from_slice(&start);
         out.extend_from_slice(&body);
         out.extend_from_slice(&self.rows);
-        (out, header.card)
+        Ok((out, header.card))
     }
 
     fn body(&self) -> Vec<u8> {
@@ -297,8 +303,8 @@ fn read_body(file: File, header: Header, place: &Body) -> std::result::Result<Se
     }
     let length = file.metadata().map_err(Fault::Io)?.len();
     let rows_start = (place.start + place.size) as u64;
-    let rows_size = header.word_rows as u64 * row_size(config.width, header.word_bits) as u64;
-    if rows_start.checked_add(rows_size) != Some(length) {
+    let rows_size = (header.word_rows as u64).checked_mul(row_size(config.width, header.word_bits) as u64);
+    if rows_size.and_then(|size| rows_start.checked_add(size)) != Some(length) {
         return Err(Fault::Damaged("the file has another length than its header says"));
     }
     let mut body = vec![0; place.size];

@@ -119,7 +119,7 @@ pub(crate) fn to_half(value: f32) -> [u8; 2] {
         (size * 16_777_216.0 + 8_388_608.0).to_bits() as u16
     } else if size < 65_520.0 {
         let rounded = (bits & 0x7fff_ffff) + 0xfff + (bits >> 13 & 1);
-        (rounded >> 13) as u16 - (112 << 10)
+        ((rounded >> 13) - (112 << 10)) as u16
     } else {
         0x7c00
     };

@@ -128,6 +128,66 @@ fn a_published_model_is_installed_and_has_an_id_of_its_own() {
     assert_eq!(other.embed_question("tea"), model.embed("green tea"));
 }
 
+/// INVARIANT CNV-2: weights are read again for the conversion, so others than those of the digest are refused.
+#[test]
+fn weights_that_change_after_the_search_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    publish(folder.path(), &json!({}));
+    let mut source = Source::open(folder.path()).unwrap();
+    let found = find(&mut source).unwrap();
+    let weights = folder.path().join("model.safetensors");
+    let mut bytes = fs::read(&weights).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    fs::write(&weights, bytes).unwrap();
+    assert!(matches!(
+        convert(&mut source, &found, &Wanted::default()),
+        Err(ModelError::Damaged(_))
+    ));
+}
+
+/// INVARIANT MOD-2: a header with numbers that no file has, and a checksum that fits.
+#[test]
+fn a_crafted_header_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    publish(folder.path(), &json!({}));
+    let bytes = converted(folder.path(), None).unwrap();
+    let size = u32::from_le_bytes(bytes[8..12].try_into().unwrap()) as usize;
+    let (header, rest) = bytes[24..].split_at(size);
+    let mut header: serde_json::Value = serde_json::from_slice(header).unwrap();
+    for rows in [u64::MAX, u64::MAX / 2, 1 << 60] {
+        header["word_rows"] = rows.into();
+        let header = serde_json::to_vec(&header).unwrap();
+        let mut crafted = bytes[..8].to_vec();
+        crafted.extend((header.len() as u32).to_le_bytes());
+        crafted.extend(crc32c::crc32c(&header).to_le_bytes());
+        crafted.extend(&bytes[16..24]);
+        crafted.extend(header);
+        crafted.extend(rest);
+        let file = folder.path().join("crafted.model");
+        fs::write(&file, crafted).unwrap();
+        assert!(
+            matches!(SentenceModel::open(&file), Err(ModelError::Damaged(_))),
+            "{rows}"
+        );
+    }
+}
+
+/// INVARIANT CNV-1: positions that no matrix has.
+#[test]
+fn a_crafted_configuration_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    for padding in [u64::MAX, u64::MAX - 20, u64::MAX / 2] {
+        let changes = json!({
+            "model_type": "roberta", "pad_token_id": padding, "max_position_embeddings": u64::MAX,
+        });
+        publish(folder.path(), &changes);
+        assert!(
+            matches!(converted(folder.path(), None), Err(ModelError::Unsupported(_))),
+            "{padding}"
+        );
+    }
+}
+
 /// INVARIANT MOD-1, MOD-2: a damaged file is refused or gives no vector, and never panics.
 #[test]
 fn a_damaged_file_is_noticed() {

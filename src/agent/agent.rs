@@ -55,6 +55,7 @@ pub struct Agent {
     settings: Arc<Settings>,
     scanner: Arc<Scanner>,
     names_key: [u8; 32],
+    embedder: Option<Arc<dyn Embedder + Send + Sync>>,
     recall_index: Arc<RecallIndex>,
     duplicate_index: Arc<Holder<Texts>>,
     shelves: Arc<Holder<Shelves>>,
@@ -71,6 +72,7 @@ impl Agent {
             settings: Arc::new(settings),
             scanner: Arc::new(scanner),
             names_key,
+            embedder: None,
             recall_index: Arc::default(),
             duplicate_index: Arc::default(),
             shelves: Arc::default(),
@@ -85,13 +87,20 @@ impl Agent {
     /// # Errors
     /// `InvalidInput` if the name is empty or longer than 255 bytes.
     pub fn with_embedder(mut self, name: &str, embedder: Arc<dyn Embedder + Send + Sync>) -> Result<Self> {
-        self.recall_index = Arc::new(RecallIndex::with_vectors(Vectors::new(name, embedder)?));
+        let vectors = Vectors::new(name, Arc::clone(&embedder))?;
+        self.recall_index = Arc::new(RecallIndex::with_vectors(vectors));
+        self.embedder = Some(embedder);
         Ok(self)
     }
 
     /// Returns whether the agent also searches by meaning.
     pub(super) fn has_embedder(&self) -> bool {
         self.recall_index.has_embedder()
+    }
+
+    /// Returns the embedder. After a recall, its [`fault`](Embedder::fault) says whether the recall went by words only.
+    pub fn embedder(&self) -> Option<&Arc<dyn Embedder + Send + Sync>> {
+        self.embedder.as_ref()
     }
 
     /// Lets `judge` decide whether a new item contradicts or repeats a stored item.

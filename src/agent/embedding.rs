@@ -40,7 +40,7 @@ impl Embedding {
         };
         let named = Builder::new().name("treering-embed".to_owned());
         Self {
-            is_running: agent.has_embedder() && named.spawn(work).is_ok(),
+            is_running: agent.embedder().is_some() && named.spawn(work).is_ok(),
             stop: Some(stop),
             end,
         }

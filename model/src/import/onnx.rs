@@ -9,6 +9,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use super::protobuf::{Field, fields, numbers};
 use super::tensors::{Numbers, Scale, Tensor};
@@ -143,7 +144,7 @@ impl<'a> Graph<'a> {
                     self.tensors.get(name.as_str())
                 };
                 tensor.scale =
-                    part("_scale").map(|factors| scale(&tensor, factors, part("_zero_point"), None));
+                    part("_scale").map(|factors| Rc::new(scale(&tensor, factors, part("_zero_point"), None)));
             }
             return Ok(tensor);
         }
@@ -167,7 +168,7 @@ impl<'a> Graph<'a> {
                     return unknown("a product without a constant");
                 };
                 let zeros = rest.first().and_then(|zeros| self.tensors.get(zeros));
-                tensor.scale = Some(scale(&tensor, factors, zeros, node.axis));
+                tensor.scale = Some(Rc::new(scale(&tensor, factors, zeros, node.axis)));
                 Ok(tensor)
             }
             (kind, _) => unknown(&format!("an operation {kind}")),
@@ -206,15 +207,20 @@ impl<'a> Node<'a> {
 }
 
 /// Returns the scale of a tensor. Factors with a last side of 1, or along the first axis, belong to rows.
-fn scale(tensor: &Tensor<'_>, factors: &Tensor<'_>, zeros: Option<&Tensor<'_>>, axis: Option<u64>) -> Scale {
+fn scale<'a>(
+    tensor: &Tensor<'a>,
+    factors: &Tensor<'a>,
+    zeros: Option<&Tensor<'a>>,
+    axis: Option<u64>,
+) -> Scale<'a> {
     let is_by_row = match (&factors.shape[..], &tensor.shape[..]) {
         ([rows, 1], [own, _]) => rows == own,
         ([rows], [own, _]) => axis == Some(0) && rows == own,
         _ => false,
     };
     Scale {
-        factors: factors.values(),
-        zeros: zeros.map(Tensor::values).unwrap_or_default(),
+        factors: factors.clone(),
+        zeros: zeros.cloned(),
         is_by_row,
     }
 }
@@ -259,9 +265,56 @@ fn tensor(message: &[u8]) -> Result<(&str, Option<Tensor<'_>>)> {
     let tensor = Tensor {
         numbers,
         shape,
-        bytes,
+        bytes: Rc::new(bytes),
         scale: None,
         is_turned: false,
     };
     Ok((name, tensor.is_whole().then_some(tensor)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Encodes fields of bytes, each shorter than 128.
+    fn message(fields: &[(u8, &[u8])]) -> Vec<u8> {
+        let encode = |(number, bytes): &(u8, &[u8])| [&[number << 3 | 2, bytes.len() as u8], *bytes].concat();
+        fields.iter().flat_map(encode).collect()
+    }
+
+    fn node(kind: &str, inputs: [&str; 2], output: &str) -> Vec<u8> {
+        message(&[
+            (1, inputs[0].as_bytes()),
+            (1, inputs[1].as_bytes()),
+            (2, output.as_bytes()),
+            (4, kind.as_bytes()),
+        ])
+    }
+
+    /// INVARIANT CNV-1: a graph that names one matrix many times costs the memory of one.
+    #[test]
+    fn a_matrix_that_is_named_twice_is_kept_once() {
+        // Two rows of numbers of 8 bits (type 3) in two pieces, so the reader owns their sum.
+        let kind = |number: u8| [2 << 3, number];
+        let matrix = message(&[(1, &[2, 2]), (9, &[1, 2]), (9, &[3, 4]), (8, b"w")]);
+        let matrix = [&kind(3)[..], &matrix].concat();
+        let bias = |name: &str| {
+            let tensor = message(&[(1, &[1]), (9, &[0; 4]), (8, name.as_bytes())]);
+            [&kind(1)[..], &tensor].concat()
+        };
+        let graph = message(&[
+            (1, &node("MatMul", ["x", "w"], "p")),
+            (1, &node("Add", ["p", "a.bias"], "q")),
+            (1, &node("Add", ["p", "b.bias"], "r")),
+            (5, &matrix),
+            (5, &bias("a.bias")),
+            (5, &bias("b.bias")),
+        ]);
+        let mut file = vec![7 << 3 | 2, graph.len() as u8 | 128, (graph.len() >> 7) as u8];
+        file.extend(graph);
+        let found: BTreeMap<_, _> = tensors(&file).unwrap().into_iter().collect();
+        let (a, b) = (&found["a.weight"], &found["b.weight"]);
+        assert_eq!(a.values(), [1.0, 3.0, 2.0, 4.0]);
+        assert!(Rc::ptr_eq(&a.bytes, &b.bytes));
+    }
 }

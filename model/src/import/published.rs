@@ -84,7 +84,7 @@ fn config(about: &Value) -> Result<(Config, usize)> {
     let first_position = match about["model_type"].as_str().unwrap_or_default() {
         "bert" => 0,
         // Their positions count from the number of the padding on.
-        "roberta" | "xlm-roberta" => number(about, "pad_token_id").unwrap_or(1) + 1,
+        "roberta" | "xlm-roberta" => number(about, "pad_token_id").unwrap_or(1).saturating_add(1),
         other => {
             return unsupported(format!(
                 "it is of the type {other}, expected bert, roberta or xlm-roberta"

@@ -10,6 +10,8 @@ use crate::tokens::vocabulary::SEPARATOR;
 const KEY_BYTES_MAX: usize = 64;
 /// The largest number of keys. The usual table has 225,276.
 const KEYS_MAX: usize = 1 << 20;
+/// The longest replacement. Unicode has none above 33 bytes, so this is generous.
+const TEXT_BYTES_MAX: usize = 1 << 10;
 
 /// Returns keys and replacements of a table in base64.
 pub(super) fn read(map: &str) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
@@ -26,9 +28,16 @@ pub(super) fn read(map: &str) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
         .map(|unit| u32::from_le_bytes(*unit))
         .collect();
     let mut found = Vec::new();
+    let (mut keys, mut visits) = (0, 0);
     // The places to visit, each with its key. A place has its offset applied.
     let mut open = vec![(offset(*units.first().ok_or_else(damaged)?) as usize, Vec::new())];
     while let Some((place, key)) = open.pop() {
+        // Equal ends of keys may share places, so a place may be visited again. But each place leads to a key, or the table
+        // has a circle, and a visit of all paths would not end.
+        visits += 1;
+        if visits > KEY_BYTES_MAX * (keys + 1) {
+            return Err(damaged());
+        }
         for byte in 1..=u8::MAX {
             let place = place ^ usize::from(byte);
             let Some(unit) = units
@@ -43,12 +52,14 @@ pub(super) fn read(map: &str) -> Result<Vec<(Vec<u8>, Vec<u8>)>> {
             if unit >> 8 & 1 == 1 {
                 let value = units.get(place).ok_or_else(damaged)? & 0x7fff_ffff;
                 let text = texts.get(value as usize..).ok_or_else(damaged)?;
-                let text = text.split(|byte| *byte == 0).next().unwrap_or_default();
+                let end = text.iter().take(TEXT_BYTES_MAX).position(|byte| *byte == 0);
+                let text = &text[..end.ok_or_else(damaged)?];
+                keys += 1;
                 if !key.contains(&SEPARATOR) && !text.contains(&SEPARATOR) {
                     found.push((key.clone(), text.to_vec()));
                 }
             }
-            if found.len() > KEYS_MAX || open.len() > KEYS_MAX {
+            if keys > KEYS_MAX || open.len() > KEYS_MAX {
                 return Err(damaged());
             }
             if key.len() < KEY_BYTES_MAX {
@@ -99,6 +110,32 @@ mod tests {
         assert_eq!(decode("Zm9vYmE=").as_deref(), Some(&b"fooba"[..]));
         assert_eq!(decode("Zm9v").as_deref(), Some(&b"foo"[..]));
         assert_eq!(decode("Zm 9v"), None);
+    }
+
+    /// Encodes a table with these units and no texts.
+    fn encode(units: &[u32]) -> String {
+        const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+        let mut bytes = (4 * units.len() as u32).to_le_bytes().to_vec();
+        bytes.extend(units.iter().flat_map(|unit| unit.to_le_bytes()));
+        let digits = bytes.chunks(3).flat_map(|three| {
+            let word = (0..3).fold(0, |word, at| {
+                word << 8 | u32::from(three.get(at).copied().unwrap_or(0))
+            });
+            (0..=three.len()).map(move |at| char::from(DIGITS[(word >> (18 - 6 * at) & 63) as usize]))
+        });
+        digits.collect()
+    }
+
+    /// INVARIANT CNV-1: each place has two children, which both lead back to it. There are 2^64 paths of 64 bytes.
+    #[test]
+    fn a_table_with_a_circle_is_refused() {
+        let mut units = vec![0; 512];
+        units[0] = 256 << 10;
+        units[256 ^ 1] = 1 | 1 << 10;
+        units[256 ^ 2] = 2 | 2 << 10;
+        let map = encode(&units);
+        assert_eq!(decode(&map).unwrap()[4..][..4], units[0].to_le_bytes());
+        assert!(read(&map).is_err());
     }
 
     #[test]

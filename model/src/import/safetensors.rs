@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use serde::Deserialize;
 use serde_json::Value;
@@ -45,11 +46,11 @@ pub(super) fn tensors(bytes: &[u8]) -> Result<Vec<(String, Tensor<'_>)>> {
         };
         let tensor = Tensor {
             numbers,
-            shape: entry.shape,
-            bytes: Cow::Borrowed(
+            shape: entry.shape.into(),
+            bytes: Rc::new(Cow::Borrowed(
                 data.get(entry.data_offsets.0..entry.data_offsets.1)
                     .unwrap_or_default(),
-            ),
+            )),
             scale: None,
             is_turned: false,
         };

@@ -4,15 +4,18 @@
 //! Layer 0, inside `model`.
 
 use std::fs::{self, File};
-use std::io::{self, Read as _};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use zip::ZipArchive;
 
+use super::digest_of;
 use crate::error::{ModelError, Result};
 
-/// The largest file that is read from a source.
-const FILE_BYTES_MAX: u64 = 2 << 30;
+/// The largest file of weights.
+const WEIGHTS_BYTES_MAX: u64 = 2 << 30;
+/// The largest file beside the weights. The tokenizer of XLM-R has 17 MB.
+const SIDE_BYTES_MAX: u64 = 64 << 20;
 
 /// The files of a source.
 #[derive(Debug)]
@@ -98,7 +101,7 @@ impl Source {
             } else {
                 format!("{folder}/{name}")
             };
-            match self.read(&file) {
+            match self.read_up_to(&file, SIDE_BYTES_MAX) {
                 Err(ModelError::Missing(_)) => {}
                 done => return done,
             }
@@ -108,11 +111,38 @@ impl Source {
         )))
     }
 
-    /// Reads a file.
+    /// Reads the weights.
     ///
     /// # Errors
     /// As [`Self::read_beside`].
     pub(crate) fn read(&mut self, name: &str) -> Result<Vec<u8>> {
+        self.read_up_to(name, WEIGHTS_BYTES_MAX)
+    }
+
+    /// Returns the SHA-256 of weights and their length, which is at most `limit`. Keeps none of their bytes.
+    ///
+    /// # Errors
+    /// As [`Self::read_beside`].
+    pub(crate) fn digest(&mut self, name: &str, limit: u64) -> Result<(String, u64)> {
+        self.with(name, limit.min(WEIGHTS_BYTES_MAX), |file| digest_of(file))
+    }
+
+    fn read_up_to(&mut self, name: &str, limit: u64) -> Result<Vec<u8>> {
+        let read = |file: &mut dyn Read| {
+            let mut bytes = Vec::new();
+            let length = file.read_to_end(&mut bytes)? as u64;
+            Ok((bytes, length))
+        };
+        self.with(name, limit, read).map(|(bytes, _)| bytes)
+    }
+
+    /// Reads a file with `read`, which returns the number of bytes that it read, too. Refuses a file beyond the limit.
+    fn with<T>(
+        &mut self,
+        name: &str,
+        limit: u64,
+        read: impl FnOnce(&mut dyn Read) -> io::Result<(T, u64)>,
+    ) -> Result<(T, u64)> {
         let path = match &self.kind {
             Files::Folder => self.path.join(name),
             Files::One if name.is_empty() => self.path.clone(),
@@ -127,26 +157,23 @@ impl Source {
                 source,
             },
         };
-        let mut bytes = Vec::new();
-        let read = match &mut self.kind {
+        // One more byte shows that the file is beyond the limit.
+        let done = match &mut self.kind {
             Files::Archive(archive) => {
                 let file = archive.by_name(name).map_err(|error| match error {
                     zip::result::ZipError::FileNotFound => ModelError::Missing(format!("there is no {name}")),
                     error => ModelError::damaged(format_args!("{name} in {}: {error}", path.display())),
                 })?;
-                file.take(FILE_BYTES_MAX).read_to_end(&mut bytes)
+                read(&mut file.take(limit + 1))
             }
-            _ => File::open(&path)
-                .map_err(failed)?
-                .take(FILE_BYTES_MAX)
-                .read_to_end(&mut bytes),
+            _ => read(&mut File::open(&path).map_err(failed)?.take(limit + 1)),
         };
-        read.map_err(failed)?;
-        if bytes.len() as u64 == FILE_BYTES_MAX {
-            let text = format!("{name} has more than {FILE_BYTES_MAX} bytes");
+        let (value, length) = done.map_err(failed)?;
+        if length > limit {
+            let text = format!("{name} has more than {limit} bytes");
             return Err(ModelError::Unsupported(text));
         }
-        Ok(bytes)
+        Ok((value, length))
     }
 }
 
@@ -155,4 +182,25 @@ fn is_weights(name: &str) -> bool {
     let name = name.to_lowercase();
     let ends = |ending| name.ends_with(ending);
     ends(".safetensors") || ends(".onnx") || ends("-q4.bin")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_beyond_the_limit_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.onnx"), [7; 100]).unwrap();
+        let mut source = Source::open(folder.path()).unwrap();
+        assert_eq!(source.digest("a.onnx", 100).unwrap().1, 100);
+        assert!(matches!(
+            source.digest("a.onnx", 99),
+            Err(ModelError::Unsupported(_))
+        ));
+        assert!(matches!(
+            source.read_up_to("a.onnx", 99),
+            Err(ModelError::Unsupported(_))
+        ));
+    }
 }

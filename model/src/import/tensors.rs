@@ -5,6 +5,7 @@
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 use crate::config::{Config, GROUP};
 use crate::encoder::{Layer, Norm};
@@ -32,24 +33,24 @@ impl Numbers {
     }
 }
 
-/// A tensor as a file has it.
+/// A tensor as a file has it. A clone copies no numbers, because a graph may name a tensor many times.
 #[derive(Clone, Debug)]
 pub(super) struct Tensor<'a> {
     pub(super) numbers: Numbers,
-    pub(super) shape: Vec<usize>,
-    pub(super) bytes: Cow<'a, [u8]>,
-    pub(super) scale: Option<Scale>,
+    pub(super) shape: Rc<[usize]>,
+    pub(super) bytes: Rc<Cow<'a, [u8]>>,
+    pub(super) scale: Option<Rc<Scale<'a>>>,
     /// Whether the file has the rows as columns.
     pub(super) is_turned: bool,
 }
 
 /// The factors of numbers of 8 bits, and their zeros.
 #[derive(Clone, Debug)]
-pub(super) struct Scale {
+pub(super) struct Scale<'a> {
     /// One for all numbers, or one for each row or column.
-    pub(super) factors: Vec<f32>,
+    pub(super) factors: Tensor<'a>,
     /// As many, or none if all are zero.
-    pub(super) zeros: Vec<f32>,
+    pub(super) zeros: Option<Tensor<'a>>,
     pub(super) is_by_row: bool,
 }
 
@@ -65,7 +66,7 @@ impl Tensor<'_> {
 
     /// Returns the numbers, by rows.
     pub(super) fn values(&self) -> Vec<f32> {
-        let bytes = &*self.bytes;
+        let bytes: &[u8] = &self.bytes;
         let mut values: Vec<f32> = match self.numbers {
             Numbers::F32 => bytes
                 .as_chunks::<4>()
@@ -83,6 +84,8 @@ impl Tensor<'_> {
         };
         let columns = self.shape.last().copied().unwrap_or(1).max(1);
         if let Some(scale) = &self.scale {
+            let factors = scale.factors.values();
+            let zeros = scale.zeros.as_ref().map(Tensor::values).unwrap_or_default();
             let of = |list: &[f32], at: usize| {
                 let place = if scale.is_by_row {
                     at / columns
@@ -92,7 +95,7 @@ impl Tensor<'_> {
                 list.get(place).or(list.first()).copied().unwrap_or(0.0)
             };
             for (at, value) in values.iter_mut().enumerate() {
-                *value = (*value - of(&scale.zeros, at)) * of(&scale.factors, at);
+                *value = (*value - of(&zeros, at)) * of(&factors, at);
             }
         }
         if !self.is_turned {
@@ -106,7 +109,7 @@ impl Tensor<'_> {
 
     /// Returns the shape as it is after turning.
     fn sides(&self) -> Vec<usize> {
-        let mut sides = self.shape.clone();
+        let mut sides = self.shape.to_vec();
         if self.is_turned {
             sides.reverse();
         }
@@ -210,15 +213,15 @@ impl<'a> Tensors<'a> {
         let all = self.values("embeddings.position_embeddings.weight", &[rows, config.width])?;
         let (types, _) = self.sides("embeddings.token_type_embeddings.weight")?;
         let types = self.values("embeddings.token_type_embeddings.weight", &[types, config.width])?;
-        let own = all
-            .get(first * config.width..(first + config.positions) * config.width)
-            .ok_or_else(|| {
-                let text = format!(
-                    "there are {rows} positions, expected {}",
-                    first + config.positions
-                );
-                ModelError::Unsupported(text)
-            })?;
+        let start = first.saturating_mul(config.width);
+        let end = start.saturating_add(config.positions * config.width);
+        let own = all.get(start..end).ok_or_else(|| {
+            let text = format!(
+                "there are {rows} positions, expected {} after the first {first}",
+                config.positions
+            );
+            ModelError::Unsupported(text)
+        })?;
         Ok(with_first_text(own, &types, config.width))
     }
 

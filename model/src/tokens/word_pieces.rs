@@ -14,7 +14,7 @@ use unicode_properties::{GeneralCategory, GeneralCategoryGroup, UnicodeGeneralCa
 use super::Ends;
 use super::vocabulary::{Prefix, Vocabulary};
 
-/// What a piece inside a word begins with.
+/// The beginning of a piece inside a word.
 const INNER: &[u8] = b"##";
 /// The longest word that is taken apart, in characters.
 const WORD_CHARS_MAX: usize = 100;

@@ -153,6 +153,7 @@ impl Context {
         if let Some(note) = note {
             self.output.note("meaning", note);
         }
+        self.embedder = agent.embedder().cloned();
         agent
     }
 

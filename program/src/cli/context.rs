@@ -14,6 +14,7 @@
 //! - CLI-10: with `TREERING_AT`, no verb writes the store. A dry run of a verb that writes plans on the head, and says so.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::{env, fs, io};
 
 use super::args::{LaneOptions, SharedOptions, in_quotes};
@@ -24,7 +25,7 @@ use super::open_store::OpenStore;
 use super::output::{Meaning, Mode, Output, check_stop};
 use super::trusted_stores::{Check, TrustedStores, check_found, check_named, is_own};
 use super::verb::Groups;
-use treering::agent;
+use treering::agent::{self, Embedder};
 use treering::inspect::digest::to_hex;
 use treering::inspect::disk::xdg_folder;
 use treering::inspect::ingest::moment::revision;
@@ -68,6 +69,8 @@ pub(crate) struct Context {
     opened: Option<Memory>,
     /// What is left to do when the verb has ended.
     pub(crate) embedding: Option<Embedding>,
+    /// The model that the verb uses. Its faults show when it is used.
+    pub(crate) embedder: Option<Arc<dyn Embedder + Send + Sync>>,
     /// Whether the verb opened the memory for writing.
     is_written: bool,
     /// Whether the run serves clients, so that it keeps indexes, and nobody takes back what is more trusted.
@@ -92,6 +95,7 @@ impl Context {
             kept: None,
             opened: None,
             embedding: None,
+            embedder: None,
             is_written: false,
             #[cfg(feature = "mcp")]
             serves: false,

@@ -76,6 +76,14 @@ impl Context {
         }
     }
 
+    /// Says why texts have no vectors, if the model turned out to be at fault when the verb used it.
+    pub(crate) fn note_fault(&mut self) {
+        if let Some(fault) = self.embedder.take().and_then(|embedder| embedder.fault()) {
+            let note = format!("{fault}; recall uses words only");
+            self.output.note("meaning", note);
+        }
+    }
+
     /// Says how many texts are found by words only.
     pub(crate) fn note_pending(&mut self, pending: usize) {
         if pending == 0 {

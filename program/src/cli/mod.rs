@@ -73,6 +73,9 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let done = parsed.run(&mut context);
     let done = done.and_then(|code| context.output.flush().map(|()| code));
     let is_stopped = done.is_ok() && context.embed_new();
+    if done.is_ok() {
+        context.note_fault();
+    }
     let code = match done {
         // INVARIANT CLI-11: a hook never stops the agent of a client.
         Err(error) if is_hook => output::fault(error.message()),

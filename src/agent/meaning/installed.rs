@@ -16,6 +16,7 @@ use treering_model::{BUNDLED_ID, Card, SentenceModel, read_card};
 use treering_text::recall::is_english;
 
 use super::Named;
+use super::outside::Fault;
 
 /// The name of the bundled model in settings.
 pub const BUNDLED: &str = "bundled";
@@ -98,6 +99,7 @@ pub(super) fn choose(folder: &Path, name: Option<&str>) -> Result<Option<Named>,
         id: card.id.clone(),
         is_english_only: card.languages == ["en"],
         model: OnceLock::new(),
+        fault: Fault::default(),
     };
     Ok(Some((card.id, Arc::new(model))))
 }
@@ -124,35 +126,55 @@ impl Embedder for Bundled {
     }
 }
 
-/// A model in a file. The first text opens it. If the file is damaged by then, or has another model, no text has a vector.
+/// A model in a file. The first text opens it. If the file is damaged by then, or has another model, no text has a vector, and
+/// the user is told.
 struct FromFile {
     path: PathBuf,
     id: String,
     is_english_only: bool,
     model: OnceLock<Option<SentenceModel>>,
+    fault: Fault,
 }
 
 impl FromFile {
     fn model(&self) -> Option<&SentenceModel> {
-        self.model
-            .get_or_init(|| {
-                let opened = SentenceModel::open(&self.path).ok();
-                opened.filter(|model| model.id() == self.id)
-            })
-            .as_ref()
+        let open = || match SentenceModel::open(&self.path) {
+            Ok(model) if model.id() == self.id => Some(model),
+            Ok(_) => {
+                self.fault.set("another model was installed meanwhile");
+                None
+            }
+            Err(error) => {
+                self.fault.set(error.to_string());
+                None
+            }
+        };
+        self.model.get_or_init(open).as_ref()
+    }
+
+    fn vector(&self, of: impl FnOnce(&SentenceModel) -> Vec<f32>) -> Vec<f32> {
+        let Some(model) = self.model() else {
+            return Vec::new();
+        };
+        let vector = of(model);
+        if vector.is_empty() {
+            // Every text has a vector, unless a row of its words is damaged. Such a row says nothing about other texts.
+            let path = self.path.display();
+            self.fault.set(format!(
+                "the model is damaged: {path}: a row of the words does not fit its checksum"
+            ));
+        }
+        vector
     }
 }
 
 impl Embedder for FromFile {
     fn embed(&self, text: &str) -> Vec<f32> {
-        self.model().map(|model| model.embed(text)).unwrap_or_default()
+        self.vector(|model| model.embed(text))
     }
 
     fn embed_question(&self, question: &str) -> Vec<f32> {
-        let model = self.model();
-        model
-            .map(|model| model.embed_question(question))
-            .unwrap_or_default()
+        self.vector(|model| model.embed_question(question))
     }
 
     fn prepare(&self) {
@@ -161,6 +183,10 @@ impl Embedder for FromFile {
 
     fn knows(&self, text: &str, among_others: bool) -> bool {
         !self.is_english_only || is_english(text, among_others)
+    }
+
+    fn fault(&self) -> Option<String> {
+        self.fault.get()
     }
 }
 
@@ -195,4 +221,23 @@ pub fn finds_meaning(model: &SentenceModel) -> bool {
     let [a, b, c] = ALIKE.map(|text| model.embed(text));
     let near = |a: &[f32], b: &[f32]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f32>();
     near(&a, &b) > near(&a, &c) && near(&a, &b) > near(&b, &c)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// INVARIANT MEA-1: damage that the first use shows is told.
+    #[test]
+    fn a_damaged_model_tells_its_fault() {
+        let model = FromFile {
+            path: PathBuf::from("/no/such.model"),
+            is_english_only: false,
+            model: OnceLock::new(),
+            fault: Fault::default(),
+        };
+        assert_eq!(model.fault(), None);
+        assert!(model.embed_question("tea?").is_empty());
+        assert!(model.fault().unwrap().contains("/no/such.model"));
+    }
 }

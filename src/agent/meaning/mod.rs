@@ -4,14 +4,17 @@
 //! Layer 7, inside `agent`. Knows the package `treering-model` and the trait `Embedder`. Does not know stores.
 //!
 //! # Invariants
-//! - MEA-1: a missing or damaged model is never an error. The caller gets no model, and a note for the user.
+//! - MEA-1: a missing or damaged model is never an error. The caller gets no model and a note for the user; or, if the
+//!   first use shows the damage, no vectors and [`Embedder::fault`].
 //! - MEA-2: no text leaves this machine, unless a setting names the address twice.
-//! - MEA-3: the name of a model changes with its weights and prefixes, as far as the program can know them.
+//! - MEA-3: the name of a model changes with its weights and prefixes, as far as the program can know them. No name has an
+//!   argument or a path of an address, because these may have keys.
 
 mod address;
 mod command;
 #[doc(hidden)]
 pub mod installed;
+mod outside;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -147,27 +150,54 @@ mod tests {
         assert!(note(&settings).contains("no model e5 is installed"));
     }
 
+    fn name(address: &str, model: &str, command: &[&str]) -> String {
+        let settings = MeaningSettings {
+            address: command.is_empty().then(|| address.to_owned()),
+            address_model: Some(model.to_owned()),
+            command: command.iter().map(|&part| part.to_owned()).collect(),
+            ..MeaningSettings::default()
+        };
+        choose(&settings, None).model.unwrap().0
+    }
+
     /// INVARIANT MEA-3: models of other settings have other names. The package `treering-model` tests its own.
     #[test]
     fn the_name_changes_with_the_settings() {
-        let name = |model: &str, command: &[&str]| {
-            let settings = MeaningSettings {
-                address: command.is_empty().then(|| "http://127.0.0.1:1".to_owned()),
-                address_model: Some(model.to_owned()),
-                command: command.iter().map(|&part| part.to_owned()).collect(),
-                ..MeaningSettings::default()
-            };
-            choose(&settings, None).model.unwrap().0
-        };
+        let local = "http://127.0.0.1:1";
+        let long = "x".repeat(300);
         let names = [
-            name("a", &[]),
-            name("b", &[]),
-            name("", &["e", "1"]),
-            name("", &["e", "2"]),
+            name(local, "a", &[]),
+            name(local, "b", &[]),
+            name("http://127.0.0.1:1/v2", "a", &[]),
+            name("http://127.0.0.1:2", "a", &[]),
+            name(local, &long, &[]),
+            name(local, &format!("{long}y"), &[]),
+            name("", "", &["e", "1"]),
+            name("", "", &["e", "2"]),
+            name("", "", &["e", "1", "2"]),
+            name("", "", &["e", "1 2"]),
+            name("", "", &["e", &long, "1"]),
+            name("", "", &["e", &long, "2"]),
+            name("", "", &["/bin/e", "1"]),
+            name("", "", &[&long, "1"]),
         ];
         for (at, one) in names.iter().enumerate() {
+            assert!(one.len() <= 255, "{one}");
             assert!(!names[at + 1..].contains(one), "{names:?}");
         }
+    }
+
+    /// INVARIANT MEA-3: derived files and answers have names, so a name has no key.
+    #[test]
+    fn no_name_has_a_key() {
+        let names = [
+            name("", "", &["/bin/e", "--api-key", "k3y"]),
+            name("", "", &["/bin/e", "--api-key=k3y"]),
+            name("http://127.0.0.1:1/k3y", "m", &[]),
+            name("http://127.0.0.1:1?token=k3y", "m", &[]),
+        ];
+        assert!(names.iter().all(|name| !name.contains("k3y")), "{names:?}");
+        assert!(names[0].starts_with("command:e@") && names[2].starts_with("openai:m@127.0.0.1:1@"));
     }
 
     /// INVARIANT MEA-2, ADR-1: another machine is asked only if a second setting names it.

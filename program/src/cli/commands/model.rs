@@ -4,7 +4,7 @@
 //! Layer 10, part of cli.
 
 use treering_model::import::{self, Found, KNOWN, Known, Source, Wanted};
-use treering_model::{BUNDLED_ID, ModelError, SentenceModel};
+use treering_model::{BUNDLED_ID, ModelError, SentenceModel, check};
 
 use super::prelude::*;
 use crate::cli::args::in_quotes;
@@ -62,10 +62,10 @@ enum ModelVerb {
         /// The SHA-256 of FILE, for a model that is not on the list
         #[arg(long, value_name = "SHA256")]
         digest: Option<String>,
-        /// What the model wants before a question, for example 'query: '
+        /// The prefix that the model wants before a question, for example 'query: '
         #[arg(long, value_name = "TEXT")]
         question_prefix: Option<String>,
-        /// What the model wants before a text that is searched, for example 'passage: '
+        /// The prefix that the model wants before a text that is searched, for example 'passage: '
         #[arg(long, value_name = "TEXT")]
         text_prefix: Option<String>,
     },
@@ -187,7 +187,12 @@ fn bundled_row(used: Option<&str>) -> ModelRow {
 }
 
 fn installed_row(one: &installed::Installed, used: Option<&str>) -> ModelRow {
-    let card = one.card.as_ref();
+    // Recall reads the weights when it first uses them, so their damage shows only here or then.
+    let card = one
+        .card
+        .clone()
+        .and_then(|_| check(&one.path).map_err(|error| error.to_string()));
+    let card = card.as_ref();
     let id = card.ok().map(|card| card.id.clone());
     ModelRow {
         name: one.name.clone(),
@@ -231,6 +236,12 @@ fn name_of(file: &Path) -> String {
 }
 
 fn install(context: &mut Context, folder: &Path, file: &Path, wanted: Wanted, digest: Option<&str>) -> Done {
+    let stated = digest.filter(|_| !file.is_dir());
+    if let Some(digest) = stated {
+        // Nothing of an archive is unpacked before its digest fits.
+        let own = import::sha256_of(file).map_err(explain)?;
+        compare(file, &own, digest)?;
+    }
     let mut source = Source::open(file).map_err(explain)?;
     let found = import::find(&mut source).map_err(explain)?;
     let name = found
@@ -241,8 +252,10 @@ fn install(context: &mut Context, folder: &Path, file: &Path, wanted: Wanted, di
         let hint = "give one with --name: up to 64 of a-z, 0-9, hyphen, dot and underscore";
         return Err(Error::invalid(text).with_hint(hint));
     }
-    if found.known.is_none() || digest.is_some() {
-        check_digest(file, &found, digest)?;
+    match digest {
+        Some(digest) if stated.is_none() => compare(file, &found.sha256, digest)?,
+        None if found.known.is_none() => return Err(not_listed(file)),
+        _ => {}
     }
     let converted = import::convert(&mut source, &found, &Wanted { name, ..wanted }).map_err(explain)?;
     let is_fit = |model: &SentenceModel| match found.known {
@@ -272,20 +285,17 @@ fn install(context: &mut Context, folder: &Path, file: &Path, wanted: Wanted, di
 }
 
 /// Compares the digest of FILE, or of the weights in a folder, with the one that the user gave.
-fn check_digest(file: &Path, found: &Found, digest: Option<&str>) -> Result<()> {
-    let own = if file.is_dir() {
-        found.sha256.clone()
-    } else {
-        import::sha256_of(file).map_err(explain)?
-    };
-    match digest {
-        Some(digest) if digest.eq_ignore_ascii_case(&own) => Ok(()),
-        Some(_) => Err(Error::invalid(format!("{} has another SHA-256 than --digest: {own}", shown(file)))
-            .with_hint("download the file again, or ask its publisher for the digest")),
-        None => Err(Error::invalid(format!("{} is not on the list of known models", shown(file))).with_hint(
-            "give the SHA-256 that its publisher states, with --digest; treering model list shows the known models",
-        )),
+fn compare(file: &Path, own: &str, digest: &str) -> Result<()> {
+    if digest.eq_ignore_ascii_case(own) {
+        return Ok(());
     }
+    let text = format!("{} has another SHA-256 than --digest: {own}", shown(file));
+    Err(Error::invalid(text).with_hint("download the file again, or ask its publisher for the digest"))
+}
+
+fn not_listed(file: &Path) -> Error {
+    let hint = "give the SHA-256 that its publisher states, with --digest; treering model list shows the known models";
+    Error::invalid(format!("{} is not on the list of known models", shown(file))).with_hint(hint)
 }
 
 fn remove(context: &mut Context, folder: &Path, name: &str) -> Done {

@@ -43,6 +43,12 @@ pub trait Embedder {
     /// Reads what the first text needs, such as the weights. A host may call this in a thread of its own before the first
     /// text; otherwise the first text waits.
     fn prepare(&self) {}
+
+    /// Returns why texts lack vectors that they should have, for example because the file of the model is damaged. Recall
+    /// finds them by words. A text for which the model has no vector is no fault.
+    fn fault(&self) -> Option<String> {
+        None
+    }
 }
 
 /// What a query needs to search by meaning.
