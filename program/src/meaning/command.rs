@@ -19,6 +19,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use treering::agent::Embedder;
+use treering::inspect::digest::{sha256, to_hex};
 
 use super::Named;
 use super::address::vector;
@@ -52,7 +53,10 @@ struct Running {
 /// should have another argument then.
 pub(super) fn embedder(command: &[String]) -> Named {
     let whole = command.join(" ");
-    let name = format!("command:{}", &whole[..whole.floor_char_boundary(NAME_BYTES_MAX)]);
+    let start = &whole[..whole.floor_char_boundary(NAME_BYTES_MAX)];
+    // The digest tells long commands apart, and arguments with blanks from several arguments (MEA-3).
+    let digest = to_hex(&sha256(command.join("\0").as_bytes()));
+    let name = format!("command:{start}#{}", &digest[..16]);
     let program = Program {
         command: command.to_vec(),
         state: Mutex::new(State::NotStarted),

@@ -139,11 +139,15 @@ mod tests {
             };
             choose(&settings, None).model.unwrap().0
         };
+        let long = |end: &str| "x".repeat(300) + end;
         let names = [
             name("a", &[]),
             name("b", &[]),
             name("", &["e", "1"]),
             name("", &["e", "2"]),
+            name("", &["e 2"]),
+            name("", &["e", &long("1")]),
+            name("", &["e", &long("2")]),
         ];
         for (at, one) in names.iter().enumerate() {
             assert!(!names[at + 1..].contains(one), "{names:?}");
