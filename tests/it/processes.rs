@@ -59,7 +59,7 @@ fn readers_prove_all_they_read_while_writers_are_killed() {
 fn no_kill_and_no_damage_makes_a_wrong_vector() {
     let done = rounds::vectors::vector_rounds(&CHILD, 0..24);
     assert_eq!((done.rounds, done.kills), (24, 48));
-    assert!(done.damages > 4 && done.checked > 300, "{done:?}");
+    assert!(done.damages > 0 && done.checked >= 24 * 3 * 6, "{done:?}");
 }
 
 fn note(id: &str) -> NewObject {

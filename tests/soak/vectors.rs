@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use treering::agent::{Agent, Embedder, NewItem, Reach, RecallQuery, RememberOptions, Settings};
 use treering::{Memory, Writer};
@@ -19,6 +19,8 @@ const TEXTS: u64 = 9_973;
 const WRITERS: usize = 2;
 /// The number of texts that are checked after a round.
 const CHECKED: usize = 12;
+/// The number of texts that the processes of a round store before they are killed.
+const NEW: usize = 6;
 /// The number of dimensions of a vector.
 const DIMENSIONS: usize = 64;
 
@@ -127,6 +129,20 @@ fn damage(store: &Path, random: &mut u64) -> bool {
     true
 }
 
+/// Returns the numbers of the texts that were stored.
+fn numbers_of(store: &Path) -> Vec<u64> {
+    let mut numbers = Vec::new();
+    for entry in fs::read_dir(acks(store)).unwrap() {
+        let log = fs::read_to_string(entry.unwrap().path()).unwrap();
+        // A killed process may have written half a line.
+        let lines = log
+            .split_inclusive('\n')
+            .filter_map(|line| line.strip_suffix('\n'));
+        numbers.extend(lines.filter_map(|line| line.parse::<u64>().ok()));
+    }
+    numbers
+}
+
 /// Checks some texts: each is found by its own words, and by a question with the same vector.
 fn check(agent: &Agent, numbers: &[u64], random: &mut u64) -> u64 {
     let view = agent.memory().view();
@@ -171,7 +187,12 @@ pub(crate) fn vector_rounds(arguments: &[&str], rounds: Range<u64>) -> Tally {
         let children: Vec<_> = (0..WRITERS)
             .map(|at| start(arguments, "vectors", &store, round as usize * WRITERS + at))
             .collect();
-        std::thread::sleep(Duration::from_millis(150 + spread(&mut random, 250)));
+        let known = numbers_of(&store).len();
+        let begun = Instant::now();
+        while numbers_of(&store).len() < known + NEW && begun.elapsed() < Duration::from_mins(2) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        std::thread::sleep(Duration::from_millis(spread(&mut random, 150)));
         for mut child in children {
             child.kill().unwrap();
             child.wait().unwrap();
@@ -180,15 +201,7 @@ pub(crate) fn vector_rounds(arguments: &[&str], rounds: Range<u64>) -> Tally {
         if spread(&mut random, 2) == 0 {
             tally.damages += u64::from(damage(&store, &mut random));
         }
-        let logs = fs::read_dir(acks(&store)).unwrap();
-        let logs = logs.map(|entry| fs::read_to_string(entry.unwrap().path()).unwrap());
-        let numbers: Vec<u64> = logs
-            .flat_map(|log| {
-                log.lines()
-                    .filter_map(|line| line.parse().ok())
-                    .collect::<Vec<_>>()
-            })
-            .collect();
+        let numbers = numbers_of(&store);
         let fresh = agent(&store, model(round));
         for agent in watching.iter().chain([&fresh]) {
             agent.memory().refresh().unwrap();
