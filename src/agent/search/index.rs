@@ -14,7 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::indexed::{Content, Indexed, settle};
-use super::vectors::{VectorCounts, Vectors, is_embedding};
+use super::vectors::{ComparedTexts, VectorCounts, Vectors, is_embedding};
 use crate::engine::{Derived, Holder, Memory, Reached, View};
 use crate::error::Result;
 use crate::threads::Mutex;
@@ -75,6 +75,20 @@ impl RecallIndex {
     pub(crate) fn meaning(&self) -> Option<&dyn Meaning> {
         let vectors = self.vectors.as_ref().filter(|_| !is_embedding())?;
         Some(vectors)
+    }
+
+    /// Returns what compares new texts with those of `view` by meaning, if there is an embedder that is not the caller.
+    pub(in crate::agent) fn comparing<'a>(
+        &'a self,
+        memory: &'a Memory,
+        view: &'a View,
+    ) -> Option<ComparedTexts<'a>> {
+        let vectors = self.vectors.as_ref().filter(|_| !is_embedding())?;
+        Some(ComparedTexts {
+            vectors,
+            memory,
+            view,
+        })
     }
 
     /// Computes vectors of texts of `view` that have none, for at most `limit`. Returns `None` without an embedder.

@@ -29,7 +29,7 @@ use crate::digest::{Domain, HashSuite};
 use crate::engine::{self, Layout, Memory, State, View};
 use crate::error::{Error, Result};
 use crate::threads::Mutex;
-use treering_text::recall::{Embedder, Index, Meaning, TextKey, VectorTable};
+use treering_text::recall::{Embedder, Index, Meaning, TextKey, TextMeaning, VectorTable};
 use treering_text::tables::Image;
 
 /// The number of vectors up to which the second file grows.
@@ -99,6 +99,8 @@ pub(crate) struct Vectors {
     embedder: Arc<dyn Embedder + Send + Sync>,
     table: Mutex<Arc<VectorTable>>,
     questions: Mutex<HashMap<String, Vec<f32>>>,
+    /// The vector of the new text that was compared last. It is in no file before the text is in a state.
+    last: Mutex<Option<(TextKey, Vec<f32>)>>,
     /// The oldest state that any of the vectors may come from. `None` before the files are read.
     since: Mutex<Option<State>>,
 }
@@ -141,11 +143,18 @@ impl Vectors {
             embedder,
             table: Mutex::new(Arc::new(VectorTable::new(name))),
             questions: Mutex::default(),
+            last: Mutex::default(),
             since: Mutex::default(),
         })
     }
 
-    fn embed(&self, text: &str) -> Vec<f32> {
+    /// Returns the vector of a text with this key.
+    fn embed(&self, key: TextKey, text: &str) -> Vec<f32> {
+        if let Some((last, vector)) = &*self.last.lock()
+            && *last == key
+        {
+            return vector.clone();
+        }
         run(|| self.embedder.embed(text))
     }
 
@@ -203,7 +212,8 @@ impl Vectors {
             if let Ok(Some(object)) = object_at(view, &key)
                 && let Some(text) = text_of(&object)
             {
-                new.push((text_key(memory.suite(), text), self.embed(text)));
+                let key = text_key(memory.suite(), text);
+                new.push((key, self.embed(key, text)));
             }
             pending -= 1;
             if new.len() >= BATCH {
@@ -289,6 +299,39 @@ impl Vectors {
         // The rows now lie in the file, so memory holds none of them.
         *self.table.lock() = Arc::new(self.stored(memory).0);
         Ok(true)
+    }
+}
+
+/// Compares new texts with those of a state.
+pub(in crate::agent) struct ComparedTexts<'a> {
+    pub(super) vectors: &'a Vectors,
+    pub(super) memory: &'a Memory,
+    pub(super) view: &'a View,
+}
+
+impl TextMeaning for ComparedTexts<'_> {
+    fn of_new(&self, text: &str, among_others: bool) -> Option<Vec<f32>> {
+        if !self.vectors.embedder.knows(text, among_others) {
+            return None;
+        }
+        let key = text_key(self.memory.suite(), text);
+        let vector = self.vectors.embed(key, text);
+        *self.vectors.last.lock() = Some((key, vector.clone()));
+        Some(vector)
+    }
+
+    fn with_stored(&self, vector: &[f32], text: &str) -> Option<f32> {
+        let key = text_key(self.memory.suite(), text);
+        if !self.table().knows(&key) {
+            let of_text = self.vectors.embed(key, text);
+            self.vectors.add(&mut vec![(key, of_text)]);
+        }
+        self.vectors.table().cosine_with(vector, &key)
+    }
+
+    fn table(&self) -> Arc<VectorTable> {
+        self.vectors.load(self.memory, self.view);
+        self.vectors.table()
     }
 }
 
