@@ -13,9 +13,10 @@ use super::remember::Texts;
 use super::search::{RecallIndex, VectorCounts, Vectors};
 use super::settings::Settings;
 use crate::digest::keyed;
-use crate::engine::{Holder, Memory, View};
+use crate::engine::{ErasedReport, Erasing, Holder, Memory, View, Writer};
 use crate::error::Result;
 use crate::object::Origin;
+use crate::threads::Builder;
 use treering_text::recall::{Embedder, Index, Scratch, TextMeaning};
 use treering_text::scan::{Author, MarkerKey, Scanner, VerdictTable};
 
@@ -90,7 +91,7 @@ impl Agent {
 
     /// Returns whether the agent also searches by meaning.
     pub(super) fn has_embedder(&self) -> bool {
-        self.recall_index.meaning().is_some()
+        self.recall_index.has_embedder()
     }
 
     /// Lets `judge` decide whether a new item contradicts or repeats a stored item.
@@ -190,10 +191,43 @@ impl Agent {
         self.recall_index.embed(&self.memory, &self.memory.view(), limit)
     }
 
+    /// Reads the weights of the embedder in a thread, if the question was not asked before. Meanwhile, the caller can
+    /// open what else a recall needs. Without a thread, the recall itself reads them.
+    pub fn prepare_for(&self, question: &str) {
+        if let Some(embedder) = self.recall_index.needed_for(&self.memory, question) {
+            let named = Builder::new().name("treering-model".to_owned());
+            drop(named.spawn(move || embedder.prepare()));
+        }
+    }
+
     /// Computes the vectors of new texts in a thread, until the result is dropped. Also stores the vectors. Does nothing
     /// without an embedder, or if the system starts no thread: then each recall computes some vectors.
     pub fn embed_in_background(&self) -> Embedding {
         Embedding::of(self)
+    }
+
+    /// Erases as [`Memory::erase`] does. The next process finds the rest at once, because the index of recall and the
+    /// vectors of the texts of the newest state are written again without what was erased.
+    ///
+    /// # Errors
+    /// The errors of [`Memory::erase`].
+    ///
+    /// # Durability
+    /// After a crash, the erasure is done completely or not at all. The index and the vectors may be missing then, and are
+    /// computed again.
+    pub fn erase(&self, erasing: &Erasing, writer: &Writer) -> Result<ErasedReport> {
+        let erase = || self.memory.erase(erasing, writer);
+        self.recall_index
+            .keep_over(&self.memory, &self.memory.view(), erase)
+    }
+
+    /// Removes the vectors of models that are not in use any more, if the embedder of this agent has the vectors of all
+    /// texts. Returns how many files were removed.
+    ///
+    /// # Errors
+    /// `Io` if a file cannot be removed, with the code `read_only` for a read-only handle.
+    pub fn drop_other_vectors(&self) -> Result<usize> {
+        self.recall_index.drop_other_vectors(&self.memory)
     }
 
     /// Saves each index to disk for the next process if the index changed much since the last save. Returns whether an

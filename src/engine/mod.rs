@@ -70,7 +70,10 @@ pub(crate) use upkeep::salvage::write as salvage_into;
 pub(crate) use upkeep::verify::verified;
 pub use upkeep::verify::{VerifyDepth, VerifyReport, verify_store};
 #[cfg(feature = "agent")]
-pub(crate) use upkeep::{derived_files::Layout, derived_writer::keep_as};
+pub(crate) use upkeep::{
+    derived_files::Layout,
+    derived_writer::{derived_names, keep_as, remove_derived},
+};
 
 pub use crate::error::{Cause, Damage, Finding, FindingKind, Severity};
 pub use crate::store::{CheckpointInfo, SalvageReport};

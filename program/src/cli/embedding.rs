@@ -6,18 +6,18 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use std::time::{Duration, Instant};
+use std::process::ExitCode;
+use std::time::Duration;
 
+use signal_hook::consts::SIGINT;
 use treering::agent::Agent;
-use treering::{ErrorCode, Memory, Result};
+use treering::{ErrorCode, Memory};
 
 use super::context::Context;
 use super::human::counted;
 
 /// The time for the texts of one item.
 pub(crate) const OF_ONE: Duration = Duration::from_millis(300);
-/// The time after which the vectors so far are stored.
-const SLICE: Duration = Duration::from_secs(5);
 
 /// The work that is left when a verb ends.
 pub(crate) struct Embedding {
@@ -40,22 +40,47 @@ impl Context {
         self.embed_after(&agent, None);
     }
 
-    /// Computes the vectors that the verb left. No failure fails the verb, because the next recall goes on.
-    pub(crate) fn embed_new(&mut self) {
-        let Some(work) = self.embedding.take() else { return };
-        match embed(&work) {
-            Ok(0) => {}
-            Ok(pending) => self.note_pending(pending),
-            Err(error) if error.code() == ErrorCode::Interrupted => {
-                let text = "stopped; recall computes the other vectors, or goes by words";
-                self.output.note("vectors", text);
+    /// Computes the vectors that the verb left. Returns whether ctrl-c ended the work. No other failure is told by the exit
+    /// code, because the next recall goes on.
+    pub(crate) fn embed_new(&mut self) -> bool {
+        let Some(work) = self.embedding.take() else {
+            return false;
+        };
+        // From now on, ctrl-c only ends the work after the next text.
+        let interrupt = work
+            .limit
+            .is_none()
+            .then(|| signal_hook::flag::register(SIGINT, self.output.stop()));
+        self.output.wait.begin();
+        let embedded = work.agent.embed(work.limit);
+        drop(work.agent.keep_indexes());
+        self.output.wait.end();
+        if let Some(Ok(id)) = interrupt {
+            signal_hook::low_level::unregister(id);
+        }
+        match embedded {
+            Ok(counts) => {
+                let pending = counts.map_or(0, |counts| counts.pending);
+                self.note_pending(pending);
+                false
             }
-            Err(error) => self.output.note("vectors", error.message()),
+            Err(error) if error.code() == ErrorCode::Interrupted => {
+                let text = "stopped; all is stored, and the next run or recall computes the other vectors";
+                self.output.note("vectors", text);
+                true
+            }
+            Err(error) => {
+                self.output.note("vectors", error.message());
+                false
+            }
         }
     }
 
     /// Says how many texts are found by words only.
     pub(crate) fn note_pending(&mut self, pending: usize) {
+        if pending == 0 {
+            return;
+        }
         let texts = counted(pending as u64, "text");
         let text =
             format!("{texts} without a vector yet: found by words only until later recalls compute them");
@@ -63,18 +88,8 @@ impl Context {
     }
 }
 
-/// Returns the number of texts without a vector.
-fn embed(work: &Embedding) -> Result<usize> {
-    let begun = Instant::now();
-    loop {
-        let left = work.limit.map(|limit| limit.saturating_sub(begun.elapsed()));
-        let slice = left.map_or(SLICE, |left| left.min(SLICE));
-        let counts = work.agent.embed(Some(slice));
-        // What was computed is stored, even if the work is stopped now.
-        drop(work.agent.keep_indexes());
-        let pending = counts?.map_or(0, |counts| counts.pending);
-        if pending == 0 || left.is_some_and(|left| left <= slice) {
-            return Ok(pending);
-        }
-    }
+/// Ends the process as ctrl-c ends the other verbs.
+pub(crate) fn end_by_interrupt(code: ExitCode) -> ExitCode {
+    drop(signal_hook::low_level::emulate_default_handler(SIGINT));
+    code
 }

@@ -61,8 +61,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     let mut context = Context::new(GROUPS, parsed.options.clone());
     let done = parsed.run(&mut context);
     let done = done.and_then(|code| context.output.flush().map(|()| code));
-    if done.is_ok() {
-        context.embed_new();
+    let is_stopped = done.is_ok() && context.embed_new();
+    let code = context.output.finish(done);
+    if is_stopped {
+        return embedding::end_by_interrupt(code);
     }
-    context.output.finish(done)
+    code
 }

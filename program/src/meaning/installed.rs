@@ -95,6 +95,7 @@ pub(super) fn choose(folder: &Path, name: Option<&str>) -> Result<Option<Named>,
         .map_err(|why| format!("the installed model {} is unusable: {why}", found.name))?;
     let model = FromFile {
         path: found.path,
+        id: card.id.clone(),
         is_english_only: card.languages == ["en"],
         model: OnceLock::new(),
     };
@@ -114,14 +115,19 @@ impl Embedder for Bundled {
         SentenceModel::bundled().embed(text)
     }
 
+    fn prepare(&self) {
+        let _model = SentenceModel::bundled();
+    }
+
     fn knows(&self, text: &str, among_others: bool) -> bool {
         is_english(text, among_others)
     }
 }
 
-/// A model in a file. The first text opens it. If the file is damaged by then, no text has a vector.
+/// A model in a file. The first text opens it. If the file is damaged by then, or has another model, no text has a vector.
 struct FromFile {
     path: PathBuf,
+    id: String,
     is_english_only: bool,
     model: OnceLock<Option<SentenceModel>>,
 }
@@ -129,7 +135,10 @@ struct FromFile {
 impl FromFile {
     fn model(&self) -> Option<&SentenceModel> {
         self.model
-            .get_or_init(|| SentenceModel::open(&self.path).ok())
+            .get_or_init(|| {
+                let opened = SentenceModel::open(&self.path).ok();
+                opened.filter(|model| model.id() == self.id)
+            })
             .as_ref()
     }
 }
@@ -144,6 +153,10 @@ impl Embedder for FromFile {
         model
             .map(|model| model.embed_question(question))
             .unwrap_or_default()
+    }
+
+    fn prepare(&self) {
+        let _model = self.model();
     }
 
     fn knows(&self, text: &str, among_others: bool) -> bool {

@@ -81,7 +81,11 @@ struct Search<'a> {
 impl Search<'_> {
     fn recalled(&self, agent: &Agent) -> Result<Recalled> {
         let recall_index = agent.recall_index();
-        let answer = recall_index.lend(|scratch| self.answer(recall_index.meaning(), scratch));
+        let answer = recall_index.lend(|scratch| {
+            let meaning = recall_index.meaning(&self.query.text);
+            let meaning = meaning.as_ref().map(|meaning| meaning as &dyn Meaning);
+            self.answer(meaning, scratch)
+        });
         let mut found = Found::new(agent, self.view, self.query, &answer.terms);
         found.recalled.no_good_match = true;
         for hit in &answer.hits {

@@ -13,17 +13,21 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::compared::ComparedTexts;
 use super::indexed::{Content, Indexed, settle};
-use super::vectors::{ComparedTexts, VectorCounts, Vectors, is_embedding};
-use crate::engine::{Derived, Holder, Memory, Reached, View};
+use super::vectors::{Asking, VectorCounts, Vectors, is_embedding};
+use crate::engine::{self, Derived, Holder, Keep as _, Memory, Reached, View};
 use crate::error::Result;
 use crate::threads::Mutex;
-use treering_text::recall::{Meaning, Scratch};
+use treering_text::recall::{Embedder, Scratch};
 
 /// The number of states whose indexes are in memory.
 const KEPT: usize = 2;
 /// The maximum number of scratch buffers that are kept for later readers.
 const SCRATCHES_KEPT: usize = 8;
+
+/// The time after which the vectors so far are stored.
+const SLICE: Duration = Duration::from_secs(5);
 
 /// The recall indexes of an agent.
 #[derive(Default)]
@@ -70,11 +74,9 @@ impl RecallIndex {
         self.indexes.read(view, self.of(view)?, read)
     }
 
-    /// Returns what a search by meaning needs. Returns `None` if the host set no embedder, or if the embedder is the
-    /// caller.
-    pub(crate) fn meaning(&self) -> Option<&dyn Meaning> {
-        let vectors = self.vectors.as_ref().filter(|_| !is_embedding())?;
-        Some(vectors)
+    /// Returns the vectors. Returns `None` if the host set no embedder, or if the embedder is the caller.
+    fn vectors(&self) -> Option<&Vectors> {
+        self.vectors.as_ref().filter(|_| !is_embedding())
     }
 
     /// Returns what compares new texts with those of `view` by meaning, if there is an embedder that is not the caller.
@@ -83,7 +85,7 @@ impl RecallIndex {
         memory: &'a Memory,
         view: &'a View,
     ) -> Option<ComparedTexts<'a>> {
-        let vectors = self.vectors.as_ref().filter(|_| !is_embedding())?;
+        let vectors = self.vectors()?;
         Some(ComparedTexts {
             vectors,
             memory,
@@ -91,7 +93,28 @@ impl RecallIndex {
         })
     }
 
-    /// Computes vectors of texts of `view` that have none, for at most `limit`. Returns `None` without an embedder.
+    /// Returns whether the host set an embedder that is not the caller.
+    pub(crate) fn has_embedder(&self) -> bool {
+        self.vectors().is_some()
+    }
+
+    /// Returns what a search by meaning needs for a question, if there is an embedder.
+    pub(crate) fn meaning<'a>(&'a self, asked: &'a str) -> Option<Asking<'a>> {
+        let vectors = self.vectors()?;
+        Some(Asking { vectors, asked })
+    }
+
+    /// Returns the embedder if it knows the language of a question that was not asked before.
+    pub(crate) fn needed_for(
+        &self,
+        memory: &Memory,
+        question: &str,
+    ) -> Option<Arc<dyn Embedder + Send + Sync>> {
+        self.vectors()?.needed_for(memory, question)
+    }
+
+    /// Computes vectors of texts of `view` that have none, for at most `limit`. Without a limit, stores them from time to
+    /// time. Returns `None` without an embedder.
     ///
     /// # Errors
     /// The errors of [`Self::read`]; `Io` (code `interrupted`) if the host stops the work.
@@ -101,13 +124,72 @@ impl RecallIndex {
         view: &View,
         limit: Option<Duration>,
     ) -> Result<Option<VectorCounts>> {
-        let Some(vectors) = self.vectors.as_ref().filter(|_| !is_embedding()) else {
+        let Some(vectors) = self.vectors() else {
             return Ok(None);
         };
-        let counts = self.read(view, |indexed, _| {
-            vectors.embed_missing(memory, view, &indexed.value().index, limit)
-        })?;
-        Ok(Some(counts))
+        let mut done = 0;
+        loop {
+            let slice = limit.unwrap_or(SLICE);
+            let counts = self.read(view, |indexed, _| {
+                vectors.embed_missing((memory, view), &indexed.value().index, slice, &mut done)
+            });
+            // What was computed is stored, even if the host stops the work now.
+            if limit.is_none() && counts.as_ref().map_or(true, |counts| counts.pending > 0) {
+                drop(self.keep(memory));
+            }
+            let counts = counts?;
+            if limit.is_some() || counts.pending == 0 {
+                return Ok(Some(counts));
+            }
+        }
+    }
+
+    /// Calls `erase`, which removes all derived files, and writes those of this index again, without what was erased. `view`
+    /// is of the state before.
+    ///
+    /// # Errors
+    /// The errors of `erase`. What cannot be written is computed again when it is needed.
+    pub(crate) fn keep_over<T>(
+        &self,
+        memory: &Memory,
+        view: &View,
+        erase: impl FnOnce() -> Result<T>,
+    ) -> Result<T> {
+        // Without a file, nothing is lost, and reading all objects would only cost time.
+        let has_file = matches!(memory.derived(Content::NAME), Ok(Some(_)));
+        let vectors = self.vectors();
+        vectors.inspect(|vectors| vectors.load(memory, view));
+        let is_worth = has_file || vectors.is_some_and(|vectors| !vectors.is_empty());
+        let is_read = is_worth && self.of(view).is_ok();
+        let done = erase()?;
+        if is_read && let Ok((indexed, _)) = self.of(&memory.view()) {
+            if has_file {
+                drop(indexed.write(memory, &self.indexes.written));
+            }
+            let index = &indexed.value().index;
+            vectors.inspect(|vectors| drop(vectors.keep_rest(memory, indexed.state(), index)));
+        }
+        Ok(done)
+    }
+
+    /// Removes the files with the vectors of other models, if this model has the vectors of all texts. Returns how many
+    /// were removed.
+    ///
+    /// # Errors
+    /// The errors of [`Self::read`]; `Io` if a file cannot be removed.
+    pub(crate) fn drop_other_vectors(&self, memory: &Memory) -> Result<usize> {
+        let Some(vectors) = self.vectors() else {
+            return Ok(0);
+        };
+        let is_old = |name: &str| vectors.is_of_another(name);
+        if !engine::derived_names(memory)?.iter().any(|name| is_old(name)) {
+            return Ok(0);
+        }
+        let counts = self.embed(memory, &memory.view(), Some(Duration::ZERO))?;
+        if counts.is_none_or(|counts| counts.pending > 0) {
+            return Ok(0);
+        }
+        engine::remove_derived(memory, is_old)
     }
 
     /// Runs `work` with a scratch buffer. Later calls reuse the buffer.

@@ -4,6 +4,8 @@
 //! that has a vector is not embedded again. If several threads need the vector of a new text at the same time, each
 //! thread embeds the text. No thread waits for another, because an embedder may call recall in another thread.
 //!
+//! A text in a language that the embedder does not know gets no vector, and is not pending.
+//!
 //! Two files have the vectors of a model. Most are in the first file. The second has those that came since, so that
 //! storing one vector writes few bytes.
 //!
@@ -16,7 +18,7 @@
 //! - VCT-1: after an erasure, only vectors of texts that the newest state contains are written.
 
 use std::cell::Cell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,12 +26,13 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::indexed::text_of;
+use super::questions::Questions;
 use crate::agent::superseding::object_at;
 use crate::digest::{Domain, HashSuite};
 use crate::engine::{self, Layout, Memory, State, View};
 use crate::error::{Error, Result};
 use crate::threads::Mutex;
-use treering_text::recall::{Embedder, Index, Meaning, TextKey, TextMeaning, VectorTable};
+use treering_text::recall::{Embedder, Index, Meaning, TextKey, VectorTable};
 use treering_text::tables::Image;
 
 /// The number of vectors up to which the second file grows.
@@ -40,8 +43,6 @@ const SECOND_SHARE: usize = 8;
 const OTHERS_MAX: usize = 1_000;
 /// The number of texts that are embedded before their vectors are shared.
 const BATCH: usize = 32;
-/// The number of questions whose vectors are remembered.
-const QUESTIONS: usize = 4_096;
 /// The maximum length of the name of an embedder, in bytes.
 const NAME_BYTES_MAX: usize = 255;
 
@@ -98,32 +99,38 @@ pub(crate) struct Vectors {
     pub(super) files: [String; 2],
     embedder: Arc<dyn Embedder + Send + Sync>,
     table: Mutex<Arc<VectorTable>>,
-    questions: Mutex<HashMap<String, Vec<f32>>>,
+    questions: Mutex<Questions>,
     /// The vector of the new text that was compared last. It is in no file before the text is in a state.
     last: Mutex<Option<(TextKey, Vec<f32>)>>,
     /// The oldest state that any of the vectors may come from. `None` before the files are read.
     since: Mutex<Option<State>>,
 }
 
-impl Meaning for Vectors {
+/// What a query needs to search by meaning.
+pub(crate) struct Asking<'a> {
+    pub(super) vectors: &'a Vectors,
+    /// The whole question. The query may remove names from it.
+    pub(super) asked: &'a str,
+}
+
+impl Meaning for Asking<'_> {
     fn of_question(&self, question: &str, among_others: bool) -> Option<Vec<f32>> {
-        if !self.embedder.knows(question, among_others) {
+        let Vectors {
+            embedder, questions, ..
+        } = self.vectors;
+        if !embedder.knows(question, among_others) {
             return None;
         }
-        if let Some(known) = self.questions.lock().get(question) {
-            return Some(known.clone());
+        if let Some(known) = questions.lock().get(question) {
+            return Some(known);
         }
-        let vector = run(|| self.embedder.embed_question(question));
-        let mut questions = self.questions.lock();
-        if questions.len() >= QUESTIONS {
-            questions.clear();
-        }
-        questions.insert(question.to_owned(), vector.clone());
-        Some(vector)
+        let vector = run(|| embedder.embed_question(question));
+        // The vector is the same, whether it was just computed or comes from a file.
+        questions.lock().insert(self.asked, question, &vector)
     }
 
     fn table(&self) -> Arc<VectorTable> {
-        Arc::clone(&self.table.lock())
+        Arc::clone(&self.vectors.table.lock())
     }
 }
 
@@ -142,20 +149,48 @@ impl Vectors {
             files: [file.clone(), format!("{file}-new")],
             embedder,
             table: Mutex::new(Arc::new(VectorTable::new(name))),
-            questions: Mutex::default(),
+            questions: Mutex::new(Questions::new(name)),
             last: Mutex::default(),
             since: Mutex::default(),
         })
     }
 
-    /// Returns the vector of a text with this key.
-    fn embed(&self, key: TextKey, text: &str) -> Vec<f32> {
+    /// Returns the vector of a text with this key, or `None` if the embedder does not know its language.
+    pub(super) fn embed(&self, key: TextKey, text: &str, among_others: bool) -> Option<Vec<f32>> {
         if let Some((last, vector)) = &*self.last.lock()
             && *last == key
         {
-            return vector.clone();
+            return Some(vector.clone());
         }
-        run(|| self.embedder.embed(text))
+        let is_known = self.embedder.knows(text, among_others);
+        is_known.then(|| run(|| self.embedder.embed(text)))
+    }
+
+    /// Returns the vector of a new text, and remembers it until the text is in a state.
+    pub(super) fn embed_new(&self, key: TextKey, text: &str, among_others: bool) -> Option<Vec<f32>> {
+        let vector = self.embed(key, text, among_others)?;
+        *self.last.lock() = Some((key, vector.clone()));
+        Some(vector)
+    }
+
+    pub(super) fn table(&self) -> Arc<VectorTable> {
+        Arc::clone(&self.table.lock())
+    }
+
+    /// Returns whether no vector is known.
+    pub(super) fn is_empty(&self) -> bool {
+        self.table().is_empty()
+    }
+
+    /// Returns the embedder if it knows the language of a question that was not asked before.
+    pub(super) fn needed_for(
+        &self,
+        memory: &Memory,
+        question: &str,
+    ) -> Option<Arc<dyn Embedder + Send + Sync>> {
+        self.load(memory, &memory.view());
+        let is_needed = self.embedder.knows(question, false) && !self.questions.lock().was_asked(question);
+        is_needed.then(|| Arc::clone(&self.embedder))
     }
 
     /// Reads the vectors that earlier processes stored, if this process has not read them.
@@ -164,6 +199,7 @@ impl Vectors {
         if since.is_none() {
             *since = Some(view.state().clone());
             *self.table.lock() = Arc::new(self.stored(memory).0);
+            self.questions.lock().load(memory);
         }
         // A damaged file has no vectors: their texts are embedded again.
         if self.table.lock().is_damaged() {
@@ -186,34 +222,41 @@ impl Vectors {
         (table, lengths[0])
     }
 
-    /// Computes the vectors of the texts of an index that have none, the newest first, for at most `limit`.
+    /// Computes the vectors of the texts of an index that have none, the newest first, for at most `limit`. `done` counts the
+    /// texts for the progress.
     ///
     /// # Errors
     /// `Io` (code `interrupted`) if the host stops the work.
     pub(super) fn embed_missing(
         &self,
-        memory: &Memory,
-        view: &View,
+        (memory, view): (&Memory, &View),
         index: &Index,
-        limit: Option<Duration>,
+        limit: Duration,
+        done: &mut usize,
     ) -> Result<VectorCounts> {
         self.load(memory, view);
         let begun = Instant::now();
         let missing = index.without_vector(&self.table());
         let total = missing.len();
-        let mut new: Vec<(TextKey, Vec<f32>)> = Vec::new();
-        let mut pending = total;
-        for (done, key) in (0..).zip(missing) {
-            if limit.is_some_and(|limit| begun.elapsed() >= limit) {
+        let mut new: Vec<(TextKey, Option<Vec<f32>>)> = Vec::new();
+        let (mut pending, settings) = (total, &view.opened().settings);
+        let all = *done + total;
+        for key in missing {
+            if begun.elapsed() >= limit {
                 break;
             }
-            view.opened().settings.step("vectors", done, total as u64)?;
+            if let Err(stopped) = settings.check_stop() {
+                self.add(&mut new);
+                return Err(stopped);
+            }
+            settings.tell("vectors", *done as u64, all as u64);
+            *done += 1;
             // What cannot be read cannot be found either.
             if let Ok(Some(object)) = object_at(view, &key)
                 && let Some(text) = text_of(&object)
             {
                 let key = text_key(memory.suite(), text);
-                new.push((key, self.embed(key, text)));
+                new.push((key, self.embed(key, text, false)));
             }
             pending -= 1;
             if new.len() >= BATCH {
@@ -228,14 +271,17 @@ impl Vectors {
         })
     }
 
-    fn add(&self, new: &mut Vec<(TextKey, Vec<f32>)>) {
+    pub(super) fn add(&self, new: &mut Vec<(TextKey, Option<Vec<f32>>)>) {
         if new.is_empty() {
             return;
         }
         let mut table = self.table.lock();
         let table = Arc::make_mut(&mut table);
         for (key, vector) in new.drain(..) {
-            table.insert(key, &vector);
+            match vector {
+                Some(vector) => table.insert(key, &vector),
+                None => table.leave_out(key),
+            }
         }
     }
 
@@ -248,8 +294,9 @@ impl Vectors {
         let Some(since) = self.since.lock().clone() else {
             return Ok(false);
         };
-        if self.table().len_in_memory() == 0 {
-            return Ok(false);
+        let has_questions = self.questions.lock().keep(memory, &since)?;
+        if !self.table().has_news() {
+            return Ok(has_questions);
         }
         let in_use: HashSet<TextKey> = index.text_keys().collect();
         if self.write(memory, &since, |_| true, &in_use)? {
@@ -257,7 +304,30 @@ impl Vectors {
         }
         // VCT-1: something was erased since, or another process is at work.
         *self.since.lock() = Some(state.clone());
-        self.write(memory, state, |key| in_use.contains(key), &in_use)
+        Ok(self.write(memory, state, |key| in_use.contains(key), &in_use)? || has_questions)
+    }
+
+    /// Writes the vectors of the texts that are in use, after an erasure removed the files (VCT-1).
+    ///
+    /// # Errors
+    /// Those of [`Self::keep`].
+    pub(super) fn keep_rest(&self, memory: &Memory, state: &State, index: &Index) -> Result<()> {
+        *self.since.lock() = Some(state.clone());
+        self.questions.lock().forget();
+        let in_use: HashSet<TextKey> = index.text_keys().collect();
+        let table = self.table();
+        let bytes = table.write(0, |key| in_use.contains(key));
+        if let Some(bytes) = bytes.filter(|_| !table.is_damaged()) {
+            engine::keep_as(memory, &self.files[0], &bytes, Layout::Image, state)?;
+        }
+        *self.table.lock() = Arc::new(self.stored(memory).0);
+        Ok(())
+    }
+
+    /// Returns whether a derived file has vectors or questions of another model.
+    pub(super) fn is_of_another(&self, file: &str) -> bool {
+        let is_mine = self.files.iter().any(|mine| mine == file) || file == self.questions.lock().file();
+        !is_mine && (file.starts_with(VECTORS) || file.starts_with(Questions::START))
     }
 
     /// Writes the vectors of the `wanted` texts to one of the two files, beside those that other processes wrote.
@@ -270,21 +340,23 @@ impl Vectors {
     ) -> Result<bool> {
         let mine = self.table();
         let (mut all, first) = self.stored(memory);
-        let is_there = all.len() >= mine.len() - mine.len_in_memory();
-        let from = if is_there {
-            mine.len() - mine.len_in_memory()
+        let mine_in_files = mine.len() - mine.len_in_memory();
+        let from = if all.len() >= mine_in_files {
+            mine_in_files
         } else {
             0
         };
+        let is_alone = all.len() == mine_in_files;
         all.merge(&mine, from);
-        if all.len_in_memory() == 0 {
+        if !all.has_news() {
             // Another process has written the same vectors.
             *self.table.lock() = Arc::new(all);
             return Ok(false);
         }
         let has_second = all.len() - first <= SECOND_MAX.max(first / SECOND_SHARE);
         let has_too_many = all.len() > 2 * in_use.len() + OTHERS_MAX;
-        let (file, from) = if has_second && !has_too_many {
+        let is_second = has_second && !has_too_many;
+        let (file, from) = if is_second {
             (&self.files[1], first)
         } else {
             (&self.files[0], 0)
@@ -296,49 +368,33 @@ impl Vectors {
         if !engine::keep_as(memory, file, &bytes, Layout::Image, since)? {
             return Ok(false);
         }
-        // The rows now lie in the file, so memory holds none of them.
-        *self.table.lock() = Arc::new(self.stored(memory).0);
+        if !is_second {
+            // The first file has its vectors now.
+            engine::remove_derived(memory, |name| name == self.files[1])?;
+        }
+        let mut table = self.table.lock();
+        if is_alone && is_second && table.len_in_memory() <= SECOND_MAX && Arc::ptr_eq(&table, &mine) {
+            // The indexes need not find their rows again, as in another table.
+            Arc::make_mut(&mut table).mark_saved();
+        } else {
+            // The rows now lie in the files, so memory holds none of them.
+            *table = Arc::new(self.stored(memory).0);
+        }
         Ok(true)
     }
 }
 
-/// Compares new texts with those of a state.
-pub(in crate::agent) struct ComparedTexts<'a> {
-    pub(super) vectors: &'a Vectors,
-    pub(super) memory: &'a Memory,
-    pub(super) view: &'a View,
-}
-
-impl TextMeaning for ComparedTexts<'_> {
-    fn of_new(&self, text: &str, among_others: bool) -> Option<Vec<f32>> {
-        if !self.vectors.embedder.knows(text, among_others) {
-            return None;
-        }
-        let key = text_key(self.memory.suite(), text);
-        let vector = self.vectors.embed(key, text);
-        *self.vectors.last.lock() = Some((key, vector.clone()));
-        Some(vector)
-    }
-
-    fn with_stored(&self, vector: &[f32], text: &str) -> Option<f32> {
-        let key = text_key(self.memory.suite(), text);
-        if !self.table().knows(&key) {
-            let of_text = self.vectors.embed(key, text);
-            self.vectors.add(&mut vec![(key, of_text)]);
-        }
-        self.vectors.table().cosine_with(vector, &key)
-    }
-
-    fn table(&self) -> Arc<VectorTable> {
-        self.vectors.load(self.memory, self.view);
-        self.vectors.table()
-    }
-}
+/// The start of the names of files with vectors.
+const VECTORS: &str = "vectors-";
 
 /// Returns the name of the first file of a model.
 fn file_of(name: &str) -> String {
-    let digest =
-        HashSuite::new(crate::digest::HashAlgorithm::Blake3).hash_bytes(Domain::Content, name.as_bytes());
-    let start: String = digest[..8].iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("vectors-{start}")
+    format!("{VECTORS}{}", short_digest(name))
+}
+
+/// Returns the start of the digest of the name of a model, for the names of its files.
+pub(super) fn short_digest(name: &str) -> String {
+    let suite = HashSuite::new(crate::digest::HashAlgorithm::Blake3);
+    let digest = suite.hash_bytes(Domain::Content, name.as_bytes());
+    digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
 }

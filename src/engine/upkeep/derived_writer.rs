@@ -126,6 +126,43 @@ pub(crate) fn keep_as(memory: &Memory, name: &str, bytes: &[u8], layout: Layout,
     Ok(true)
 }
 
+/// Returns the names of the derived files, also of unfinished ones.
+///
+/// # Errors
+/// `Io` if the folder cannot be read.
+#[cfg(feature = "agent")]
+pub(crate) fn derived_names(memory: &Memory) -> Result<Vec<String>> {
+    let names = if_there(memory.inner.disk().list(FOLDER));
+    let names = names.map_err(|error| Error::io(format!("cannot list {FOLDER}"), error))?;
+    Ok(names.unwrap_or_default())
+}
+
+/// Removes the derived files whose names `is_old` accepts, also unfinished ones. Returns how many were removed; none if
+/// another process rewrites the log.
+///
+/// # Errors
+/// `Io` if a file cannot be removed, with the code `read_only` if the handle is read-only.
+#[cfg(feature = "agent")]
+pub(crate) fn remove_derived(memory: &Memory, is_old: impl Fn(&str) -> bool) -> Result<usize> {
+    memory.inner.opened().check_writable()?;
+    let Some(_alone) = CompactionLock::take_if_free(memory.inner.disk(), Duration::ZERO)? else {
+        return Ok(0);
+    };
+    let removing = |error| Error::io(format!("cannot remove a file in {FOLDER}"), error);
+    let disk = memory.inner.disk();
+    let mut count = 0;
+    for name in derived_names(memory)? {
+        if is_old(name.strip_suffix(".tmp").unwrap_or(&name)) {
+            if_there(disk.remove(&format!("{FOLDER}/{name}"))).map_err(removing)?;
+            count += 1;
+        }
+    }
+    if count > 0 {
+        disk.sync_dir(FOLDER).map_err(removing)?;
+    }
+    Ok(count)
+}
+
 #[cfg(feature = "agent")]
 impl<T: Keep + Clone, const KEPT: usize> Holder<T, KEPT> {
     /// Returns the value of a view, and how it was prepared. Updates the value of an earlier process if there is no other.
@@ -204,6 +241,14 @@ impl<T: Keep> Derived<T> {
         if self.changes.saturating_sub(written.load(Ordering::Relaxed)) < enough {
             return Ok(false);
         }
+        self.write(memory, written)
+    }
+
+    /// Writes the value to its file, as [`Self::keep`] does.
+    ///
+    /// # Errors
+    /// The errors of [`keep_derived`].
+    pub(crate) fn write(&self, memory: &Memory, written: &AtomicU64) -> Result<bool> {
         let mut image = Builder::default();
         image.section(|head| {
             head.push(T::VERSION);

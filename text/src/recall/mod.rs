@@ -28,4 +28,4 @@ pub use query::{
 };
 pub use text::language::is_english;
 pub use text::runs::is_spaceless;
-pub use vectors::{TextKey, VectorTable};
+pub use vectors::{TextKey, VectorTable, rounded};

@@ -99,7 +99,7 @@ fn preview(context: &mut Context, mut erasing: Erasing) -> Result<String> {
 fn erase(context: &mut Context, erasing: &Erasing) -> Done {
     let memory = context.open_to_write()?;
     let known = memory.warnings().len();
-    let report = memory.erase(erasing, &context.writer())?;
+    let report = context.agent_of(&memory).erase(erasing, &context.writer())?;
     context.print_warnings_after(&memory, known);
     let commit = report.commit.as_ref();
     let commit = commit.ok_or_else(|| Error::internal("the erasure made no commit"))?;

@@ -85,7 +85,16 @@ impl Verb for Gc {
         let report = memory.gc(&retention, self.now(&memory)?)?;
         context.print_warnings_after(&memory, known);
         let dry_run = false;
-        context.answer(&Collected { report, dry_run }, show_collected)
+        let done = context.answer(&Collected { report, dry_run }, show_collected)?;
+        let removed = context.agent_of(&memory).drop_other_vectors()?;
+        if removed > 0 {
+            let files = counted(removed as u64, "file");
+            context.note(
+                "vectors",
+                format!("removed {files} with vectors of models that are not used any more"),
+            );
+        }
+        Ok(done)
     }
 }
 

@@ -295,8 +295,9 @@ impl Index {
     /// session has no neighbours: the documents stored at the same time may have nothing to do with it.
     pub(crate) fn neighbours(&self, number: u32) -> impl Fn(isize) -> Option<u32> {
         let found = self.columns.scored(number).session.map(|session| {
-            let place = self.sessions.place(session, number, &self.columns);
-            (self.sessions.members(session), place)
+            let members = self.sessions.members(session);
+            let place = members.partition_point(|member| self.columns.is_before(member, number));
+            (members, place)
         });
         move |offset| {
             let (members, place) = found.as_ref()?;

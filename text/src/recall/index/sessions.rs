@@ -304,6 +304,11 @@ impl Sessions {
         speakers > 1
     }
 
+    /// Returns whether there is no session.
+    pub(crate) fn are_none(&self) -> bool {
+        self.len() == 0
+    }
+
     /// Returns whether a session has two speakers or more.
     pub(crate) fn have_conversation(&self) -> bool {
         (0..self.len() as u32).any(|number| self.is_conversation(number))

@@ -34,11 +34,15 @@ pub trait Embedder {
     }
 
     /// Returns whether the embedder knows the language of a text. Recall answers questions in other languages by words
-    /// alone. A question is `among_others` if some of the searched texts are in another language than English: a few
+    /// alone, and texts in other languages get no vectors. A question is `among_others` if some of the searched texts are in another language than English: a few
     /// words may then be in that language too.
     fn knows(&self, _text: &str, _among_others: bool) -> bool {
         true
     }
+
+    /// Reads what the first text needs, such as the weights. A host may call this in a thread of its own before the first
+    /// text; otherwise the first text waits.
+    fn prepare(&self) {}
 }
 
 /// What a query needs to search by meaning.
@@ -53,7 +57,10 @@ pub trait Meaning {
 /// The cosines of the admitted documents.
 pub(crate) struct Cosines<'a> {
     nearest: Nearest<'a>,
-    documents: Vec<u32>,
+    /// The documents with the highest cosines, the highest first.
+    documents: Vec<(u32, f32)>,
+    /// The centred cosine of the last of the best documents that pass.
+    last: f32,
     median: f32,
 }
 
@@ -73,14 +80,15 @@ impl<'a> Cosines<'a> {
         let median = median_with_unrelated(nearest.sample(admits));
         let mut rescored = RESCORED;
         loop {
-            let found = nearest.best(rescored, admits);
-            let documents: Vec<u32> = found.into_iter().map(|(number, _)| number).collect();
-            let passing = documents.iter().filter(|&&number| passes(number)).take(count);
+            let documents = nearest.best(rescored, admits);
+            let mut passing = documents.iter().filter(|(number, _)| passes(*number));
+            let last = passing.nth(count.saturating_sub(1)).map(|(_, cosine)| *cosine);
             // Many near documents may not pass, for example because they expired.
-            if documents.len() < rescored || passing.count() == count {
+            if documents.len() < rescored || last.is_some() {
                 return (!documents.is_empty()).then_some(Self {
                     nearest,
                     documents,
+                    last: last.map_or(0.0, |cosine| centred(cosine, median)),
                     median,
                 });
             }
@@ -88,9 +96,17 @@ impl<'a> Cosines<'a> {
         }
     }
 
-    /// Returns the documents with the highest cosines.
-    pub(crate) fn documents(&self) -> impl Iterator<Item = u32> + '_ {
-        self.documents.iter().copied()
+    /// Returns the documents that may be among the best by their cosines, combined with those of neighbours.
+    pub(crate) fn candidates(&self) -> impl Iterator<Item = u32> {
+        let first = self.documents.first();
+        let most = first.map_or(0.0, |(_, cosine)| centred(*cosine, self.median));
+        // The neighbours raise no document above the best ones that is lower than this.
+        let least = self.last - (DENSE_PREVIOUS + DENSE_NEXT) * most;
+        let may_be = move |(_, cosine): &&(u32, f32)| centred(*cosine, self.median) >= least;
+        self.documents
+            .iter()
+            .take_while(may_be)
+            .map(|(number, _)| *number)
     }
 
     /// Returns the cosine of a document, or 0 if it is not above the median.
@@ -111,9 +127,16 @@ impl<'a> Cosines<'a> {
 
     /// Returns the centred cosine of a document, combined with the weighted cosines of its neighbours.
     pub(crate) fn with_neighbours(&self, index: &Index, number: u32) -> f32 {
+        self.centred(number) + self.of_neighbours(index, number)
+    }
+
+    fn of_neighbours(&self, index: &Index, number: u32) -> f32 {
+        if index.sessions.are_none() {
+            return 0.0;
+        }
         let neighbour = index.neighbours(number);
         let cosine = |offset| neighbour(offset).map_or(0.0, |near| self.centred(near));
-        self.centred(number) + DENSE_PREVIOUS * cosine(-1) + DENSE_NEXT * cosine(1)
+        DENSE_PREVIOUS * cosine(-1) + DENSE_NEXT * cosine(1)
     }
 }
 

@@ -233,7 +233,7 @@ impl Index {
         let passes = |number| filter(&self.columns.key(number));
         let cosines = Cosines::new(self, table, &admission, vector, limit, passes);
         let Some(cosines) = cosines else { return Vec::new() };
-        let keys = cosines.documents().map(|number| self.columns.key(number));
+        let keys = cosines.candidates().map(|number| self.columns.key(number));
         keys.filter(filter).take(limit).collect()
     }
 
@@ -285,11 +285,12 @@ impl Index {
             .as_ref()
             .and_then(|(vector, table)| Cosines::new(self, table, &admission, vector, CANDIDATES, passes));
         scratch.prepare(self);
-        // Names, dates, vectors and conversations need the scores of other documents than the best ones.
+        // Names, dates and conversations need the scores of other documents than the best ones. So do vectors in sessions,
+        // where the words of documents count otherwise than elsewhere.
         let by_base_alone = !self.sessions.have_conversation()
             && question.who.is_empty()
             && question.dates.is_empty()
-            && dense.is_none()
+            && (dense.is_none() || self.sessions.are_none())
             && query.hidden.is_none();
         let count = match wanted {
             Wanted::Hits => by_base_alone.then_some(CANDIDATES),

@@ -30,8 +30,6 @@ const CONTEXT: isize = 5;
 /// The share of the score of a document with all words of the question that counts as a full match, if vectors count
 /// too. A document that shares one word of a long question is then no match, although no other has more words.
 const WHOLE: f32 = 0.7;
-/// The power of the base score outside of sessions, if vectors count too.
-const WORDS_POWER: f32 = 1.5;
 /// The factor by which the weight of a message in the context falls with each further message of distance.
 const CONTEXT_DECAY: f32 = 0.7;
 
@@ -58,6 +56,7 @@ pub(crate) struct Ranking<'a> {
     pub(crate) session_max: f32,
     /// The documents that are lasting instructions or preferences, in order.
     standing: Vec<u32>,
+    has_sessions: bool,
     /// Whether a session has a speaker that the question does not name. A session may have very many speakers.
     has_another: RefCell<HashMap<u32, bool>>,
 }
@@ -83,6 +82,7 @@ impl<'a> Ranking<'a> {
             base_max: 0.0,
             session_max: 0.0,
             standing: numbers_with(index, STANDING_TERM),
+            has_sessions: !index.sessions.are_none(),
             has_another: RefCell::default(),
         };
         ranking.with_maxima()
@@ -116,7 +116,12 @@ impl<'a> Ranking<'a> {
     /// Returns the `count` documents with the best base scores.
     pub(crate) fn nearest(&self, count: usize) -> Vec<Key> {
         let touched = self.scratch.touched.iter().copied();
-        let nearest = self.best(touched, count, |document| self.base(Some(document)));
+        let nearest = self.best(
+            touched,
+            count,
+            |_| f32::INFINITY,
+            |document| self.base(Some(document)),
+        );
         let key = |number| self.index.columns.key(number);
         nearest.into_iter().map(key).collect()
     }
@@ -179,7 +184,8 @@ impl<'a> Ranking<'a> {
         let base = self.scratch.base[document as usize] / self.base_max;
         let is_alone = || self.index.columns.scored(document).session.is_none();
         if base > 0.0 && self.dense.is_some() && is_alone() {
-            return base.powf(WORDS_POWER);
+            // The power of 1.5: outside of sessions, words count less if vectors count too.
+            return base * base.sqrt();
         }
         base
     }
@@ -215,8 +221,27 @@ impl<'a> Ranking<'a> {
         )
     }
 
+    /// Returns a number that [`Self::key`] of a document that passes does not exceed.
+    fn key_at_most(&self, document: u32) -> f32 {
+        if self.question.who.is_empty() && self.question.dates.is_empty() {
+            self.share(document)
+        } else {
+            f32::INFINITY
+        }
+    }
+
+    /// Returns the base score of a document as a share of the best one.
+    fn share(&self, document: u32) -> f32 {
+        self.scratch.base[document as usize] / self.base_max.max(f32::MIN_POSITIVE)
+    }
+
     fn key(&self, document: u32) -> f32 {
-        let mut key = self.base(Some(document));
+        // Without sessions, the order is that of the shares themselves.
+        let mut key = if self.has_sessions {
+            self.base(Some(document))
+        } else {
+            self.share(document)
+        };
         if !self.question.who.is_empty() {
             key += KEY_SPEAKER * self.speaker(document);
         }
@@ -226,13 +251,23 @@ impl<'a> Ranking<'a> {
         key
     }
 
-    /// Returns the `count` documents with the largest `key`. Omits documents whose key is not above zero.
-    fn best(&self, documents: impl Iterator<Item = u32>, count: usize, key: impl Fn(u32) -> f32) -> Vec<u32> {
+    /// Returns the `count` documents with the largest keys. Omits documents whose key is not above zero. No key of a
+    /// document that passes exceeds `at_most`, which takes less time to compute.
+    fn best(
+        &self,
+        documents: impl Iterator<Item = u32>,
+        count: usize,
+        at_most: impl Fn(u32) -> f32,
+        key: impl Fn(u32) -> f32,
+    ) -> Vec<u32> {
         let order = |one: &(f32, u32), two: &(f32, u32)| self.order(*one, *two);
         let mut best: Vec<(f32, u32)> = Vec::with_capacity(count * 4);
         // The last of the best documents so far. Among documents with equal keys, the later ones are not read.
         let mut last = (0.0, u32::MAX);
         for document in documents {
+            if at_most(document) < last.0 {
+                continue;
+            }
             let key = key(document);
             let is_behind = match key.total_cmp(&last.0) {
                 Ordering::Less => true,
@@ -278,17 +313,20 @@ impl<'a> Ranking<'a> {
     /// Returns the numbers of the candidates, each once.
     pub(crate) fn candidate_numbers(&self) -> Vec<u32> {
         let mut numbers = if self.is_without_words() {
-            self.best(self.admitted(), CANDIDATES, |document| {
-                self.key_without_words(document)
-            })
+            let key = |document| self.key_without_words(document);
+            self.best(self.admitted(), CANDIDATES, |_| f32::INFINITY, key)
         } else {
             let touched = self.scratch.touched.iter().copied();
-            self.best(touched, CANDIDATES, |document| self.key(document))
+            let (at_most, key) = (
+                |document| self.key_at_most(document),
+                |document| self.key(document),
+            );
+            self.best(touched, CANDIDATES, at_most, key)
         };
         if let Some(dense) = self.dense {
-            numbers.extend(self.best(dense.documents(), CANDIDATES, |document| {
-                dense.with_neighbours(self.index, document)
-            }));
+            let near = dense.candidates();
+            let key = |number| dense.with_neighbours(self.index, number);
+            numbers.extend(self.best(near, CANDIDATES, |_| f32::INFINITY, key));
         }
         for at in 0..numbers.len() {
             let neighbour = self.index.neighbours(numbers[at]);

@@ -13,4 +13,5 @@ mod table;
 
 pub(crate) use nearest::Nearest;
 pub(crate) use places::{Placed, Places};
+pub use quantised::rounded;
 pub use table::{TextKey, VectorTable};

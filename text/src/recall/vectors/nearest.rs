@@ -66,20 +66,18 @@ impl<'a> Nearest<'a> {
         } else {
             self.nearest_by_signs(count, admits)
         };
-        let found = numbers.into_iter();
-        let mut found: Vec<(u32, f32)> = found
-            .filter_map(|number| Some((number, self.cosine(number)?)))
-            .collect();
-        found.sort_unstable_by(|one, two| two.1.total_cmp(&one.1).then(one.0.cmp(&two.0)));
+        let mut found = Vec::with_capacity(numbers.len());
+        for number in numbers {
+            found.extend(self.cosine(number).map(|cosine| (number, cosine)));
+        }
+        found.sort_unstable_by(|one: &(u32, f32), two| two.1.total_cmp(&one.1).then(one.0.cmp(&two.0)));
         found
     }
 
     /// Returns at least `count` admitted documents of which the fewest signs differ from the question's, or all of them.
     fn nearest_by_signs(&self, count: usize, admits: impl Fn(u32) -> bool) -> Vec<u32> {
-        let runs = self.table.signs();
-        let signs = self.asked.signs();
         let mut distances = vec![FAR; self.placed.rows.len()];
-        distances_to(&runs, &signs, &self.placed.rows, &mut distances);
+        self.measure(&mut distances);
         let mut counts = vec![0usize; self.asked.parts.len() + 1];
         for &distance in &distances {
             if let Some(count) = counts.get_mut(usize::from(distance)) {
@@ -87,7 +85,7 @@ impl<'a> Nearest<'a> {
             }
         }
         // Takes all documents up to a distance, then all up to a greater one, until enough are admitted.
-        let (mut found, mut next, mut batch) = (Vec::new(), 0, count);
+        let (mut near, mut found, mut next, mut batch) = (Vec::new(), Vec::new(), 0, count);
         while found.len() < count && next < counts.len() {
             let first = next;
             let mut taken = 0;
@@ -95,44 +93,125 @@ impl<'a> Nearest<'a> {
                 taken += counts[next];
                 next += 1;
             }
-            let within = first as u16..next as u16;
-            let near = (0..)
-                .zip(&distances)
-                .filter(|(_, distance)| within.contains(distance));
-            found.extend(near.map(|(number, _)| number).filter(|&number| admits(number)));
+            near.clear();
+            collect_within(&distances, first as u16, next as u16, &mut near);
+            for &number in &near {
+                if admits(number) {
+                    found.push(number);
+                }
+            }
             batch = batch.saturating_mul(2);
         }
         found
+    }
+
+    /// Computes how many signs of each document differ from the question's.
+    fn measure(&self, distances: &mut [u16]) {
+        let runs = self.table.signs();
+        let signs = self.asked.signs();
+        let rows = &self.placed.rows;
+        // The usual models have 384 dimensions.
+        match signs.as_chunks::<48>().0 {
+            [signs] if rows.len() == distances.len() => {
+                let whole: Vec<(u32, &[[u8; 48]])> = runs
+                    .iter()
+                    .map(|(start, bytes)| (*start, bytes.as_chunks::<48>().0))
+                    .collect();
+                distances_of_384(&whole, signs, rows, distances);
+            }
+            _ => distances_of_any(&runs, &signs, rows, distances),
+        }
+    }
+}
+
+/// Appends the numbers of the documents with a distance from `first` to before `end`.
+fn collect_within(distances: &[u16], first: u16, end: u16, near: &mut Vec<u32>) {
+    let width = end - first;
+    let (groups, _) = distances.as_chunks::<32>();
+    for (at, group) in groups.iter().enumerate() {
+        // Few groups have a near document, and the compiler compares a group at once.
+        let mut some = 0;
+        for distance in group {
+            some |= u16::from(distance.wrapping_sub(first) < width);
+        }
+        if some != 0 {
+            collect_from(group, at * 32, first, width, near);
+        }
+    }
+    let start = groups.len() * 32;
+    collect_from(&distances[start..], start, first, width, near);
+}
+
+fn collect_from(distances: &[u16], start: usize, first: u16, width: u16, near: &mut Vec<u32>) {
+    for (at, distance) in distances.iter().enumerate() {
+        if distance.wrapping_sub(first) < width {
+            near.push((start + at) as u32);
+        }
+    }
+}
+
+/// Computes how many of 384 signs of each document differ from the question's. `rows` has the row of each document.
+/// The loops name no iterators, because those are not compiled for the instructions of this function.
+#[multiversion(targets("x86_64+avx2+popcnt", "x86_64+popcnt"))]
+fn distances_of_384(runs: &[(u32, &[[u8; 48]])], signs: &[u8; 48], rows: &[u32], distances: &mut [u16]) {
+    let mut words = [0u64; 6];
+    let (asked, _) = signs.as_chunks::<8>();
+    let mut at = 0;
+    while at < 6 {
+        words[at] = u64::from_le_bytes(asked[at]);
+        at += 1;
+    }
+    let mut run: (u32, &[[u8; 48]]) = (0, &[]);
+    let mut number = 0;
+    while number < rows.len() && number < distances.len() {
+        let row = rows[number];
+        let at = number;
+        number += 1;
+        if row == NONE {
+            continue;
+        }
+        let mut place = row.wrapping_sub(run.0) as usize;
+        if place >= run.1.len() {
+            let Some(&found) = runs.iter().rev().find(|(first, _)| *first <= row) else {
+                continue;
+            };
+            run = found;
+            place = (row - run.0) as usize;
+            if place >= run.1.len() {
+                continue;
+            }
+        }
+        let (stored, _) = run.1[place].as_chunks::<8>();
+        let mut differing = 0;
+        let mut word = 0;
+        while word < 6 {
+            differing += (u64::from_le_bytes(stored[word]) ^ words[word]).count_ones();
+            word += 1;
+        }
+        distances[at] = differing as u16;
     }
 }
 
 /// Computes how many signs of each document differ from the question's. `rows` has the row of each document.
 #[multiversion(targets("x86_64+avx2+popcnt", "x86_64+popcnt"))]
-fn distances_to(runs: &[Run<'_>], signs: &[u8], rows: &[u32], distances: &mut [u16]) {
+fn distances_of_any(runs: &[Run<'_>], signs: &[u8], rows: &[u32], distances: &mut [u16]) {
     let (words, _) = signs.as_chunks::<8>();
     let width = signs.len();
-    let mut run: Run<'_> = (0, &[]);
     for (distance, &row) in distances.iter_mut().zip(rows) {
-        if row == NONE {
+        let run = runs.iter().rev().find(|(first, _)| *first <= row);
+        let Some((first, bytes)) = run.filter(|_| row != NONE) else {
             continue;
-        }
-        let mut start = (row.wrapping_sub(run.0) as usize).saturating_mul(width);
-        if start >= run.1.len() {
-            let Some(&found) = runs.iter().rev().find(|(first, _)| *first <= row) else {
-                continue;
-            };
-            run = found;
-            start = (row - run.0) as usize * width;
-        }
-        let Some(stored) = run.1.get(start..start + width) else {
+        };
+        let start = (row - first) as usize * width;
+        let Some(stored) = bytes.get(start..start + width) else {
             continue;
         };
         let (stored, _) = stored.as_chunks::<8>();
-        let differing = stored
-            .iter()
-            .zip(words)
-            .map(|(one, two)| (u64::from_le_bytes(*one) ^ u64::from_le_bytes(*two)).count_ones());
-        *distance = differing.sum::<u32>() as u16;
+        let mut differing = 0;
+        for (one, two) in stored.iter().zip(words) {
+            differing += (u64::from_le_bytes(*one) ^ u64::from_le_bytes(*two)).count_ones();
+        }
+        *distance = differing as u16;
     }
 }
 

@@ -20,8 +20,8 @@ pub(crate) struct Places(RwLock<Found>);
 /// The places that were found in one table.
 #[derive(Clone, Default)]
 pub(crate) struct Found {
-    /// The table, and the number of its rows.
-    table: (u64, usize),
+    /// The table, and the number of its changes.
+    table: (u64, u64),
     /// The row of each document, by its number.
     pub(super) rows: Vec<u32>,
     /// The documents with a text whose vector is not in the table.
@@ -66,11 +66,11 @@ impl Places {
 
 impl Found {
     fn is_of(&self, table: &VectorTable, documents: usize) -> bool {
-        self.table == (table.id(), table.len()) && self.rows.len() == documents
+        self.table == table.id() && self.rows.len() == documents
     }
 
     fn update(&mut self, table: &VectorTable, documents: usize, text: impl Fn(u32) -> TextKey) {
-        if self.table.0 != table.id() || self.rows.len() > documents {
+        if self.table.0 != table.id().0 || self.rows.len() > documents {
             *self = Self::default();
         }
         let missing = std::mem::take(&mut self.missing);
@@ -95,7 +95,7 @@ impl Found {
                 guess = row + 1;
             }
         }
-        self.table = (table.id(), table.len());
+        self.table = table.id();
     }
 
     fn place(&mut self, number: u32, table: &VectorTable, key: TextKey) {

@@ -9,11 +9,19 @@
 //! # Layer
 //! Inside `recall::vectors`. Pure.
 
+use multiversion::multiversion;
+
 /// A vector with one byte for each component.
 #[derive(Clone, Debug)]
 pub(crate) struct Quantised {
     pub(crate) scale: f32,
     pub(crate) parts: Vec<i8>,
+}
+
+/// Returns a vector of the same direction with whole numbers from -127 to 127, as a table has it. Returns `None` if the
+/// vector has no direction.
+pub fn rounded(vector: &[f32]) -> Option<Vec<i8>> {
+    Quantised::new(vector).map(|quantised| quantised.parts)
 }
 
 impl Quantised {
@@ -49,12 +57,20 @@ pub(super) fn words_of(dimensions: usize) -> usize {
     dimensions.div_ceil(64)
 }
 
-/// Returns the sum of the products of the components of two vectors. The bytes of `stored` are signed.
+/// Returns the sum of the products of the components of two vectors. The bytes of `stored` are signed. The loop names no
+/// iterators, because those are not compiled for the instructions of this function.
+#[multiversion(targets("x86_64+avx512f+avx512bw+avx512vl", "x86_64+avx2"))]
 pub(super) fn product(stored: &[u8], parts: &[i8]) -> i32 {
-    let products = stored.iter().zip(parts);
-    products
-        .map(|(&one, &two)| i32::from(one.cast_signed()) * i32::from(two))
-        .sum()
+    let length = stored.len().min(parts.len());
+    let (stored, parts) = (&stored[..length], &parts[..length]);
+    let mut sum = 0;
+    let mut at = 0;
+    while at < length {
+        // The product of two signed bytes fits in 16 bits, for which there are faster instructions.
+        sum += i32::from(i16::from(stored[at].cast_signed()) * i16::from(parts[at]));
+        at += 1;
+    }
+    sum
 }
 
 #[cfg(test)]

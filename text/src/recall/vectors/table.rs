@@ -22,7 +22,7 @@ use crate::tables::{Builder, Image, SortedRows, begin_with, rising_u32, row, u32
 pub type TextKey = [u8; 16];
 
 /// The version of the layout in an image.
-const VERSION: u8 = 1;
+const VERSION: u8 = 2;
 /// The number of bytes of a digest in the sorted section. So few digests have an equal start that each is compared.
 const KEY_START: usize = 8;
 /// The largest number of dimensions.
@@ -36,6 +36,8 @@ const SORTED: usize = 2;
 const SIGNS: usize = 3;
 const SCALES: usize = 4;
 const PARTS: usize = 5;
+/// The digests of the texts that the model does not know, sorted.
+const FOREIGN: usize = 6;
 
 /// The vectors of texts.
 #[derive(Clone)]
@@ -47,8 +49,14 @@ pub struct VectorTable {
     base_len: u32,
     more: Rows,
     numbers: HashMap<TextKey, u32>,
-    /// The texts of which the model has no vector.
+    /// The texts of which the model has no vector now. Another process may get one, so no image has them.
     without: HashSet<TextKey>,
+    /// The texts that the model does not know, for example because of their language, and that are in no image.
+    foreign: HashSet<TextKey>,
+    /// Counts the changes.
+    revision: u64,
+    /// The numbers of rows and of foreign texts in memory that are also in a file.
+    saved: (usize, usize),
 }
 
 /// The rows of an image.
@@ -58,6 +66,7 @@ struct Base {
     start: u32,
     len: u32,
     sorted: SortedRows<{ KEY_START + 4 }>,
+    foreign: SortedRows<16>,
 }
 
 /// Rows in memory, as an image contains them.
@@ -94,12 +103,15 @@ impl VectorTable {
             more: Rows::default(),
             numbers: HashMap::new(),
             without: HashSet::new(),
+            foreign: HashSet::new(),
+            revision: 0,
+            saved: (0, 0),
         }
     }
 
-    /// Returns what tells this table from others (VEC-3).
-    pub(super) fn id(&self) -> u64 {
-        self.id
+    /// Returns what tells this table from others (VEC-3), and the number of its changes.
+    pub(super) fn id(&self) -> (u64, u64) {
+        (self.id, self.revision)
     }
 
     /// Returns the number of vectors.
@@ -117,6 +129,16 @@ impl VectorTable {
         self.more.scales.len() / 4
     }
 
+    /// Returns whether the table has something that is in no file yet.
+    pub fn has_news(&self) -> bool {
+        self.saved != (self.len_in_memory(), self.foreign.len())
+    }
+
+    /// Records that everything is in a file.
+    pub fn mark_saved(&mut self) {
+        self.saved = (self.len_in_memory(), self.foreign.len());
+    }
+
     /// Returns the number of components of a vector, or 0 if the table has no vector yet.
     pub(super) fn dimensions(&self) -> usize {
         self.dimensions
@@ -129,11 +151,24 @@ impl VectorTable {
 
     /// Returns whether the table has the vector of a text, or knows that the model has none.
     pub fn knows(&self, key: &TextKey) -> bool {
-        self.without.contains(key) || self.find(key).is_some()
+        self.without.contains(key) || self.is_foreign(key) || self.find(key).is_some()
+    }
+
+    fn is_foreign(&self, key: &TextKey) -> bool {
+        self.foreign.contains(key) || self.bases.iter().any(|base| base.foreign.contains(key))
+    }
+
+    /// Records that the model does not know the language of a text, so that no process tries it again.
+    pub fn leave_out(&mut self, key: TextKey) {
+        if !self.knows(&key) {
+            self.foreign.insert(key);
+            self.revision += 1;
+        }
     }
 
     /// Adds the vector of a text. A vector without a direction, or of other dimensions, counts as no vector (VEC-1).
     pub fn insert(&mut self, key: TextKey, vector: &[f32]) {
+        self.revision += 1;
         let quantised = Quantised::new(vector).filter(|_| vector.len() <= DIMENSIONS_MAX);
         let fits = |of: &Quantised| self.dimensions == 0 || of.parts.len() == self.dimensions;
         let Some(quantised) = quantised.filter(fits).filter(|_| self.len() < u32::MAX as usize) else {
@@ -168,6 +203,9 @@ impl VectorTable {
             }
         }
         self.without.extend(&other.without);
+        for &key in &other.foreign {
+            self.leave_out(key);
+        }
     }
 
     fn copy(&mut self, other: &Self, number: u32, key: TextKey) -> Option<()> {
@@ -181,6 +219,7 @@ impl VectorTable {
             other.bytes(number, PARTS, dimensions)?,
         );
         self.dimensions = dimensions;
+        self.revision += 1;
         self.numbers.insert(key, self.len() as u32);
         self.more.push(&key, signs, scale, parts);
         Some(())
@@ -249,7 +288,7 @@ impl VectorTable {
         let Some((base, dimensions)) = appended.filter(|_| is_new) else {
             return false;
         };
-        self.dimensions = dimensions;
+        self.dimensions = dimensions.max(self.dimensions);
         self.base_len += base.len;
         self.bases.push(base);
         true
@@ -260,7 +299,8 @@ impl VectorTable {
         let (head, model) = image.read(HEAD, 0, image.length(HEAD))?.split_at_checked(9)?;
         let (dimensions, len) = (u32_at(head, 1) as usize, u32_at(head, 5));
         let is_mine = head.first() == Some(&VERSION) && model == self.model.as_bytes();
-        let fits = self.dimensions == 0 || self.dimensions == dimensions;
+        // A table may have only texts that the model does not know.
+        let fits = self.dimensions == 0 || self.dimensions == dimensions || len == 0;
         let widths = [
             (KEYS, 16),
             (SORTED, KEY_START + 4),
@@ -271,7 +311,9 @@ impl VectorTable {
         let is_whole = |(section, width)| image.length(section) == len as usize * width;
         if !is_mine
             || !fits
-            || !(1..=DIMENSIONS_MAX).contains(&dimensions)
+            || dimensions > DIMENSIONS_MAX
+            || (dimensions == 0) != (len == 0)
+            || !image.length(FOREIGN).is_multiple_of(16)
             || !widths.into_iter().all(is_whole)
         {
             return None;
@@ -281,19 +323,22 @@ impl VectorTable {
             start: self.base_len,
             len,
             sorted: SortedRows::of(&image, SORTED),
+            foreign: SortedRows::of(&image, FOREIGN),
             image,
         };
         Some((base, dimensions))
     }
 
-    /// Returns the bytes of an image with the rows from number `from` on whose texts are wanted. Returns `None` if there
-    /// is no such row, or if a row cannot be read.
+    /// Returns the bytes of an image with the rows from number `from` on whose texts are wanted, and with such texts that
+    /// the model does not know. Returns `None` if there is neither, or if a row cannot be read.
     pub fn write(&self, from: usize, wanted: impl Fn(&TextKey) -> bool) -> Option<Vec<u8>> {
+        let first = self.bases.first().map_or(0, |base| base.len);
         let mut rows = Rows::default();
         let mut sorted: Vec<[u8; KEY_START + 4]> = Vec::new();
         for number in from as u32..self.len() as u32 {
             let key: &TextKey = self.key(number)?.first_chunk()?;
-            if !wanted(key) {
+            // After a crash, two images may have the same text.
+            if !wanted(key) || number >= first && self.find(key) != Some(number) {
                 continue;
             }
             let place = (rows.scales.len() / 4) as u32;
@@ -302,14 +347,22 @@ impl VectorTable {
             let scale = self.bytes(number, SCALES, 4)?;
             rows.push(key, signs, scale, self.bytes(number, PARTS, self.dimensions)?);
         }
-        if sorted.is_empty() {
+        // The rows of later images are from a number on.
+        let later = self.bases.iter().filter(|base| base.start as usize >= from);
+        let mut foreign: Vec<TextKey> = later.flat_map(|base| base.foreign.iter()).collect();
+        foreign.extend(&self.foreign);
+        foreign.retain(|key| wanted(key));
+        if sorted.is_empty() && foreign.is_empty() {
             return None;
         }
         sorted.sort_unstable();
+        foreign.sort_unstable();
+        foreign.dedup();
+        let dimensions = if sorted.is_empty() { 0 } else { self.dimensions };
         let mut image = Builder::default();
         image.section(|head| {
             head.push(VERSION);
-            head.extend_from_slice(&(self.dimensions as u32).to_le_bytes());
+            head.extend_from_slice(&(dimensions as u32).to_le_bytes());
             head.extend_from_slice(&(sorted.len() as u32).to_le_bytes());
             head.extend_from_slice(self.model.as_bytes());
         });
@@ -318,6 +371,7 @@ impl VectorTable {
         for mut section in [rows.signs, rows.scales, rows.parts] {
             image.section(|bytes| bytes.append(&mut section));
         }
+        image.section(|bytes| bytes.extend(foreign.iter().flatten()));
         Some(image.finish())
     }
 }
@@ -405,11 +459,27 @@ mod tests {
         assert!(table.find(&key(2)).is_none(), "VEC-1");
     }
 
+    /// A text that the model does not know is known as such after the table was read; one without a vector is not.
+    #[test]
+    fn foreign_texts_are_written() {
+        let mut table = VectorTable::new("m");
+        table.leave_out(key(1));
+        table.insert(key(2), &[]);
+        assert!(table.has_news() && table.knows(&key(1)) && table.knows(&key(2)));
+        let mut read = reopened(table.write(0, |_| true).unwrap()).unwrap();
+        assert!(read.knows(&key(1)) && !read.knows(&key(2)) && !read.has_news());
+        read.insert(key(3), &vector(3));
+        let both = reopened(read.write(0, |of| *of != key(1)).unwrap()).unwrap();
+        assert!(both.knows(&key(3)) && !both.knows(&key(1)));
+        let second = reopened(read.write(0, |_| true).unwrap()).unwrap();
+        assert!(second.knows(&key(3)) && second.knows(&key(1)));
+    }
+
     #[test]
     fn only_wanted_rows_are_written() {
         let mut table = VectorTable::new("m");
         (0..10).for_each(|seed| table.insert(key(seed), &vector(seed)));
-        let left = reopened(table.write(0, |of| of[15] % 2 == 0).unwrap()).unwrap();
+        let left = reopened(table.write(0, |of| of[14] % 2 == 0).unwrap()).unwrap();
         assert_eq!(
             (left.len(), left.knows(&key(4)), left.knows(&key(5))),
             (5, true, false)

@@ -117,6 +117,7 @@ impl Verb for Recall {
 
     fn run(self, context: &mut Context) -> Done {
         let agent = context.agent_to_use(self.no_touch)?;
+        agent.prepare_for(&self.query.join(" "));
         let view = context.view(agent.memory())?;
         let now = time::given(self.now.as_deref(), view.now())?;
         let now = now.unwrap_or_else(|| view.now());
@@ -191,6 +192,8 @@ fn recall_one(context: &mut Context, agent: &Agent, view: &View, query: &RecallQ
             let ways = "--with-untrusted shows untrusted items once; after a review, promote ID trusts an item, and ingest --as-me PATH a document";
             context.note("untrusted", format!("{least}{what} omitted as untrusted; {ways}"));
         }
+        let vectors = recalled.vectors.as_ref();
+        context.note_pending(vectors.map_or(0, |vectors| vectors.pending));
         if recalled.hits.is_empty() {
             note_reach(context, &query.reach, "");
             note_elsewhere(context, recalled);

@@ -7,7 +7,7 @@ use super::super::indexed::{key_of, order_in_id};
 use super::*;
 use crate::agent::vocabulary::kind;
 use crate::agent::{Agent, NewItem, Settings};
-use crate::engine::{Keep as _, Writer};
+use crate::engine::Writer;
 use crate::object::{Id, Time};
 use crate::testing::random::SplitMix64;
 use treering_text::recall::{Embedder, Index, Key, Query};
@@ -211,7 +211,7 @@ fn what_was_erased_is_in_no_index() {
     put(&agent, "b", NewItem::new("nothing else"));
     let gone = key_of(agent.memory(), "a");
     assert_eq!(found(&agent, &agent.memory().view(), "tangerine")[0], gone);
-    let erasing = crate::engine::Erasing {
+    let erasing = engine::Erasing {
         targets: vec!["a".to_owned()],
         ..Default::default()
     };
