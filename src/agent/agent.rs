@@ -17,7 +17,7 @@ use crate::engine::{ErasedReport, Erasing, Holder, Memory, View, Writer};
 use crate::error::Result;
 use crate::object::Origin;
 use crate::threads::Builder;
-use treering_text::recall::{Embedder, Index, Scratch};
+use treering_text::recall::{Embedder, Index, Scratch, TextMeaning};
 use treering_text::scan::{Author, MarkerKey, Scanner, VerdictTable};
 
 /// Returns a scanner whose markers belong to the store of `memory`.
@@ -183,6 +183,11 @@ impl Agent {
             let index = &indexed.value().index;
             self.recall_index.lend(|scratch| read(index, scratch))
         })
+    }
+
+    /// Returns what compares new texts with those of `view` by meaning, if there is an embedder.
+    pub(super) fn comparing<'a>(&'a self, view: &'a View) -> Option<impl TextMeaning + 'a> {
+        self.recall_index.comparing(&self.memory, view)
     }
 
     /// Computes the vectors of the texts of the newest state that have none, the newest text first, for at most `limit`.

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Scores recall on sets of questions with known answers: run.py PUBLIC_DIR [--binary PATH] [--put] [--now] [--recency W]
-[--embedder COMMAND] [--sets A,B]
+"""Scores recall on sets of questions with known answers: run.py [PUBLIC_DIR] [--model NAME] [--binary PATH] [--put] [--now]
+[--recency W] [--sets A,B]
 
 PUBLIC_DIR holds a folder a set with memories.jsonl {conv,id,session,date,speaker,text} and queries.jsonl
 {conv,qid,question,now?}; the scorers eval_recall.py and eval_dup.py stand beside it. The memories of a set go into one
@@ -9,16 +9,18 @@ asked by `recall --queries`. With --now each question is asked at its own time. 
 restate/ is in the store of locomo, by the confidence of the hits; `dup` holds pairs of texts against each other (needs
 `cargo build --release --example similarity`). Of locomo, realtalk and beam the margin over SQLite's FTS5 is printed (a
 conversation a table, "speaker: text", porter, the same stop words left out, the rest joined by OR), and what it costs
-that of two leading hits the newer one comes first where a state is asked for. With --embedder the questions are asked
-with vectors that COMMAND makes (needs `cargo build --release --example embedded`; see minilm.py). Only the standard
-library is needed.
+that of two leading hits the newer one comes first where a state is asked for.
+`everyday` needs no PUBLIC_DIR: 60 questions in other words than the facts of everyday.jsonl, which stand among 60 other
+facts. It is asked of the present state, and of a past one after every fact was replaced.
+--model is the model for recall by meaning, as TREERING_MODEL names it: `bundled`, or an installed one. By default it is
+`none`, so that results can be compared with those by words. Only the standard library is needed.
 The spread of R@10 and MRR over the conversations of a set is printed too: a mean over a few conversations says little
-without it. docs/testing.md says what comes out."""
-import argparse, json, os, re, shlex, sqlite3, statistics, subprocess, sys, tempfile
+without it. docs/testing.md says what comes out, docs/performance/recall.md what it means."""
+import argparse, json, os, re, sqlite3, statistics, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BESIDE_FTS5 = ("locomo", "realtalk", "beam")
-SETS = ("locomo", "realtalk", "beam", "update", "exists", "dup")
+SETS = ("everyday", "locomo", "realtalk", "beam", "update", "exists", "dup")
 
 
 def read(path):
@@ -58,12 +60,7 @@ def recalled(options, store, questions, folder, more=()):
     asked, answered = f"{folder}/asked.jsonl", f"{folder}/answered.jsonl"
     write(asked, [{key: value for key, value in one.items() if key != "conv"} for one in questions])
     with open(answered, "w", encoding="utf-8") as out:
-        if options.embedder:
-            with open(asked, encoding="utf-8") as given:
-                program = f"{os.path.dirname(options.binary)}/examples/embedded"
-                run([program, store, *shlex.split(options.embedder)], stdin=given, stdout=out)
-        else:
-            run([options.binary, "--store", store, "recall", "--queries", asked, "--limit", "100", "--json", "--recency", options.recency, *more], stdout=out)
+        run([options.binary, "--store", store, "recall", "--queries", asked, "--limit", "100", "--json", "--recency", options.recency, *more], stdout=out)
     for question, answer in zip(questions, read(answered), strict=True):
         inside = question["conv"] + "/"
         ranked = [hit["id"].removeprefix(inside) for hit in answer["hits"]]
@@ -78,6 +75,27 @@ def filled(name, options, folder):
         verb = "put" if options.put else "remember"
         run([options.binary, "--store", store, verb, "--jsonl", lines], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     return store
+
+
+def everyday(options, folder):
+    """How often the fact that answers a question is the first hit, and how often it is among three."""
+    lines = read(f"{HERE}/everyday.jsonl")
+    store, facts = f"{folder}/everyday", f"{folder}/everyday.jsonl"
+    quietly = dict(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    for state in ("then", "now"):
+        text = (lambda line: line["fact"]) if state == "then" else (lambda line: f"Nothing is known about {line['id']} any more.")
+        write(facts, [dict(id=f"everyday/{line['id']}", text=text(line), scope="everyday") for line in lines])
+        run([options.binary, "--store", store, "remember", "--jsonl", facts], **quietly)
+        if state == "then":
+            run([options.binary, "--store", store, "snapshot", state], **quietly)
+        asked = [line for line in lines if "question" in line]
+        questions = [dict(conv="everyday", qid=line["id"], query=line["question"], scope="everyday") for line in asked]
+        ranks = []
+        for line, answer in zip(asked, recalled(options, store, questions, folder, ["--at", "then"] if state == "now" else [])):
+            ranks.append(answer["ranked"].index(line["id"]) if line["id"] in answer["ranked"] else len(lines))
+        first, three = (sum(rank < most for rank in ranks) for most in (1, 3))
+        print(f"everyday, {'the present' if state == 'then' else 'a past'} state: of {len(asked)} questions first {first}, in three {three}", flush=True)
+    print()
 
 
 def exists(options, scorers, folder):
@@ -169,28 +187,33 @@ def score(name, options, scorers, folder):
     if name in BESIDE_FTS5:
         ours, theirs = means(by_conversation), means(dict(scored(scorers, data, fts5(data, questions))))
         print(f"  beside FTS5: R@10 {theirs['R@10']:.3f} MRR {theirs['MRR']:.3f}, so R@10 {ours['R@10'] - theirs['R@10']:+.3f} MRR {ours['MRR'] - theirs['MRR']:+.3f}")
-        if not options.embedder:
-            plain = means(dict(scored(scorers, data, recalled(options, store, questions, folder, ["--no-fresher"]))))
-            print(f"  the fresher first costs R@10 {plain['R@10'] - ours['R@10']:+.4f} MRR {plain['MRR'] - ours['MRR']:+.4f} (asked: at most .01 lost)")
+        plain = means(dict(scored(scorers, data, recalled(options, store, questions, folder, ["--no-fresher"]))))
+        print(f"  the fresher first costs R@10 {plain['R@10'] - ours['R@10']:+.4f} MRR {plain['MRR'] - ours['MRR']:+.4f} (asked: at most .01 lost)")
     times = sorted(answer["ms"] for answer in answers)
     print(f"  ms p50 {times[len(times) // 2]:.3f} p95 {times[len(times) * 95 // 100]:.3f}\n", flush=True)
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("public")
+    parser.add_argument("public", nargs="?")
+    parser.add_argument("--model", default="none")
     parser.add_argument("--binary", default="target/release/treering")
     parser.add_argument("--put", action="store_true")
     parser.add_argument("--now", action="store_true")
     parser.add_argument("--recency", default="0.3")
-    parser.add_argument("--embedder")
-    parser.add_argument("--sets", default=",".join(SETS))
+    parser.add_argument("--sets")
     options = parser.parse_args()
+    sets = options.sets or ",".join(SETS if options.public else SETS[:1])
     options.binary = os.path.abspath(options.binary)
-    scorers = os.path.dirname(os.path.abspath(options.public))
+    # The settings of the user have no part in it.
+    os.environ["TREERING_MODEL"] = options.model
+    os.environ.pop("TREERING_SETTINGS", None)
+    scorers = os.path.dirname(os.path.abspath(options.public or ""))
     with tempfile.TemporaryDirectory() as folder:
-        for name in options.sets.split(","):
-            if name == "exists":
+        for name in sets.split(","):
+            if name == "everyday":
+                everyday(options, folder)
+            elif name == "exists":
                 exists(options, scorers, folder)
             elif name == "dup":
                 duplicates(options, scorers, folder)

@@ -125,7 +125,8 @@ impl Contradictions<'_> {
                 let is_going_on = self.failed.borrow().is_none();
                 is_going_on.then(|| self.or_failed(relate(old, compare)))??
             };
-            Ok(index.compared(text, Some(&scopes), &filter, scratch, &mut relate))
+            // Few items are above a text, so their words find those about the same thing.
+            Ok(index.compared(text, Some(&scopes), &filter, None, scratch, &mut relate))
         })?;
         if let Some(error) = self.failed.take() {
             return Err(error);

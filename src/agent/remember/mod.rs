@@ -307,7 +307,7 @@ fn stage_item(
     let near = if options.is_quick {
         Near::default()
     } else {
-        near(agent, intake, &id, &item, options.with_untrusted)?
+        near(agent, intake, &id, &item, options)?
     };
     answer.duplicates = near.duplicates;
     answer.conflicts = near.conflicts;

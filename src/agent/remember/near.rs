@@ -7,7 +7,7 @@
 //! - A merged item does not record the session of each sentence. The log contains these sessions.
 
 use super::intake::{Intake, owner_of};
-use super::{Agent, Alike};
+use super::{Agent, Alike, OnDuplicate, RememberOptions};
 use crate::agent::change::review::{Reviewed, review};
 use crate::agent::decay::original_of;
 use crate::agent::item::{Item, NewItem, Sensitivity, add_new, citations_value, texts};
@@ -19,7 +19,7 @@ use crate::agent::vocabulary::attribute;
 use crate::agent::words::collapsed;
 use crate::error::{ErrorCode, Result};
 use crate::object::{Id, NewObject, Object, Origin, Value};
-use treering_text::recall::{self, Compare, Key};
+use treering_text::recall::{self, ByMeaning, Compare, Key};
 use treering_text::scan::Verdict;
 
 /// The items that are similar to a new item.
@@ -35,18 +35,26 @@ pub(super) struct Near {
 
 /// Finds the items of the same scope and kind that are similar to a new item. Ignores expired and superseded items.
 /// Shows untrusted texts only with `with_untrusted`.
+///
+/// A caller that acts on duplicates waits for the meaning of the text. One that is only warned waits for it if the words
+/// leave a doubt, because its vector takes longer than all else.
 pub(super) fn near(
     agent: &Agent,
     intake: &Intake<'_, '_>,
     id: &Id,
     item: &NewItem,
-    with_untrusted: bool,
+    options: &RememberOptions,
 ) -> Result<Near> {
     let view = intake.change.base();
     let now = view.now();
     let mut failed = None;
     let scope = item.scope.as_str();
     let itself = key_of(agent.memory(), id.as_str());
+    let model = agent.comparing(view);
+    let by_meaning = model.as_ref().map(|model| ByMeaning {
+        model,
+        always: acts_on_duplicates(item, options),
+    });
     let found = agent.with_index(view, |index, scratch| {
         let relate = |key: &Key, compare: Compare<'_>| -> Result<_> {
             let Some(object) = object_at(view, key)? else {
@@ -75,6 +83,7 @@ pub(super) fn near(
             &item.text,
             Some(&[scope]),
             &|key| *key != itself,
+            by_meaning,
             scratch,
             &mut relate,
         ))
@@ -96,7 +105,7 @@ pub(super) fn near(
         let alike = Alike {
             id: object.id().clone(),
             similarity: shown_similarity(&one),
-            shown: StoredText::of(agent, &object, with_untrusted),
+            shown: StoredText::of(agent, &object, options.with_untrusted),
         };
         match one.relation {
             recall::Relation::Different => {}
@@ -113,6 +122,15 @@ pub(super) fn near(
         }
     }
     Ok(near)
+}
+
+/// Checks whether a duplicate changes what is stored. An item with an id is always stored under that id.
+fn acts_on_duplicates(item: &NewItem, options: &RememberOptions) -> bool {
+    match options.on_duplicate {
+        OnDuplicate::Warn => false,
+        OnDuplicate::Skip | OnDuplicate::Merge => item.id.is_none(),
+        OnDuplicate::Supersede => true,
+    }
 }
 
 /// Returns the similarity that an answer shows. Texts that differ in a detail are not similar enough for a merge.

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+mod by_meaning;
 mod outsiders;
 mod restated;
 mod room;

@@ -13,6 +13,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::compared::ComparedTexts;
 use super::indexed::{Content, Indexed, settle};
 use super::vectors::{Asking, VectorCounts, Vectors, is_embedding};
 use crate::engine::{self, Derived, Holder, Keep as _, Memory, Reached, View};
@@ -76,6 +77,20 @@ impl RecallIndex {
     /// Returns the vectors. Returns `None` if the host set no embedder, or if the embedder is the caller.
     fn vectors(&self) -> Option<&Vectors> {
         self.vectors.as_ref().filter(|_| !is_embedding())
+    }
+
+    /// Returns what compares new texts with those of `view` by meaning, if there is an embedder that is not the caller.
+    pub(in crate::agent) fn comparing<'a>(
+        &'a self,
+        memory: &'a Memory,
+        view: &'a View,
+    ) -> Option<ComparedTexts<'a>> {
+        let vectors = self.vectors()?;
+        Some(ComparedTexts {
+            vectors,
+            memory,
+            view,
+        })
     }
 
     /// Returns whether the host set an embedder that is not the caller.

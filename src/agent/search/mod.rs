@@ -7,6 +7,7 @@
 //! - `recall` includes untrusted items when it computes how rare a word is. If the searched scopes contain untrusted
 //!   items, a question is scored twice, because the answer counts the omitted untrusted items.
 
+mod compared;
 mod found;
 mod hits;
 mod index;

@@ -100,6 +100,8 @@ pub(crate) struct Vectors {
     embedder: Arc<dyn Embedder + Send + Sync>,
     table: Mutex<Arc<VectorTable>>,
     questions: Mutex<Questions>,
+    /// The vector of the new text that was compared last. It is in no file before the text is in a state.
+    last: Mutex<Option<(TextKey, Vec<f32>)>>,
     /// The oldest state that any of the vectors may come from. `None` before the files are read.
     since: Mutex<Option<State>>,
 }
@@ -148,11 +150,30 @@ impl Vectors {
             embedder,
             table: Mutex::new(Arc::new(VectorTable::new(name))),
             questions: Mutex::new(Questions::new(name)),
+            last: Mutex::default(),
             since: Mutex::default(),
         })
     }
 
-    fn table(&self) -> Arc<VectorTable> {
+    /// Returns the vector of a text with this key, or `None` if the embedder does not know its language.
+    pub(super) fn embed(&self, key: TextKey, text: &str, among_others: bool) -> Option<Vec<f32>> {
+        if let Some((last, vector)) = &*self.last.lock()
+            && *last == key
+        {
+            return Some(vector.clone());
+        }
+        let is_known = self.embedder.knows(text, among_others);
+        is_known.then(|| run(|| self.embedder.embed(text)))
+    }
+
+    /// Returns the vector of a new text, and remembers it until the text is in a state.
+    pub(super) fn embed_new(&self, key: TextKey, text: &str, among_others: bool) -> Option<Vec<f32>> {
+        let vector = self.embed(key, text, among_others)?;
+        *self.last.lock() = Some((key, vector.clone()));
+        Some(vector)
+    }
+
+    pub(super) fn table(&self) -> Arc<VectorTable> {
         Arc::clone(&self.table.lock())
     }
 
@@ -234,9 +255,8 @@ impl Vectors {
             if let Ok(Some(object)) = object_at(view, &key)
                 && let Some(text) = text_of(&object)
             {
-                let is_known = self.embedder.knows(text, false);
-                let vector = is_known.then(|| run(|| self.embedder.embed(text)));
-                new.push((text_key(memory.suite(), text), vector));
+                let key = text_key(memory.suite(), text);
+                new.push((key, self.embed(key, text, false)));
             }
             pending -= 1;
             if new.len() >= BATCH {
@@ -251,7 +271,7 @@ impl Vectors {
         })
     }
 
-    fn add(&self, new: &mut Vec<(TextKey, Option<Vec<f32>>)>) {
+    pub(super) fn add(&self, new: &mut Vec<(TextKey, Option<Vec<f32>>)>) {
         if new.is_empty() {
             return;
         }

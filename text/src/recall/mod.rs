@@ -18,7 +18,8 @@ mod text;
 mod vectors;
 
 pub use duplicates::{
-    Compare, Contradiction, MERGE, Near, Relation, Similarity, differ_in_indentation, similarity,
+    ByMeaning, Compare, Contradiction, MERGE, Near, Relation, Similarity, TextMeaning, differ_in_indentation,
+    similarity, similarity_with,
 };
 pub use index::{Document, Full, Index, Key};
 pub use query::{

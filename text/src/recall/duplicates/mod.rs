@@ -4,17 +4,19 @@
 //! give different values to one attribute are rejected too. A rejected pair is no duplicate, however similar its texts
 //! are otherwise. It is a conflict if only one place differs and nothing explains the difference. The other pairs get a
 //! score from shared and related words, numbers, the last word, and character n-grams. Texts with other details, such as
-//! the order of the words or an operator, are similar at most. No statistics of a store are needed.
+//! the order of the words or an operator, are similar at most. No statistics of a store are needed. A model of meaning
+//! may have a part in the score; gates and details stand above it.
 //!
 //! # Layer
 //! Above `recall::text` and, for the nearest documents, `recall::query`.
 //!
 //! # Invariants
-//! - DUP-1: a pair that a gate rejects is never a duplicate.
+//! - DUP-1: a pair that a gate rejects is never a duplicate, whatever a model says.
 //! - DUP-2: texts that differ in a detail are never the same statement.
 
 mod contradiction;
 mod details;
+mod meaning;
 mod values;
 mod words;
 
@@ -27,6 +29,8 @@ use crate::recall::text::relations::{Relations, relations};
 pub use contradiction::Contradiction;
 use contradiction::are_opposites;
 pub use details::differ_in_indentation;
+pub use meaning::{ByMeaning, TextMeaning};
+use meaning::{Meant, of_both};
 use words::{Grams, Words, dice, grams, is_number};
 
 /// The smallest similarity that is reported as a duplicate.
@@ -84,12 +88,19 @@ impl Similarity {
     }
 }
 
-/// Compares two texts.
+/// Compares two texts by their words.
 pub fn similarity(one: &str, two: &str) -> Similarity {
-    compare(&Words::new(one), &Words::new(two))
+    compare(&Words::new(one), &Words::new(two), |_| None)
 }
 
-fn compare(one: &Words, two: &Words) -> Similarity {
+/// Compares two texts by their words and the cosine of their vectors.
+pub fn similarity_with(one: &str, two: &str, cosine: f32) -> Similarity {
+    compare(&Words::new(one), &Words::new(two), |_| Some(cosine))
+}
+
+/// Compares two texts by their words, and by their meaning if `cosine`, which gets the similarity of the words, returns
+/// some.
+fn compare(one: &Words, two: &Words, cosine: impl FnOnce(f32) -> Option<f32>) -> Similarity {
     let own = |words: &Words, other: &Words| -> Vec<String> {
         let own = words.terms.iter().filter(|term| !other.terms.contains(term));
         own.cloned().collect()
@@ -108,14 +119,21 @@ fn compare(one: &Words, two: &Words) -> Similarity {
         - 0.8 * flag(one.goes_away() != two.goes_away() && only_one.len() + only_two.len() <= 2);
     let gate = contradiction(one, two, &only_one, &only_two);
     let found = one.statement.contradicts(&two.statement);
-    let likeness = 1.0 / (1.0 + (-weight).exp());
+    let contradiction = match found {
+        Some(Contradiction::Value) | None => found.or(gate),
+        Some(_) => gate.or(found),
+    };
+    let logistic = |weight: f32| 1.0 / (1.0 + (-weight).exp());
+    let mut likeness = logistic(weight);
+    if contradiction.is_none()
+        && let Some(cosine) = cosine(likeness)
+    {
+        likeness = logistic(of_both(weight, cosine));
+    }
     Similarity {
         likeness,
         differs: likeness >= MERGE && one.details.differ(&two.details),
-        contradiction: match found {
-            Some(Contradiction::Value) | None => found.or(gate),
-            Some(_) => gate.or(found),
-        },
+        contradiction,
         is_conflict: found.is_some(),
     }
 }
@@ -219,34 +237,43 @@ impl Index {
             let similarity = compare(&text_of(key)?);
             Some((similarity, similarity.relation()))
         };
-        self.compared(text, scopes, &filter, scratch, &mut compared)
+        self.compared(text, scopes, &filter, None, scratch, &mut compared)
     }
 
     /// Returns the documents of `scopes` that `filter` accepts and that are related to `text`, the most similar first.
     ///
-    /// `relate` gets the key of each document, at most eight.
+    /// `relate` gets the key of each candidate: at most eight by words, and five more by meaning if the model is asked.
     pub fn compared(
         &self,
         text: &str,
         scopes: Option<&[&str]>,
         filter: &dyn Fn(&Key) -> bool,
+        by_meaning: Option<ByMeaning<'_>>,
         scratch: &mut Scratch,
         relate: Relate<'_>,
     ) -> Vec<Near> {
         let new = Words::new(text);
-        let compare = |old: &str| compare(&new, &Words::new(old));
-        let nearest = self.nearest(text, scopes, filter, NEAREST, scratch);
-        let mut near: Vec<Near> = nearest
-            .into_iter()
-            .filter_map(|key| {
-                let (similarity, relation) = relate(&key, &compare)?;
-                (relation != Relation::Different).then_some(Near {
+        let meant = Meant::new(by_meaning, self, text, scopes);
+        let compare = |old: &str| compare(&new, &Words::new(old), |by_words| meant.cosine(old, by_words));
+        let mut near = Vec::new();
+        let mut compared = |key| {
+            let Some((similarity, relation)) = relate(&key, &compare) else {
+                return false;
+            };
+            if relation != Relation::Different {
+                near.push(Near {
                     key,
                     similarity,
                     relation,
-                })
-            })
-            .collect();
+                });
+            }
+            true
+        };
+        let by_words = self.nearest(text, scopes, filter, NEAREST, scratch);
+        for &key in &by_words {
+            compared(key);
+        }
+        meant.for_each_nearest(filter, |key| !by_words.contains(&key) && compared(key));
         near.sort_by(|one, two| two.similarity.likeness.total_cmp(&one.similarity.likeness));
         near
     }

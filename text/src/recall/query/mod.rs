@@ -37,6 +37,7 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use crate::recall::index::{Index, Key};
+use crate::recall::vectors::VectorTable;
 use confidence::confidences;
 use dense::Cosines;
 use forms::languages_in;
@@ -217,6 +218,28 @@ impl Index {
         self.ranked(&query, Wanted::Nearest(limit), scratch, |ranking| {
             ranking.nearest(limit)
         })
+    }
+
+    /// Returns the documents of `scopes` whose vectors are nearest to `vector`, the nearest first.
+    pub(crate) fn nearest_by_meaning(
+        &self,
+        table: &VectorTable,
+        vector: &[f32],
+        scopes: Option<&[&str]>,
+        filter: Filter<'_>,
+        limit: usize,
+    ) -> Vec<Key> {
+        let admission = Admission::new(self, scopes);
+        let passes = |number| filter(&self.columns.key(number));
+        let cosines = Cosines::new(self, table, &admission, vector, limit, passes);
+        let Some(cosines) = cosines else { return Vec::new() };
+        let keys = cosines.candidates().map(|number| self.columns.key(number));
+        keys.filter(filter).take(limit).collect()
+    }
+
+    /// Returns whether some documents of `scopes` are in another language than English.
+    pub(crate) fn has_other_languages(&self, scopes: Option<&[&str]>) -> bool {
+        !languages_in(self, &Admission::new(self, scopes)).is_empty()
     }
 
     /// Returns for each scope the number of documents that contain a word of `text` and pass the filter. Counts at most

@@ -245,6 +245,12 @@ impl VectorTable {
         cosine.is_finite().then_some(cosine)
     }
 
+    /// Returns the cosine of a vector and the vector of a text, if the table has one.
+    pub fn cosine_with(&self, vector: &[f32], key: &TextKey) -> Option<f32> {
+        let with = Quantised::new(vector).filter(|with| with.parts.len() == self.dimensions)?;
+        self.cosine(self.find(key)?, &with)
+    }
+
     /// Returns the signs of all rows.
     pub(super) fn signs(&self) -> Vec<Run<'_>> {
         let width = words_of(self.dimensions) * 8;

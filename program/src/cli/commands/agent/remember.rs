@@ -159,6 +159,10 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
         Ok((agent.remember(item, &options, &writer)?, expires))
     };
     let agent = context.agent_to_create(|empty| remember(empty).map(drop))?;
+    if verb.on_duplicate != OnDuplicate::Warn {
+        // The comparison needs the model, so its weights are read meanwhile.
+        agent.prepare_for(&verb.text.join(" "));
+    }
     let (answer, expires) = remember(&agent)?;
     let is_over = expires.is_some_and(|end| end <= agent.memory().view().now());
     context.answer(&answer, show_item_remembered)?;
