@@ -3,7 +3,7 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use treering_model::import::{self, Found, KNOWN, Known, Source, Wanted};
+use treering_model::import::{self, KNOWN, Known, Source, Wanted};
 use treering_model::{BUNDLED_ID, ModelError, SentenceModel, check};
 
 use super::prelude::*;
