@@ -93,11 +93,6 @@ impl Agent {
         Ok(self)
     }
 
-    /// Returns whether the agent also searches by meaning.
-    pub(super) fn has_embedder(&self) -> bool {
-        self.recall_index.has_embedder()
-    }
-
     /// Returns the embedder. After a recall, its [`fault`](Embedder::fault) says whether the recall went by words only.
     pub fn embedder(&self) -> Option<&Arc<dyn Embedder + Send + Sync>> {
         self.embedder.as_ref()

@@ -6,7 +6,7 @@
 //! # Invariants
 //! - BGE-1: the thread ends when its [`Embedding`] is dropped.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, select};
 
@@ -15,6 +15,8 @@ use crate::threads::Builder;
 
 /// The time for which the thread computes at once.
 const SLICE: Duration = Duration::from_millis(100);
+/// The longest time for which vectors are in memory only.
+const KEEP: Duration = Duration::from_secs(5);
 /// The time after which the thread looks for texts that another process stored.
 const LOOK: Duration = Duration::from_secs(2);
 
@@ -58,14 +60,18 @@ impl Drop for Embedding {
 }
 
 fn run(agent: &Agent, stopped: &Receiver<()>) {
-    let heads = agent.memory().watch();
+    let (heads, mut kept) = (agent.memory().watch(), Instant::now());
     loop {
         // An error stays until the store changes, so the thread waits as if nothing were left.
         let counts = agent.embed(Some(SLICE)).ok().flatten();
         let is_done = counts.is_none_or(|counts| counts.pending == 0);
-        if is_done {
+        if is_done || kept.elapsed() > KEEP {
             // The vectors are derived. What is not stored is computed again.
             drop(agent.keep_indexes());
+            kept = Instant::now();
+        }
+        if agent.embedder().is_none_or(|embedder| embedder.fault().is_some()) {
+            return;
         }
         let pause = if is_done { LOOK } else { SLICE };
         if !is_done {

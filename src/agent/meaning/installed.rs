@@ -232,6 +232,7 @@ mod tests {
     fn a_damaged_model_tells_its_fault() {
         let model = FromFile {
             path: PathBuf::from("/no/such.model"),
+            id: "such@1".to_owned(),
             is_english_only: false,
             model: OnceLock::new(),
             fault: Fault::default(),

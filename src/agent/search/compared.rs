@@ -29,8 +29,12 @@ impl TextMeaning for ComparedTexts<'_> {
             return table.cosine_with(vector, &key);
         }
         drop(table);
+        let drops = self.vectors.drops();
         let of_text = self.vectors.embed(key, text, false);
-        self.vectors.add(&mut vec![(key, of_text)]);
+        if of_text.as_ref().is_some_and(Vec::is_empty) && self.vectors.is_at_fault() {
+            return None;
+        }
+        self.vectors.add(&mut vec![(key, of_text)], drops);
         self.vectors.table().cosine_with(vector, &key)
     }
 

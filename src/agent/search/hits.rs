@@ -51,7 +51,7 @@ pub(in crate::agent) fn search(
         Duration::ZERO
     };
     let vectors = recall_index.embed(agent.memory(), view, Some(limit))?;
-    recall_index.read(view, |indexed, reached| {
+    let recalled = recall_index.read(view, |indexed, reached| {
         let search = Search {
             view,
             query,
@@ -67,7 +67,9 @@ pub(in crate::agent) fn search(
             vectors: vectors.clone(),
             ..recalled
         })
-    })
+    });
+    recall_index.drop_damaged_vectors(agent.memory());
+    recalled
 }
 
 /// A query on one state.

@@ -93,9 +93,9 @@ impl RecallIndex {
         })
     }
 
-    /// Returns whether the host set an embedder that is not the caller.
-    pub(crate) fn has_embedder(&self) -> bool {
-        self.vectors().is_some()
+    /// Forgets and removes the vectors if a recall found a damaged file.
+    pub(crate) fn drop_damaged_vectors(&self, memory: &Memory) {
+        self.vectors().inspect(|vectors| vectors.drop_damaged(memory));
     }
 
     /// Returns what a search by meaning needs for a question, if there is an embedder.
@@ -138,7 +138,7 @@ impl RecallIndex {
                 drop(self.keep(memory));
             }
             let counts = counts?;
-            if limit.is_some() || counts.pending == 0 {
+            if limit.is_some() || counts.pending == 0 || vectors.is_at_fault() {
                 return Ok(Some(counts));
             }
         }

@@ -102,8 +102,16 @@ pub(crate) struct Vectors {
     questions: Mutex<Questions>,
     /// The vector of the new text that was compared last. It is in no file before the text is in a state.
     last: Mutex<Option<(TextKey, Vec<f32>)>>,
+    since: Mutex<Since>,
+}
+
+/// Where the vectors may come from (VCT-1).
+#[derive(Default)]
+struct Since {
     /// The oldest state that any of the vectors may come from. `None` before the files are read.
-    since: Mutex<Option<State>>,
+    state: Option<State>,
+    /// The number of times at which vectors of erased texts were dropped.
+    drops: u64,
 }
 
 /// What a query needs to search by meaning.
@@ -125,6 +133,9 @@ impl Meaning for Asking<'_> {
             return Some(known);
         }
         let vector = run(|| embedder.embed_question(question));
+        if vector.is_empty() && embedder.fault().is_some() {
+            return None;
+        }
         // The vector is the same, whether it was just computed or comes from a file.
         questions.lock().insert(self.asked, question, &vector)
     }
@@ -166,6 +177,16 @@ impl Vectors {
         is_known.then(|| run(|| self.embedder.embed(text)))
     }
 
+    /// Returns whether the embedder gives no vectors any more, for example because its file is damaged.
+    pub(super) fn is_at_fault(&self) -> bool {
+        self.embedder.fault().is_some()
+    }
+
+    /// Returns the number that [`Self::add`] compares.
+    pub(super) fn drops(&self) -> u64 {
+        self.since.lock().drops
+    }
+
     /// Returns the vector of a new text, and remembers it until the text is in a state.
     pub(super) fn embed_new(&self, key: TextKey, text: &str, among_others: bool) -> Option<Vec<f32>> {
         let vector = self.embed(key, text, among_others)?;
@@ -195,15 +216,27 @@ impl Vectors {
 
     /// Reads the vectors that earlier processes stored, if this process has not read them.
     pub(super) fn load(&self, memory: &Memory, view: &View) {
-        let mut since = self.since.lock();
-        if since.is_none() {
-            *since = Some(view.state().clone());
-            *self.table.lock() = Arc::new(self.stored(memory).0);
-            self.questions.lock().load(memory);
+        {
+            let mut since = self.since.lock();
+            if since.state.is_none() {
+                since.state = Some(view.state().clone());
+                *self.table.lock() = Arc::new(self.stored(memory).0);
+                self.questions.lock().load(memory);
+            }
         }
-        // A damaged file has no vectors: their texts are embedded again.
-        if self.table.lock().is_damaged() {
-            *self.table.lock() = Arc::new(VectorTable::new(&self.name));
+        self.drop_damaged(memory);
+    }
+
+    /// Forgets and removes the vectors if a read found damage in a file: their texts are embedded again.
+    pub(super) fn drop_damaged(&self, memory: &Memory) {
+        let mut table = self.table.lock();
+        if table.is_damaged() {
+            *table = Arc::new(VectorTable::new(&self.name));
+            drop(table);
+            // A read-only handle cannot remove them. It forgets them again, when it finds the damage again.
+            drop(engine::remove_derived(memory, |name| {
+                self.files.iter().any(|file| file == name)
+            }));
         }
     }
 
@@ -235,7 +268,7 @@ impl Vectors {
         done: &mut usize,
     ) -> Result<VectorCounts> {
         self.load(memory, view);
-        let begun = Instant::now();
+        let (begun, drops) = (Instant::now(), self.drops());
         let missing = index.without_vector(&self.table());
         let total = missing.len();
         let mut new: Vec<(TextKey, Option<Vec<f32>>)> = Vec::new();
@@ -246,7 +279,7 @@ impl Vectors {
                 break;
             }
             if let Err(stopped) = settings.check_stop() {
-                self.add(&mut new);
+                self.add(&mut new, drops);
                 return Err(stopped);
             }
             settings.tell("vectors", *done as u64, all as u64);
@@ -256,14 +289,18 @@ impl Vectors {
                 && let Some(text) = text_of(&object)
             {
                 let key = text_key(memory.suite(), text);
-                new.push((key, self.embed(key, text, false)));
+                let vector = self.embed(key, text, false);
+                if vector.as_ref().is_some_and(Vec::is_empty) && self.is_at_fault() {
+                    break;
+                }
+                new.push((key, vector));
             }
             pending -= 1;
             if new.len() >= BATCH {
-                self.add(&mut new);
+                self.add(&mut new, drops);
             }
         }
-        self.add(&mut new);
+        self.add(&mut new, drops);
         Ok(VectorCounts {
             model: self.name.clone(),
             embedded: index.len().saturating_sub(pending),
@@ -271,8 +308,11 @@ impl Vectors {
         })
     }
 
-    pub(super) fn add(&self, new: &mut Vec<(TextKey, Option<Vec<f32>>)>) {
-        if new.is_empty() {
+    /// Adds vectors, unless vectors were dropped since [`Self::drops`] returned `drops`: their text may be erased (VCT-1).
+    pub(super) fn add(&self, new: &mut Vec<(TextKey, Option<Vec<f32>>)>, drops: u64) {
+        let since = self.since.lock();
+        if new.is_empty() || since.drops != drops {
+            new.clear();
             return;
         }
         let mut table = self.table.lock();
@@ -291,20 +331,34 @@ impl Vectors {
     /// # Errors
     /// `Io` if a file cannot be written, with the code `read_only` for a read-only handle.
     pub(super) fn keep(&self, memory: &Memory, state: &State, index: &Index) -> Result<bool> {
-        let Some(since) = self.since.lock().clone() else {
+        let Some(since) = self.since.lock().state.clone() else {
             return Ok(false);
         };
+        self.drop_damaged(memory);
         let has_questions = self.questions.lock().keep(memory, &since)?;
         if !self.table().has_news() {
             return Ok(has_questions);
         }
         let in_use: HashSet<TextKey> = index.text_keys().collect();
-        if self.write(memory, &since, |_| true, &in_use)? {
+        if self.write(memory, &since, &in_use)? {
             return Ok(true);
         }
-        // VCT-1: something was erased since, or another process is at work.
-        *self.since.lock() = Some(state.clone());
-        Ok(self.write(memory, state, |key| in_use.contains(key), &in_use)? || has_questions)
+        if !self.table().has_news() {
+            return Ok(has_questions);
+        }
+        // INVARIANT VCT-1: something was erased since, or another process is at work.
+        self.drop_all_but(&in_use, state);
+        Ok(self.write(memory, state, &in_use)? || has_questions)
+    }
+
+    /// Forgets the vectors of texts that `state` does not have.
+    fn drop_all_but(&self, in_use: &HashSet<TextKey>, state: &State) {
+        let mut since = self.since.lock();
+        since.state = Some(state.clone());
+        since.drops += 1;
+        *self.last.lock() = None;
+        let mut table = self.table.lock();
+        *table = Arc::new(table.only(|key| in_use.contains(key)));
     }
 
     /// Writes the vectors of the texts that are in use, after an erasure removed the files (VCT-1).
@@ -312,11 +366,11 @@ impl Vectors {
     /// # Errors
     /// Those of [`Self::keep`].
     pub(super) fn keep_rest(&self, memory: &Memory, state: &State, index: &Index) -> Result<()> {
-        *self.since.lock() = Some(state.clone());
         self.questions.lock().forget();
         let in_use: HashSet<TextKey> = index.text_keys().collect();
+        self.drop_all_but(&in_use, state);
         let table = self.table();
-        let bytes = table.write(0, |key| in_use.contains(key));
+        let bytes = table.write(0, |_| true);
         if let Some(bytes) = bytes.filter(|_| !table.is_damaged()) {
             engine::keep_as(memory, &self.files[0], &bytes, Layout::Image, state)?;
         }
@@ -330,14 +384,8 @@ impl Vectors {
         !is_mine && (file.starts_with(VECTORS) || file.starts_with(Questions::START))
     }
 
-    /// Writes the vectors of the `wanted` texts to one of the two files, beside those that other processes wrote.
-    fn write(
-        &self,
-        memory: &Memory,
-        since: &State,
-        wanted: impl Fn(&TextKey) -> bool,
-        in_use: &HashSet<TextKey>,
-    ) -> Result<bool> {
+    /// Writes the vectors to one of the two files, beside those that other processes wrote.
+    fn write(&self, memory: &Memory, since: &State, in_use: &HashSet<TextKey>) -> Result<bool> {
         let mine = self.table();
         let (mut all, first) = self.stored(memory);
         let mine_in_files = mine.len() - mine.len_in_memory();
@@ -361,7 +409,7 @@ impl Vectors {
         } else {
             (&self.files[0], 0)
         };
-        let bytes = all.write(from, |key| wanted(key) && (!has_too_many || in_use.contains(key)));
+        let bytes = all.write(from, |key| !has_too_many || in_use.contains(key));
         let Some(bytes) = bytes.filter(|_| !all.is_damaged()) else {
             return Ok(false);
         };

@@ -32,7 +32,7 @@ use std::sync::Arc;
 use crate::recall::text::analysis::{Source, analyse};
 use crate::recall::text::calendar::{Span, day_at};
 use crate::recall::text::marks::Marks;
-use crate::recall::vectors::{Placed, Places, TextKey, VectorTable};
+use crate::recall::vectors::{Found, Places, TextKey, VectorTable};
 use crate::tables::{Builder, Image};
 
 pub(crate) use blocks::{Block, WINDOW, windows};
@@ -267,7 +267,7 @@ impl Index {
     }
 
     /// Returns the places of the documents in a table of vectors.
-    pub(crate) fn placed(&self, table: &VectorTable) -> Placed<'_> {
+    pub(crate) fn placed(&self, table: &VectorTable) -> Arc<Found> {
         let text = |number| self.columns.stamp(number).text;
         self.places.of(table, self.columns.len(), text)
     }

@@ -12,6 +12,6 @@ mod quantised;
 mod table;
 
 pub(crate) use nearest::Nearest;
-pub(crate) use places::{Placed, Places};
+pub(crate) use places::{Found, Places};
 pub use quantised::rounded;
 pub use table::{TextKey, VectorTable};

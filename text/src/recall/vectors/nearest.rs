@@ -9,9 +9,11 @@
 //! # Invariants
 //! - NEA-1: a cosine that is given is that of the document's own vector, to the error of a byte for each dimension.
 
+use std::sync::Arc;
+
 use multiversion::multiversion;
 
-use super::Placed;
+use super::Found;
 use super::places::NONE;
 use super::quantised::Quantised;
 use super::table::{Run, VectorTable};
@@ -26,13 +28,13 @@ const FAR: u16 = u16::MAX;
 /// A question, and the vectors of the documents of an index.
 pub(crate) struct Nearest<'a> {
     table: &'a VectorTable,
-    placed: Placed<'a>,
+    placed: Arc<Found>,
     asked: Quantised,
 }
 
 impl<'a> Nearest<'a> {
     /// Returns `None` if the vector of the question has no direction, or other dimensions than the table.
-    pub(crate) fn new(table: &'a VectorTable, placed: Placed<'a>, asked: &[f32]) -> Option<Self> {
+    pub(crate) fn new(table: &'a VectorTable, placed: Arc<Found>, asked: &[f32]) -> Option<Self> {
         let asked = Quantised::new(asked)?;
         (asked.parts.len() == table.dimensions()).then_some(Self { table, placed, asked })
     }

@@ -6,7 +6,7 @@
 //! # Invariants
 //! - VPL-1: a document has a place only in the row of its own text.
 
-use std::sync::{PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use super::table::{TextKey, VectorTable};
 
@@ -15,7 +15,7 @@ pub(super) const NONE: u32 = u32::MAX;
 
 /// The places of the documents of one index. They are found again when the table changes.
 #[derive(Default)]
-pub(crate) struct Places(RwLock<Found>);
+pub(crate) struct Places(RwLock<Arc<Found>>);
 
 /// The places that were found in one table.
 #[derive(Clone, Default)]
@@ -28,18 +28,15 @@ pub(crate) struct Found {
     pub(super) missing: Vec<u32>,
 }
 
-/// The places, as long as they are read.
-pub(crate) type Placed<'a> = RwLockReadGuard<'a, Found>;
-
 impl Clone for Places {
     fn clone(&self) -> Self {
-        Self(RwLock::new(self.read().clone()))
+        Self(RwLock::new(self.read()))
     }
 }
 
 impl Places {
-    fn read(&self) -> Placed<'_> {
-        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    fn read(&self) -> Arc<Found> {
+        Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Returns the places of `documents` documents. `text` returns the digest of the text of a document, all zero if it
@@ -49,7 +46,7 @@ impl Places {
         table: &VectorTable,
         documents: usize,
         text: impl Fn(u32) -> TextKey,
-    ) -> Placed<'_> {
+    ) -> Arc<Found> {
         let known = self.read();
         if known.is_of(table, documents) {
             return known;
@@ -57,10 +54,10 @@ impl Places {
         drop(known);
         let mut found = self.0.write().unwrap_or_else(PoisonError::into_inner);
         if !found.is_of(table, documents) {
-            found.update(table, documents, text);
+            Arc::make_mut(&mut found).update(table, documents, text);
         }
-        drop(found);
-        self.read()
+        // INVARIANT VPL-1: these are the places of this table, whatever other threads read meanwhile.
+        Arc::clone(&found)
     }
 }
 
@@ -77,22 +74,22 @@ impl Found {
         for number in missing {
             self.place(number, table, text(number));
         }
-        let mut guess = 0;
+        let mut near: u32 = 0;
         for number in self.rows.len() as u32..documents as u32 {
             self.rows.push(NONE);
             let key = text(number);
             if key == TextKey::default() {
                 continue;
             }
-            // Texts that were stored together have rows that lie together.
-            if table.key(guess) == Some(&key) {
-                self.rows[number as usize] = guess;
-            } else {
-                self.place(number, table, key);
+            // Texts that were stored together have rows that lie together, the newest text first or last.
+            let guesses = [near.wrapping_sub(1), near, near.saturating_add(1)];
+            match guesses.into_iter().find(|&row| table.key(row) == Some(&key)) {
+                Some(row) => self.rows[number as usize] = row,
+                None => self.place(number, table, key),
             }
             let row = self.rows[number as usize];
             if row != NONE {
-                guess = row + 1;
+                near = row;
             }
         }
         self.table = table.id();

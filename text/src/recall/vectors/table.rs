@@ -208,6 +208,25 @@ impl VectorTable {
         }
     }
 
+    /// Returns the table with the `wanted` texts only. All of its rows are in memory. Leaves out what cannot be read.
+    #[must_use]
+    pub fn only(&self, wanted: impl Fn(&TextKey) -> bool) -> Self {
+        let mut only = Self::new(&self.model);
+        for number in 0..self.len() as u32 {
+            let key = self.key(number).and_then(<[u8]>::first_chunk).copied();
+            if let Some(key) = key.filter(|key| wanted(key) && self.find(key) == Some(number)) {
+                only.copy(self, number, key);
+            }
+        }
+        only.without = self.without.iter().filter(|key| wanted(key)).copied().collect();
+        let foreign = self.bases.iter().flat_map(|base| base.foreign.iter());
+        let foreign = foreign.chain(self.foreign.iter().copied());
+        foreign
+            .filter(|key| wanted(key))
+            .for_each(|key| only.leave_out(key));
+        only
+    }
+
     fn copy(&mut self, other: &Self, number: u32, key: TextKey) -> Option<()> {
         let dimensions = other.dimensions;
         if ![0, dimensions].contains(&self.dimensions) {
