@@ -44,6 +44,20 @@ pub(in crate::agent) fn search(
     query: &RecallQuery,
     among: Option<&dyn Fn(&Object) -> bool>,
 ) -> Result<Recalled> {
+    let recalled = search_once(agent, view, query, among);
+    // What a damaged file of vectors gave is not used, and the files are not read again.
+    if agent.recall_index().drop_damaged_vectors(agent.memory()) {
+        return search_once(agent, view, query, among);
+    }
+    recalled
+}
+
+fn search_once(
+    agent: &Agent,
+    view: &View,
+    query: &RecallQuery,
+    among: Option<&dyn Fn(&Object) -> bool>,
+) -> Result<Recalled> {
     let recall_index = agent.recall_index();
     let limit = if query.embeds {
         EMBEDDING_MAX
@@ -51,7 +65,7 @@ pub(in crate::agent) fn search(
         Duration::ZERO
     };
     let vectors = recall_index.embed(agent.memory(), view, Some(limit))?;
-    let recalled = recall_index.read(view, |indexed, reached| {
+    recall_index.read(view, |indexed, reached| {
         let search = Search {
             view,
             query,
@@ -67,9 +81,7 @@ pub(in crate::agent) fn search(
             vectors: vectors.clone(),
             ..recalled
         })
-    });
-    recall_index.drop_damaged_vectors(agent.memory());
-    recalled
+    })
 }
 
 /// A query on one state.

@@ -93,9 +93,9 @@ impl RecallIndex {
         })
     }
 
-    /// Forgets and removes the vectors if a recall found a damaged file.
-    pub(crate) fn drop_damaged_vectors(&self, memory: &Memory) {
-        self.vectors().inspect(|vectors| vectors.drop_damaged(memory));
+    /// Forgets and removes the vectors if a recall found a damaged file. Returns whether it did.
+    pub(crate) fn drop_damaged_vectors(&self, memory: &Memory) -> bool {
+        self.vectors().is_some_and(|vectors| vectors.drop_damaged(memory))
     }
 
     /// Returns what a search by meaning needs for a question, if there is an embedder.

@@ -227,10 +227,12 @@ impl Vectors {
         self.drop_damaged(memory);
     }
 
-    /// Forgets and removes the vectors if a read found damage in a file: their texts are embedded again.
-    pub(super) fn drop_damaged(&self, memory: &Memory) {
+    /// Forgets and removes the vectors if a read found damage in a file: their texts are embedded again. Returns whether
+    /// there was damage.
+    pub(super) fn drop_damaged(&self, memory: &Memory) -> bool {
         let mut table = self.table.lock();
-        if table.is_damaged() {
+        let is_damaged = table.is_damaged();
+        if is_damaged {
             *table = Arc::new(VectorTable::new(&self.name));
             drop(table);
             // A read-only handle cannot remove them. It forgets them again, when it finds the damage again.
@@ -238,6 +240,7 @@ impl Vectors {
                 self.files.iter().any(|file| file == name)
             }));
         }
+        is_damaged
     }
 
     /// Returns the vectors in the files, and how many the first file has. A file that cannot be read is passed over, because

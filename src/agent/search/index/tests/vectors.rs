@@ -187,6 +187,57 @@ fn an_erased_text_leaves_no_vector() {
     assert_eq!(Process::new(&memory, "one").embed(), 0);
 }
 
+/// INVARIANT VCT-1: a process that had the vector before the erasure never writes it, however often it writes.
+#[test]
+fn a_vector_of_an_erased_text_is_not_written_later() {
+    let memory = Memory::in_memory().unwrap();
+    put_texts(&memory, [("secret".to_owned(), "tea at the harbour".to_owned())]);
+    let process = Process::new(&memory, "one");
+    assert_eq!(process.embed(), 1);
+    let key = text_key_of(&memory, "tea at the harbour");
+    let erasing = Erasing {
+        targets: vec!["secret".to_owned()],
+        ..Erasing::default()
+    };
+    drop(memory.erase(&erasing, &Writer::user()).unwrap());
+    for _ in 0..2 {
+        let _kept = process.agent.keep_indexes().unwrap();
+    }
+    put_notes(&memory, 0..1);
+    assert_eq!(process.embed(), 1);
+    for _ in 0..2 {
+        let _kept = process.agent.keep_indexes().unwrap();
+    }
+    let mut files = 0;
+    for name in engine::derived_names(&memory).unwrap() {
+        let bytes = memory.derived(&name).unwrap().unwrap();
+        files += 1;
+        assert!(!bytes.windows(key.len()).any(|part| part == key), "{name}");
+    }
+    assert!(files > 0, "the vector of the note is in a file");
+}
+
+/// A damaged file is not read again: the next processes have all vectors.
+#[test]
+fn a_damaged_file_is_replaced() {
+    let memory = Memory::in_memory().unwrap();
+    put_notes(&memory, 0..600);
+    let first = Process::new(&memory, "one");
+    assert_eq!(first.embed(), 600);
+    assert!(first.agent.keep_indexes().unwrap());
+    let names = engine::derived_names(&memory).unwrap();
+    let file = names.iter().find(|name| name.starts_with("vectors-")).unwrap();
+    let mut bytes = memory.derived(file).unwrap().unwrap().to_vec();
+    let middle = bytes.len() / 2;
+    bytes[middle..middle + 64].fill(7);
+    assert!(engine::keep_as(&memory, file, &bytes, Layout::Image, memory.view().state()).unwrap());
+    let second = Process::new(&memory, "one");
+    drop(second.ids("beverage"));
+    assert!(second.embed() > 0, "the damage was found");
+    let _kept = second.agent.keep_indexes().unwrap();
+    assert_eq!(Process::new(&memory, "one").embed(), 0);
+}
+
 fn text_key_of(memory: &Memory, text: &str) -> [u8; 16] {
     crate::agent::search::vectors::text_key(memory.suite(), text)
 }
