@@ -12,7 +12,7 @@ const FUNCTION_LINES_MAX: usize = 100;
 /// The maximum number of lines of code of the packages, without blank lines, comments and tests. A commit that raises it
 /// must give the reason, and the reasons stand in its history. The last reason: hooks, installation and turns of six coding
 /// agents, which have 2,600 lines.
-const CODE_LINES_MAX: usize = 92_300;
+const CODE_LINES_MAX: usize = 93_300;
 /// The maximum number of files with methods of the same handle. A reader must open all of them to find all methods.
 const HANDLE_FILES_MAX: usize = 6;
 
