@@ -195,14 +195,14 @@ fn everyday_questions_find_their_facts_at_the_present_and_at_a_past_state() {
             let id = format!("everyday/{}", line["id"].as_str().unwrap());
             serde_json::json!({ "id": id, "text": text(line), "scope": "global" }).to_string()
         });
-        folder.write("facts.jsonl", &facts.collect::<Vec<_>>().join("\n"));
+        folder.write("facts.jsonl", facts.collect::<Vec<_>>().join("\n"));
         run(&folder, &["remember", "--jsonl", "facts.jsonl"]);
     };
     let asked: Vec<&Value> = lines.iter().filter(|line| !line["question"].is_null()).collect();
     let questions = asked.iter().map(|line| {
         serde_json::json!({ "qid": line["id"], "query": line["question"], "scope": "global" }).to_string()
     });
-    folder.write("questions.jsonl", &questions.collect::<Vec<_>>().join("\n"));
+    folder.write("questions.jsonl", questions.collect::<Vec<_>>().join("\n"));
     let ranks = |more: &[&str]| -> Vec<Option<usize>> {
         let query = ["recall", "--queries", "questions.jsonl", "--limit", "3", "--json"];
         let ran = run(&folder, &[&query[..], more].concat());

@@ -44,8 +44,8 @@ impl Fields {
 
     /// Returns the call of a tool.
     pub(super) fn call(&self, output: &[&str]) -> Call {
-        let input = ["tool_input", "toolArgs", "input"].iter();
-        let input = input.filter_map(|name| self.0.get(*name)).next();
+        let mut names = ["tool_input", "toolArgs", "input"].iter();
+        let input = names.find_map(|name| self.0.get(*name));
         // Some clients write the input as a text with JSON.
         let input = match input {
             Some(Json::String(text)) => {

@@ -60,10 +60,12 @@ pub(super) fn stage_prompt(
             let mut number = 0;
             loop {
                 let id = id_of(number)?;
-                match prompt_of(change, &id, &session)? {
-                    Some(Some(known)) if known == *event => return Ok(None),
-                    Some(Some(_)) => number += 1,
-                    other => break (id, Some(event), other.is_some()),
+                let is_known = is_entry_of(change, &id, &session)?;
+                let entry = change.present(&id)?.filter(|_| is_known);
+                match entry.as_ref().and_then(prompt_event) {
+                    Some(known) if known == *event => return Ok(None),
+                    Some(_) => number += 1,
+                    None => break (id, Some(event), entry.is_some()),
                 }
             }
         }
@@ -95,14 +97,6 @@ pub(super) fn stage_prompt(
         id.clone(),
         change.put_prompted(id, item, Origin::DirectUser, place)?,
     )))
-}
-
-/// Returns the name of the prompt event that gave an entry of the session. Returns `None` if there is no entry.
-fn prompt_of(change: &Change<'_>, id: &Id, session: &Id) -> Result<Option<Option<String>>> {
-    if !is_entry_of(change, id, session)? {
-        return Ok(None);
-    }
-    Ok(change.present(id)?.map(|known| prompt_event(&known)))
 }
 
 /// Returns the name of the prompt event that gave an entry. Another writer may write the attribute, but not the class.

@@ -4,6 +4,7 @@ use serde_json::json;
 
 use super::*;
 
+#[expect(clippy::needless_pass_by_value, reason = "the events are written in place")]
 fn send(folder: &Folder, event: Value) -> Ran {
     let ran = folder.feed(
         &["hook", "--client", "claude-code", "--learn", "--tool-texts"],
@@ -13,6 +14,7 @@ fn send(folder: &Folder, event: Value) -> Ran {
     ran
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "the events are written in place")]
 fn event(folder: &Folder, name: &str, more: Value) -> Value {
     let mut event = json!({ "session_id": "s1", "cwd": folder.path("shop"), "hook_event_name": name,
         "transcript_path": folder.path("transcript.jsonl") });

@@ -23,7 +23,7 @@ use treering::inspect::disk::xdg_folder;
 use treering::{Error, Result};
 
 /// The age at which the state of a session is deleted.
-const AGE_MAX: Duration = Duration::from_secs(60 * 24 * 3600);
+const AGE_MAX: Duration = Duration::from_hours(60 * 24);
 /// The largest part of a transcript that one event reads, in bytes. The next event goes on from there.
 const PART_MAX: u64 = 64 << 20;
 /// The part of a transcript in which an item is looked for before it is shown again, in bytes.
@@ -104,7 +104,7 @@ impl State {
     /// `Io` if the file cannot be read.
     pub(crate) fn read(&mut self, path: &Path) -> Result<Read> {
         if self.transcript != path || length(path) < self.bytes {
-            self.transcript = path.to_owned();
+            path.clone_into(&mut self.transcript);
             (self.bytes, self.lines) = (0, 0);
             self.prompts.clear();
         }

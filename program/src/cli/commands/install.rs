@@ -97,7 +97,7 @@ impl Verb for Install {
             .iter()
             .map(Change::install)
             .collect::<Result<Vec<_>>>()?;
-        carry_out(context, self.client, planned, self.dry_run, self.yes)
+        carry_out(context, self.client, &planned, self.dry_run, self.yes)
     }
 }
 
@@ -110,7 +110,7 @@ impl Verb for Uninstall {
             .iter()
             .map(Change::uninstall)
             .collect::<Result<Vec<_>>>()?;
-        carry_out(context, self.client, planned, self.dry_run, self.yes)
+        carry_out(context, self.client, &planned, self.dry_run, self.yes)
     }
 }
 
@@ -143,7 +143,7 @@ fn asks_to_learn(context: &mut Context) -> Result<bool> {
 fn carry_out(
     context: &mut Context,
     client: HookClient,
-    planned: Vec<Planned>,
+    planned: &[Planned],
     dry_run: bool,
     yes: bool,
 ) -> Done {
@@ -164,7 +164,7 @@ fn carry_out(
         }
     }
     if !dry_run {
-        for file in &planned {
+        for file in planned {
             file.write()?;
         }
     }

@@ -78,11 +78,9 @@ impl Document {
 
     fn node(&self, path: &[Step<'_>]) -> Option<&Node> {
         path.iter().try_fold(&self.root, |node, step| {
-            let children = node.children.iter().flatten();
+            let mut children = node.children.iter().flatten();
             let child = match step {
-                Step::Key(key) => children
-                    .filter(|child| child.key.as_deref() == Some(key))
-                    .next_back(),
+                Step::Key(key) => children.rfind(|child| child.key.as_deref() == Some(key)),
                 Step::At(place) => children.filter(|child| child.key.is_none()).nth(*place),
             };
             child.map(|child| &child.value)

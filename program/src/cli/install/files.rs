@@ -217,7 +217,7 @@ impl Change {
                     return Err(self.not_kept("the server is not an object"));
                 }
                 (Kind::Item, Some(Json::Array(items))) => {
-                    self.with_item(&mut document, entry, &items, record)?
+                    self.with_item(&mut document, entry, &items, record)?;
                 }
                 (Kind::Item, Some(_)) => return Err(self.not_kept("the hooks of an event are not a list")),
                 (Kind::Item, None) => {
