@@ -146,18 +146,19 @@ fn numbers_of(store: &Path) -> Vec<u64> {
 /// Checks some texts: each is found by its own words, and by a question with the same vector.
 fn check(agent: &Agent, numbers: &[u64], random: &mut u64) -> u64 {
     let view = agent.memory().view();
-    let first = |question: &str| {
+    let found = |question: &str| -> Vec<String> {
         let query = RecallQuery::new(question, Reach::All);
         let found = agent.recall(&view, &query).unwrap();
-        found.hits.first().map(|hit| hit.snippet.clone())
+        found.hits.iter().map(|hit| hit.snippet.clone()).collect()
     };
     let count = CHECKED.min(numbers.len());
     for _ in 0..count {
         let number = numbers[spread(random, numbers.len() as u64) as usize];
         let text = text_of(number);
-        assert_eq!(first(&text).as_ref(), Some(&text), "by words: {number}");
+        // The question has a random vector here, which may put others first.
+        assert!(found(&text).contains(&text), "by words: {number}");
         assert_eq!(
-            first(&question_of(number)).as_ref(),
+            found(&question_of(number)).first(),
             Some(&text),
             "by meaning: {number}"
         );
