@@ -62,7 +62,11 @@ impl Embedder for Numbers {
         Self::vector(text, 0)
     }
 
+    /// A text that is asked as a question has no vector, so its words find it.
     fn embed_question(&self, question: &str) -> Vec<f32> {
+        if question.starts_with('k') {
+            return Vec::new();
+        }
         Self::vector(question, 4_999)
     }
 }
@@ -155,8 +159,7 @@ fn check(agent: &Agent, numbers: &[u64], random: &mut u64) -> u64 {
     for _ in 0..count {
         let number = numbers[spread(random, numbers.len() as u64) as usize];
         let text = text_of(number);
-        // The question has a random vector here, which may put others first.
-        assert!(found(&text).contains(&text), "by words: {number}");
+        assert_eq!(found(&text).first(), Some(&text), "by words: {number}");
         assert_eq!(
             found(&question_of(number)).first(),
             Some(&text),
