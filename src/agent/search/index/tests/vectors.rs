@@ -233,7 +233,15 @@ fn a_damaged_file_is_replaced() {
     assert!(engine::keep_as(&memory, file, &bytes, Layout::Image, memory.view().state()).unwrap());
     let second = Process::new(&memory, "one");
     drop(second.ids("beverage"));
-    assert!(second.embed() > 0, "the damage was found");
+    assert_eq!(
+        second.embed(),
+        0,
+        "the recall that found the damage embedded the texts"
+    );
+    assert!(
+        second.topics.0.load(Ordering::Relaxed) > 1,
+        "the damage was found"
+    );
     let _kept = second.agent.keep_indexes().unwrap();
     assert_eq!(Process::new(&memory, "one").embed(), 0);
 }
