@@ -33,9 +33,22 @@ const textOf = (parts) =>
 
 export const Treering = async ({ client, directory }) => {
   const started = new Set()
+  const children = new Map()
+  // A sub-agent has a session of its own, and the model writes its prompts. What cannot be read counts as one.
+  const isOfSubAgent = async (id) => {
+    if (!children.has(id)) {
+      try {
+        const found = await client.session.get({ path: { id } })
+        children.set(id, Boolean((found.data ?? found).parentID))
+      } catch {
+        return true
+      }
+    }
+    return children.get(id)
+  }
   const base = (session) => ({ session, folder: directory })
-  const context = (input, text) => ({
-    id: `${input.messageID ?? "msg"}-treering`,
+  const context = (input, text, number) => ({
+    id: `${input.messageID ?? "msg"}-treering-${number}`,
     sessionID: input.sessionID,
     messageID: input.messageID,
     type: "text",
@@ -51,21 +64,20 @@ export const Treering = async ({ client, directory }) => {
         given.push(await send({ ...base(session), event: "start" }))
       }
       const text = textOf(output.parts)
-      if (text) {
+      if (text && !(await isOfSubAgent(session))) {
         given.push(await send({ ...base(session), event: "prompt", text, name: output.message?.id ?? input.messageID }))
       }
-      for (const one of given.filter(Boolean)) {
-        output.parts.push(context({ sessionID: session, messageID: output.message?.id ?? input.messageID }, one))
-      }
+      given.filter(Boolean).forEach((one, number) => {
+        output.parts.push(context({ sessionID: session, messageID: output.message?.id ?? input.messageID }, one, number))
+      })
     },
     "tool.execute.after": async (input, output) => {
       const { sessionID, tool, callID, args } = input
       await send({ ...base(sessionID), event: "tool", tool, name: callID, input: args ?? output.metadata ?? {}, output: output.output })
     },
-    "experimental.session.compacting": async (input, output) => {
+    "experimental.session.compacting": async (input) => {
       started.delete(input.sessionID)
-      const given = await send({ ...base(input.sessionID), event: "compact" })
-      if (given) output.context?.push(given)
+      await send({ ...base(input.sessionID), event: "compact" })
     },
     event: async ({ event }) => {
       if (event.type === "session.deleted") {

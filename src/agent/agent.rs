@@ -55,7 +55,6 @@ pub struct Agent {
     settings: Arc<Settings>,
     scanner: Arc<Scanner>,
     names_key: [u8; 32],
-    embedder: Option<Arc<dyn Embedder + Send + Sync>>,
     recall_index: Arc<RecallIndex>,
     duplicate_index: Arc<Holder<Texts>>,
     shelves: Arc<Holder<Shelves>>,
@@ -72,7 +71,6 @@ impl Agent {
             settings: Arc::new(settings),
             scanner: Arc::new(scanner),
             names_key,
-            embedder: None,
             recall_index: Arc::default(),
             duplicate_index: Arc::default(),
             shelves: Arc::default(),
@@ -87,15 +85,13 @@ impl Agent {
     /// # Errors
     /// `InvalidInput` if the name is empty or longer than 255 bytes.
     pub fn with_embedder(mut self, name: &str, embedder: Arc<dyn Embedder + Send + Sync>) -> Result<Self> {
-        let vectors = Vectors::new(name, Arc::clone(&embedder))?;
-        self.recall_index = Arc::new(RecallIndex::with_vectors(vectors));
-        self.embedder = Some(embedder);
+        self.recall_index = Arc::new(RecallIndex::with_vectors(Vectors::new(name, embedder)?));
         Ok(self)
     }
 
     /// Returns the embedder. After a recall, its [`fault`](Embedder::fault) says whether the recall went by words only.
     pub fn embedder(&self) -> Option<&Arc<dyn Embedder + Send + Sync>> {
-        self.embedder.as_ref()
+        self.recall_index.embedder()
     }
 
     /// Lets `judge` decide whether a new item contradicts or repeats a stored item.

@@ -62,7 +62,7 @@ impl Drop for Embedding {
 fn run(agent: &Agent, stopped: &Receiver<()>) {
     let (heads, mut kept) = (agent.memory().watch(), Instant::now());
     loop {
-        // An error stays until the store changes, so the thread waits as if nothing were left.
+        // After an error, the thread waits as if nothing were left, and tries again.
         let counts = agent.embed(Some(SLICE)).ok().flatten();
         let is_done = counts.is_none_or(|counts| counts.pending == 0);
         if is_done || kept.elapsed() > KEEP {

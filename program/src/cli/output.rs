@@ -600,8 +600,16 @@ pub fn report_bugs_in_one_line() {
 /// exit code 2 for an order to stop.
 pub(crate) fn is_hook(arguments: impl Iterator<Item = std::ffi::OsString>) -> bool {
     let words: Vec<_> = arguments.skip(1).collect();
+    let is_option = |word: &std::ffi::OsString| word.as_encoded_bytes().starts_with(b"-");
     let names_client = |word: &std::ffi::OsString| word.as_encoded_bytes().starts_with(b"--client");
-    words.iter().any(|word| word == "hook") && words.iter().any(names_client)
+    for (at, word) in words.iter().enumerate().filter(|(_, word)| !is_option(word)) {
+        // After an option, the word may be its value.
+        let is_verb = at == 0 || !is_option(&words[at - 1]);
+        if is_verb || (word == "hook" && words[at..].iter().any(names_client)) {
+            return word == "hook";
+        }
+    }
+    false
 }
 
 /// Reports the fault of a hook in one line. The answer stays empty, and the exit code is that of success.

@@ -22,7 +22,7 @@ pub(super) fn what(fields: &Fields) -> What {
 /// Reads an event with the names of Claude Code, which other clients took over. `name` names the prompt or the turn.
 pub(super) fn what_named(fields: &Fields, name: Option<String>) -> What {
     match fields.event().as_str() {
-        "SessionStart" | "PostCompact" => What::Start,
+        "SessionStart" => What::Start,
         "UserPromptSubmit" => What::Prompt {
             text: fields.text(&["prompt"]).unwrap_or_default(),
             name,
@@ -39,9 +39,14 @@ pub(super) fn what_named(fields: &Fields, name: Option<String>) -> What {
 }
 
 pub(super) fn answer(what: &What, context: &str) -> Option<Json> {
+    answer_named(what, "UserPromptSubmit", context)
+}
+
+/// Returns the answer of a client whose prompt event is `prompt`.
+pub(super) fn answer_named(what: &What, prompt: &str, context: &str) -> Option<Json> {
     let name = match what {
         What::Start => "SessionStart",
-        What::Prompt { .. } => "UserPromptSubmit",
+        What::Prompt { .. } => prompt,
         _ => return None,
     };
     Some(json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": context } }))

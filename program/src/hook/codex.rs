@@ -12,9 +12,5 @@ use super::event::What;
 use super::fields::Fields;
 
 pub(super) fn what(fields: &Fields) -> What {
-    match claude::what_named(fields, fields.text(&["turn_id"])) {
-        // The answer to `PostCompact` may not give a context, so a compacted context starts with `SessionStart`.
-        What::Start if fields.event() == "PostCompact" => What::Other,
-        what => what,
-    }
+    claude::what_named(fields, fields.text(&["turn_id"]))
 }

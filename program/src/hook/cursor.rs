@@ -21,17 +21,7 @@ pub(super) fn what(fields: &Fields) -> What {
             text: fields.text(&["prompt"]).unwrap_or_default(),
             name: generation,
         },
-        "postToolUse" | "afterMCPExecution" => {
-            let mut call = fields.call(&["tool_output", "result_json"]);
-            if fields.event() == "afterMCPExecution" && !call.tool.to_lowercase().starts_with("mcp") {
-                call.tool = format!("MCP:{}", call.tool);
-            }
-            What::Tool(call)
-        }
-        "afterAgentResponse" => What::Stop {
-            said: fields.text(&["text"]),
-            name: generation,
-        },
+        "postToolUse" => What::Tool(fields.call(&["tool_output"])),
         "stop" => What::Stop {
             said: None,
             name: generation,

@@ -7,8 +7,9 @@
 //! # Layer
 //! Layer 8, inside `hook`. Pure.
 
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 
+use super::claude;
 use super::event::What;
 use super::fields::Fields;
 
@@ -31,10 +32,5 @@ pub(super) fn what(fields: &Fields) -> What {
 }
 
 pub(super) fn answer(what: &What, context: &str) -> Option<Json> {
-    let name = match what {
-        What::Start => "SessionStart",
-        What::Prompt { .. } => "BeforeAgent",
-        _ => return None,
-    };
-    Some(json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": context } }))
+    claude::answer_named(what, "BeforeAgent", context)
 }

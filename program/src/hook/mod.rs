@@ -20,6 +20,8 @@ mod vscode;
 
 pub(crate) use client::HookClient;
 pub(crate) use event::{Call, Event, What};
+#[cfg(all(test, feature = "mcp"))]
+pub(crate) use outside::OWN_TOOLS;
 pub(crate) use outside::source_of;
 pub(crate) use transcript::{Read, Said, read_from};
 

@@ -31,7 +31,7 @@ pub(super) fn what(fields: &Fields) -> What {
 
 pub(super) fn answer(what: &What, context: &str) -> Option<Json> {
     match what {
-        What::Start | What::Prompt { .. } | What::Compact => Some(json!({ "context": context })),
+        What::Start | What::Prompt { .. } => Some(json!({ "context": context })),
         _ => None,
     }
 }

@@ -13,32 +13,21 @@ use super::event::Call;
 
 /// Tools of the clients that read or write the workspace only, in lower case and without separators.
 #[rustfmt::skip]
-const INSIDE: [&str; 74] = [
-    "agent", "applypatch", "askquestion", "askuserquestion", "bash", "bashoutput", "cat", "codebasesearch", "create",
+const INSIDE: [&str; 63] = [
+    "agent", "applypatch", "askquestion", "askuserquestion", "bashoutput", "cat", "codebasesearch", "create",
     "createdirectory", "createfile", "delete", "deletefile", "directorytree", "edit", "editfile", "editfiles",
-    "editnotebookfile", "enterplanmode", "exec", "execcommand", "exitplanmode", "filesearch", "find", "findtestfiles",
-    "geterrors", "getterminaloutput", "glob", "grep", "grepsearch", "inserteditintofile", "killbash", "killshell",
-    "list", "listdir", "listdirectory", "listfiles", "localshell", "ls", "lsp", "managetodolist", "multiedit",
-    "multireplacestringinfile", "notebookedit", "notebookread", "patch", "powershell", "problems", "read",
-    "readfile", "readfolder", "readlints", "readmanyfiles", "replace", "replacestringinfile", "runcommands",
-    "runinterminal", "runsubagent", "runterminalcmd", "runtests", "runshellcommand", "savememory", "searchfilecontent",
-    "shell", "skill", "strreplace", "task", "taskoutput", "todowrite", "toolsearch", "unifiedexec", "updateplan", "write",
-    "writefile",
+    "editnotebookfile", "enterplanmode", "exitplanmode", "filesearch", "find", "findtestfiles", "geterrors",
+    "getterminaloutput", "glob", "grep", "grepsearch", "inserteditintofile", "killbash", "killshell", "list",
+    "listdir", "listdirectory", "listfiles", "ls", "lsp", "managetodolist", "multiedit", "multireplacestringinfile",
+    "notebookedit", "notebookread", "patch", "problems", "read", "readfile", "readfolder", "readlints",
+    "readmanyfiles", "replace", "replacestringinfile", "runsubagent", "runtests", "savememory", "searchfilecontent",
+    "skill", "strreplace", "task", "taskoutput", "todowrite", "toolsearch", "updateplan", "write", "writefile",
 ];
 /// Tools that run a command.
+#[rustfmt::skip]
 const SHELLS: [&str; 12] = [
-    "bash",
-    "shell",
-    "exec",
-    "execcommand",
-    "localshell",
-    "powershell",
-    "runcommands",
-    "runinterminal",
-    "runterminalcmd",
-    "runshellcommand",
-    "terminal",
-    "unifiedexec",
+    "bash", "shell", "exec", "execcommand", "localshell", "powershell", "runcommands", "runinterminal",
+    "runterminalcmd", "runshellcommand", "terminal", "unifiedexec",
 ];
 /// Commands that fetch from elsewhere.
 const FETCHERS: [&str; 9] = ["curl", "wget", "http", "https", "lynx", "w3m", "gh", "nc", "scp"];
@@ -58,8 +47,32 @@ const PATHS: [&str; 11] = [
 ];
 /// Fields that say where a tool read, in order of preference.
 const SOURCES: [&str; 6] = ["url", "uri", "urls", "query", "prompt", "q"];
-/// The server of this program. What it gives is the memory's own.
-const OWN_SERVER: &str = "treering";
+/// The names that clients give the tools of this program's server, before the name of the tool. Cursor names no server, so
+/// there the tools of this program look like those of any other.
+const OWN: [&str; 5] = [
+    "mcp__treering__",
+    "mcp__plugin_treering_treering__",
+    "mcp_treering_",
+    "treering_",
+    "treering-",
+];
+/// The tools of this program's server. A test compares them with the server's own list.
+pub(crate) const OWN_TOOLS: [&str; 14] = [
+    "append",
+    "blame",
+    "envelope",
+    "forget",
+    "get",
+    "history",
+    "note",
+    "quarantine",
+    "recall",
+    "remember",
+    "snapshot",
+    "status",
+    "undo",
+    "unforget",
+];
 /// The longest source in bytes.
 const SOURCE_BYTES_MAX: usize = 500;
 
@@ -90,16 +103,11 @@ pub(crate) fn source_of(call: &Call, folder: Option<&Path>) -> Option<String> {
     Some(cut(named.unwrap_or_else(|| call.tool.clone())))
 }
 
-/// Checks whether a tool belongs to the server of this program: `mcp__treering__memory_recall`, also as a plugin.
+/// Checks whether a tool belongs to the server of this program. Its results come from the memory.
 fn is_own(tool: &str) -> bool {
-    let Some(rest) = ["mcp__", "mcp_", "MCP:"]
-        .iter()
-        .find_map(|start| tool.strip_prefix(start))
-    else {
-        return false;
-    };
-    let server = rest.split("__").next().unwrap_or_default();
-    server == OWN_SERVER || server == "plugin_treering_treering" || rest.starts_with("treering_memory_")
+    let names = OWN.iter().filter_map(|start| tool.strip_prefix(start));
+    let mut names = names.filter_map(|name| name.strip_prefix("memory_"));
+    names.any(|name| OWN_TOOLS.contains(&name))
 }
 
 /// Returns what a command fetches: an address in it, or the command.
@@ -223,6 +231,9 @@ mod tests {
             ("shell", json!({ "command": ["ls", "-l"] })),
             ("mcp__treering__memory_recall", json!({ "query": "tea" })),
             ("mcp__plugin_treering_treering__memory_recall", json!({})),
+            ("mcp_treering_memory_recall", json!({ "query": "tea" })),
+            ("treering_memory_note", json!({})),
+            ("treering-memory_undo", json!({})),
             ("Task", json!({ "prompt": "read https://example.com" })),
             ("", json!({})),
         ] {
@@ -255,6 +266,13 @@ mod tests {
             ),
             ("some_new_tool", json!({}), "some_new_tool"),
             ("mcp__treering_fake__read", json!({}), "mcp__treering_fake__read"),
+            (
+                "mcp__treering_memory_evil__x",
+                json!({}),
+                "mcp__treering_memory_evil__x",
+            ),
+            ("mcp_treering_memory_evil", json!({}), "mcp_treering_memory_evil"),
+            ("MCP:memory_recall", json!({}), "MCP:memory_recall"),
         ] {
             assert_eq!(source(tool, input).as_deref(), Some(expected), "{tool}");
         }

@@ -31,9 +31,11 @@ fn a_prompt_in_another_event_is_none() {
             "Stop",
             "SessionStart",
             "userpromptsubmit",
+            "tool",
+            "stop",
             "",
         ] {
-            let event = json!({ "session_id": "s", "hook_event_name": name, "prompt": "I am the person", "text": "so am I",
+            let event = json!({ "session_id": "s", "hook_event_name": name, "event": name, "prompt": "I am the person", "text": "so am I",
                 "tool_name": "UserPromptSubmit", "tool_response": { "hook_event_name": "UserPromptSubmit" } });
             assert!(
                 !matches!(what(client, event), What::Prompt { .. }),
@@ -58,7 +60,7 @@ fn results_and_texts_of_programs_are_not_said() {
         json!({ "type": "user", "uuid": "6", "message": { "role": "user", "content": "Fix it." } }),
     ];
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    let read = read_from(&text, 0, false);
+    let read = read_from(text.as_bytes(), 0, false);
     assert_eq!((read.bytes, read.lines), (text.len(), 6));
     let Said::Called(call) = &read.said[1] else {
         panic!("{:?}", read.said);
@@ -77,8 +79,11 @@ fn results_and_texts_of_programs_are_not_said() {
 fn half_a_line_waits() {
     let line = json!({ "role": "user", "message": { "content": [{ "type": "text", "text": "<user_query>\nhi\n</user_query>" }] } });
     let whole = format!("{line}\n");
-    assert_eq!(read_from(&whole[..whole.len() - 5], 0, false), Read::default());
-    let read = read_from(&whole, 4, false);
+    assert_eq!(
+        read_from(&whole.as_bytes()[..whole.len() - 5], 0, false),
+        Read::default()
+    );
+    let read = read_from(whole.as_bytes(), 4, false);
     assert_eq!(
         read.said,
         [Said::Person {
@@ -88,10 +93,26 @@ fn half_a_line_waits() {
     );
 }
 
+/// A client may be in the middle of a letter when the file is read.
+#[test]
+fn half_a_letter_spoils_no_line_before_it() {
+    let line = |text: &str| json!({ "role": "user", "message": { "content": text } }).to_string() + "\n";
+    let (whole, half) = (line("grüne Äpfel"), line("später"));
+    let cut = half.find('ä').unwrap() + 1;
+    let mut bytes = whole.clone().into_bytes();
+    bytes.extend_from_slice(&half.as_bytes()[..cut]);
+    let read = read_from(&bytes, 0, false);
+    assert_eq!(read.bytes, whole.len());
+    assert!(matches!(&read.said[..], [Said::Person { text, .. }] if text == "grüne Äpfel"));
+    bytes.truncate(whole.len());
+    bytes.extend_from_slice(half.as_bytes());
+    assert_eq!(read_from(&bytes[read.bytes..], read.lines, false).said.len(), 1);
+}
+
 #[test]
 fn each_form_of_a_transcript_is_read() {
     let texts = |text: &str, is_document: bool| -> Vec<String> {
-        let said = read_from(text, 0, is_document).said;
+        let said = read_from(text.as_bytes(), 0, is_document).said;
         let shown = said.into_iter().map(|said| match said {
             Said::Person { text, .. } => format!("person {text}"),
             Said::Model { text, .. } => format!("model {text}"),

@@ -50,12 +50,13 @@ pub(crate) struct Read {
     pub(crate) lines: u64,
 }
 
-/// Reads a transcript from the line `first`, which is the start of `text`. A last line that is not whole waits for the next
-/// call. A document has no lines, so its text is always whole, and its first `first` messages are passed over.
-pub(crate) fn read_from(text: &str, first: u64, is_document: bool) -> Read {
+/// Reads a transcript from the line `first`, which is the start of `bytes`. A last line that is not whole waits for the next
+/// call. A document has no lines, so its text is always whole, and its first `first` messages are passed over. Bytes that
+/// are not UTF-8 become U+FFFD.
+pub(crate) fn read_from(bytes: &[u8], first: u64, is_document: bool) -> Read {
     let mut reader = Reader::default();
     if is_document {
-        let json: Json = serde_json::from_str(text).unwrap_or(Json::Null);
+        let json: Json = serde_json::from_str(&String::from_utf8_lossy(bytes)).unwrap_or(Json::Null);
         let messages = json.get("messages").and_then(Json::as_array);
         for (number, message) in (0..).zip(messages.into_iter().flatten()) {
             if number >= first
@@ -72,9 +73,9 @@ pub(crate) fn read_from(text: &str, first: u64, is_document: bool) -> Read {
         };
     }
     let mut read = Read::default();
-    for line in text.split_inclusive('\n') {
-        let parsed = serde_json::from_str::<Json>(line);
-        if !line.ends_with('\n') && parsed.is_err() {
+    for line in bytes.split_inclusive(|byte| *byte == b'\n') {
+        let parsed = serde_json::from_str::<Json>(&String::from_utf8_lossy(line));
+        if !line.ends_with(b"\n") && parsed.is_err() {
             break;
         }
         if let Ok(Json::Object(map)) = parsed {

@@ -275,10 +275,8 @@ impl<'a> Change<'a> {
         class: Origin,
         place: impl FnOnce(&mut NewObject),
     ) -> Result<Passed> {
-        let id_given = Some(id.clone());
         let class = self.class_of(class)?;
-        let reviewed = review(self.agent, NewItem { id: id_given, ..item }, class)?;
-        self.put_reviewed(id, reviewed, class, place)
+        self.put_by(id, item, class, OriginRule::AtMost(class), place)
     }
 
     /// Reviews and stages an item as [`Self::put`] does. The taint of a session does not lower its class, because a person
@@ -291,12 +289,23 @@ impl<'a> Change<'a> {
         place: impl FnOnce(&mut NewObject),
     ) -> Result<Passed> {
         let class = Origin::least(self.class(), class);
+        self.put_by(id, item, class, OriginRule::Prompted(class), place)
+    }
+
+    fn put_by(
+        &mut self,
+        id: Id,
+        item: NewItem,
+        class: Origin,
+        rule: OriginRule,
+        place: impl FnOnce(&mut NewObject),
+    ) -> Result<Passed> {
         let item = NewItem {
             id: Some(id.clone()),
             ..item
         };
         let reviewed = review(self.agent, item, class)?;
-        self.stage_reviewed(id, reviewed, class, OriginRule::Prompted(class), place)
+        self.stage_reviewed(id, reviewed, class, rule, place)
     }
 
     /// Stages an item as [`Self::put`] does, without another review.

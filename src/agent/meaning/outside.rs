@@ -1,13 +1,13 @@
 //! The common parts of models outside this program: names, the part of a text that is sent, and vectors in JSON.
 //!
 //! # Layer
-//! Layer 8, inside `meaning`.
+//! Layer 7, inside `agent/meaning`.
 
 use std::sync::OnceLock;
 
 use serde_json::Value;
 
-use crate::digest::{Domain, HashAlgorithm, HashSuite};
+use crate::digest::{Domain, HashAlgorithm, HashSuite, to_hex};
 
 /// The longest part of a text that is sent, in bytes. Models read a few hundred word pieces, which are about 3 KiB.
 const TEXT_BYTES_MAX: usize = 8 << 10;
@@ -36,7 +36,7 @@ pub(super) fn digest_of<'a>(parts: impl IntoIterator<Item = &'a str>) -> String 
         bytes.extend_from_slice(part.as_bytes());
     }
     let digest = HashSuite::new(HashAlgorithm::Blake3).hash_bytes(Domain::Content, &bytes);
-    digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    to_hex(&digest[..8])
 }
 
 /// Returns the numbers of a list, if they can be a vector.

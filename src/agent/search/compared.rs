@@ -30,11 +30,8 @@ impl TextMeaning for ComparedTexts<'_> {
         }
         drop(table);
         let drops = self.vectors.drops();
-        let of_text = self.vectors.embed(key, text, false);
-        if of_text.as_ref().is_some_and(Vec::is_empty) && self.vectors.is_at_fault() {
-            return None;
-        }
-        self.vectors.add(&mut vec![(key, of_text)], drops);
+        let of_text = self.vectors.embed_stored(key, text)?;
+        self.vectors.add(&mut vec![of_text], drops);
         self.vectors.table().cosine_with(vector, &key)
     }
 

@@ -79,6 +79,11 @@ impl RecallIndex {
         self.vectors.as_ref().filter(|_| !is_embedding())
     }
 
+    /// Returns the embedder of the host.
+    pub(crate) fn embedder(&self) -> Option<&Arc<dyn Embedder + Send + Sync>> {
+        self.vectors.as_ref().map(Vectors::embedder)
+    }
+
     /// Returns what compares new texts with those of `view` by meaning, if there is an embedder that is not the caller.
     pub(in crate::agent) fn comparing<'a>(
         &'a self,

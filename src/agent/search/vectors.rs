@@ -28,7 +28,7 @@ use serde::Serialize;
 use super::indexed::text_of;
 use super::questions::Questions;
 use crate::agent::superseding::object_at;
-use crate::digest::{Domain, HashSuite};
+use crate::digest::{Domain, HashSuite, to_hex};
 use crate::engine::{self, Layout, Memory, State, View};
 use crate::error::{Error, Result};
 use crate::threads::Mutex;
@@ -132,12 +132,19 @@ impl Meaning for Asking<'_> {
         if let Some(known) = questions.lock().get(question) {
             return Some(known);
         }
+        let drops = self.vectors.drops();
         let vector = run(|| embedder.embed_question(question));
-        if vector.is_empty() && embedder.fault().is_some() {
+        if vector.is_empty() && self.vectors.is_at_fault() {
             return None;
         }
         // The vector is the same, whether it was just computed or comes from a file.
-        questions.lock().insert(self.asked, question, &vector)
+        let since = self.vectors.since.lock();
+        let mut questions = questions.lock();
+        if since.drops != drops {
+            // QSV-2: the question was asked before an erasure.
+            return Some(vector);
+        }
+        questions.insert(self.asked, question, &vector)
     }
 
     fn table(&self) -> Arc<VectorTable> {
@@ -177,9 +184,20 @@ impl Vectors {
         is_known.then(|| run(|| self.embedder.embed(text)))
     }
 
+    pub(super) fn embedder(&self) -> &Arc<dyn Embedder + Send + Sync> {
+        &self.embedder
+    }
+
     /// Returns whether the embedder gives no vectors any more, for example because its file is damaged.
     pub(super) fn is_at_fault(&self) -> bool {
         self.embedder.fault().is_some()
+    }
+
+    /// Returns the vector of a stored text with its key, or `None` if the embedder is at fault.
+    pub(super) fn embed_stored(&self, key: TextKey, text: &str) -> Option<(TextKey, Option<Vec<f32>>)> {
+        let vector = self.embed(key, text, false);
+        let is_missing = vector.as_ref().is_some_and(Vec::is_empty);
+        (!is_missing || !self.is_at_fault()).then_some((key, vector))
     }
 
     /// Returns the number that [`Self::add`] compares.
@@ -291,12 +309,10 @@ impl Vectors {
             if let Ok(Some(object)) = object_at(view, &key)
                 && let Some(text) = text_of(&object)
             {
-                let key = text_key(memory.suite(), text);
-                let vector = self.embed(key, text, false);
-                if vector.as_ref().is_some_and(Vec::is_empty) && self.is_at_fault() {
+                let Some(one) = self.embed_stored(text_key(memory.suite(), text), text) else {
                     break;
-                }
-                new.push((key, vector));
+                };
+                new.push(one);
             }
             pending -= 1;
             if new.len() >= BATCH {
@@ -354,12 +370,13 @@ impl Vectors {
         Ok(self.write(memory, state, &in_use)? || has_questions)
     }
 
-    /// Forgets the vectors of texts that `state` does not have.
+    /// Forgets the vectors of texts that `state` does not have, and the questions, which may quote such a text.
     fn drop_all_but(&self, in_use: &HashSet<TextKey>, state: &State) {
         let mut since = self.since.lock();
         since.state = Some(state.clone());
         since.drops += 1;
         *self.last.lock() = None;
+        self.questions.lock().forget();
         let mut table = self.table.lock();
         *table = Arc::new(table.only(|key| in_use.contains(key)));
     }
@@ -369,7 +386,6 @@ impl Vectors {
     /// # Errors
     /// Those of [`Self::keep`].
     pub(super) fn keep_rest(&self, memory: &Memory, state: &State, index: &Index) -> Result<()> {
-        self.questions.lock().forget();
         let in_use: HashSet<TextKey> = index.text_keys().collect();
         self.drop_all_but(&in_use, state);
         let table = self.table();
@@ -447,5 +463,5 @@ fn file_of(name: &str) -> String {
 pub(super) fn short_digest(name: &str) -> String {
     let suite = HashSuite::new(crate::digest::HashAlgorithm::Blake3);
     let digest = suite.hash_bytes(Domain::Content, name.as_bytes());
-    digest[..8].iter().map(|byte| format!("{byte:02x}")).collect()
+    to_hex(&digest[..8])
 }

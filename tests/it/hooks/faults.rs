@@ -85,3 +85,27 @@ fn a_variable_switches_hooks_off() {
         assert_eq!(folder.root(), before);
     }
 }
+
+#[test]
+fn a_hook_without_a_client_is_a_fault_too() {
+    let folder = workplace();
+    for arguments in [
+        &["hook"][..],
+        &["--json", "hook", "--client"],
+        &["hook", "--client", "nobody"],
+    ] {
+        let ran = folder.feed(arguments, "{}");
+        assert_eq!(
+            (ran.code, ran.out.as_str(), ran.err.lines().count()),
+            (0, "", 1),
+            "{arguments:?}: {ran:?}"
+        );
+    }
+    // Of another verb it is a value.
+    assert_ne!(
+        folder
+            .run(&["list", "--session", "hook", "--no-such-option"])
+            .code,
+        0
+    );
+}

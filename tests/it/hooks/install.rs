@@ -301,3 +301,90 @@ fn the_server_writes_in_the_session_of_the_hooks() {
     assert!(folder.stream(&["list", "--kind", "fact"]).is_empty());
     assert_eq!(entries(&folder, &stream.session), []);
 }
+
+/// INVARIANT INL-1: what a user has made is neither replaced nor removed.
+#[test]
+fn what_a_user_made_stays() {
+    let folder = workplace();
+    // A server of the user has the same name.
+    let servers = [
+        (
+            "claude-code",
+            "home/.claude.json",
+            "{\"mcpServers\":{\"treering\":{\"command\":\"/my/wrapper\"}}}",
+        ),
+        (
+            "vscode",
+            "home/.config/Code/User/mcp.json",
+            "{\"servers\":{\"treering\":{\"command\":\"docker\"}}}",
+        ),
+        (
+            "codex",
+            "home/.codex/config.toml",
+            "[mcp_servers.treering]\ncommand = \"mine\"\n",
+        ),
+        // A second table with this name would make the file invalid.
+        (
+            "codex",
+            "home/.codex/config.toml",
+            "mcp_servers = { a = { command = \"b\" } }\n",
+        ),
+    ];
+    for (client, file, own) in servers {
+        folder.write(file, own);
+        let refused = folder.refused(1, &["install", client, "--yes"]);
+        assert_eq!(refused["code"], "file_exists", "{client}: {refused}");
+        drop(folder.run(&["uninstall", client, "--yes"]));
+        assert_eq!(fs::read_to_string(folder.path(file)).unwrap(), own);
+        fs::remove_file(folder.path(file)).unwrap();
+    }
+    // A skill that the user edited.
+    let skill = "home/.claude/skills/treering-memory/SKILL.md";
+    install(&folder, "claude-code");
+    let edited = fs::read_to_string(folder.path(skill)).unwrap() + "mine";
+    folder.write(skill, &edited);
+    install(&folder, "claude-code");
+    uninstall(&folder, "claude-code");
+    assert_eq!(fs::read_to_string(folder.path(skill)).unwrap(), edited);
+    // A command in which this program is only a word.
+    let settings = "home/.claude/settings.json";
+    let own = json!({ "hooks": { "Stop": [{ "hooks": [
+        { "type": "command", "command": "log.sh && /opt/treering hook --client claude-code" },
+        { "type": "command", "command": "echo docs/treering hook --client x" }] }] } });
+    folder.write(settings, own.to_string());
+    install(&folder, "claude-code");
+    uninstall(&folder, "claude-code");
+    assert_eq!(
+        fs::read_to_string(folder.path(settings)).unwrap(),
+        own.to_string()
+    );
+}
+
+#[test]
+fn a_comment_in_an_empty_object_stays() {
+    for text in [
+        "{\n  \"hooks\": {\n    // none yet\n  }\n}\n",
+        "{ // mine\n}\n",
+        "{\"hooks\":{\"Stop\":[ // none\n]}}\n",
+    ] {
+        let folder = workplace();
+        let settings = "home/.claude/settings.json";
+        folder.write(settings, text);
+        install(&folder, "claude-code");
+        uninstall(&folder, "claude-code");
+        assert_eq!(fs::read_to_string(folder.path(settings)).unwrap(), text);
+    }
+}
+
+#[test]
+fn a_second_installation_keeps_the_options_of_hooks() {
+    let folder = workplace();
+    install(&folder, "claude-code");
+    let settings = folder.path("home/.claude/settings.json");
+    let edited = fs::read_to_string(&settings)
+        .unwrap()
+        .replace("--learn", "--learn --hits 1");
+    fs::write(&settings, &edited).unwrap();
+    drop(folder.json(&["install", "claude-code", "--yes"]));
+    assert_eq!(fs::read_to_string(&settings).unwrap(), edited);
+}

@@ -218,3 +218,49 @@ fn facts_are_learnt_only_on_request_and_at_most_five() {
     send(10, "Stop", &["--learn"]);
     assert_eq!(rules(), 4);
 }
+
+/// An earlier prompt in the same words is the best hit of all, and must not lift facts about something else.
+#[cfg(feature = "semantic")]
+#[test]
+fn a_repeated_prompt_brings_what_answers_it_and_nothing_else() {
+    let folder = workplace();
+    for fact in [
+        "Deploys happen on Friday at 15:00",
+        "Vera is allergic to peanuts",
+        "The office is in Oslo",
+    ] {
+        let mut command = folder.command(&["remember", fact, "--scope", "global", "--trust", "direct_user"]);
+        assert!(
+            command
+                .env("TREERING_MODEL", "bundled")
+                .output()
+                .unwrap()
+                .status
+                .success()
+        );
+    }
+    for session in ["one", "two", "three"] {
+        for (prompt, answer) in [("When do we ship?", "Deploys happen"), ("thanks, looks good", "")] {
+            let event = json!({ "session_id": session, "cwd": folder.path("shop"), "hook_event_name": "UserPromptSubmit",
+                "prompt": prompt, "prompt_id": prompt });
+            folder.write("event.json", event.to_string());
+            let mut command = folder.command(&["hook", "--client", "claude-code"]);
+            let input = fs::File::open(folder.path("event.json")).unwrap();
+            let output = command
+                .env("TREERING_MODEL", "bundled")
+                .stdin(input)
+                .output()
+                .unwrap();
+            let context = context_of(&Ran::of(&output));
+            assert_eq!(
+                context.contains("Deploys"),
+                !answer.is_empty(),
+                "{session} {prompt}: {context}"
+            );
+            assert!(
+                !context.contains("peanuts") && !context.contains("Oslo"),
+                "{session} {prompt}: {context}"
+            );
+        }
+    }
+}

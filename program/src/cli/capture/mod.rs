@@ -1,11 +1,11 @@
-//! Does what an event of a coding agent asks for: gives the agent what matters, and keeps what was said.
+//! Handles the events of a coding agent: gives the agent context, and stores prompts, answers, and what tools read.
 //!
 //! # Layer
 //! Layer 10, part of cli.
 //!
 //! # Invariants
 //! - HKC-1: only the text of a prompt event is stored as the person's, and none that a command of the agent sends.
-//! - HKC-2: what a tool read from outside taints the session, whether its event or the transcript tells of it.
+//! - HKC-2: a text that a tool read from outside taints the session, whether the event or the transcript reports it.
 //! - HKC-3: a repeated event, and an event in another order, stores nothing twice.
 
 mod state;
@@ -25,6 +25,7 @@ use treering::inspect::agent::session::{Captured, end_session, learn, summarise}
 use treering::inspect::digest::{sha256, to_hex};
 use treering::inspect::ingest::is_of_program;
 use treering::{Error, ErrorCode, Memory, Origin, Result};
+use treering_text::recall::WEAK;
 
 /// The variables that a client sets for the commands of its agent, and not for hooks.
 const OF_AGENT: [&str; 5] = [
@@ -41,9 +42,9 @@ const QUESTION_BYTES_MAX: usize = 2_000;
 /// The longest text of an entry, in bytes.
 const TEXT_BYTES_MAX: usize = 512 << 10;
 /// How many more items are asked for than shown, because the conversation may have some of them.
-const SPARE: usize = 10;
+const SPARE: usize = 20;
 
-/// What the options of `hook` say.
+/// The options of `hook`.
 #[derive(Clone, Debug)]
 pub(crate) struct Capture {
     pub(crate) client: HookClient,
@@ -63,8 +64,14 @@ impl Capture {
     /// Handles an event. Returns the context for the agent, if there is one.
     ///
     /// # Errors
-    /// The errors of the store. `Denied` for a prompt event that comes from a command of the agent (HKC-1).
+    /// The errors of the store. `Denied` for an event that comes from a command of the agent (HKC-1).
     pub(crate) fn handle(&self, context: &mut Context, event: &Event) -> Result<Option<String>> {
+        let is_set = |name: &&str| env::var_os(name).is_some_and(|value| !value.is_empty());
+        if let Some(variable) = OF_AGENT.iter().find(|name| is_set(name)) {
+            // INVARIANT HKC-1: a command of the agent can send events, too, and its texts are not the person's.
+            let text = format!("{variable} is set, so this event comes from a command of the agent");
+            return Err(Error::denied(ErrorCode::NotAPerson, text));
+        }
         let is_prompt = matches!(event.what, What::Prompt { .. });
         let class = if is_prompt {
             Origin::DirectUser
@@ -133,14 +140,6 @@ impl Capture {
         if text.trim().is_empty() || is_of_program(text) {
             return Ok(None);
         }
-        let is_set = |name: &&str| env::var_os(name).is_some_and(|value| !value.is_empty());
-        if let Some(variable) = OF_AGENT.iter().find(|name| is_set(name)) {
-            // INVARIANT HKC-1: a command of the agent can send events, too, and its texts are not the person's.
-            let text = format!(
-                "{variable} is set, so this prompt comes from a command of the agent, not from the person"
-            );
-            return Err(Error::denied(ErrorCode::NotAPerson, text));
-        }
         let agent = context.agent_to_create(|_| Ok(()))?;
         let mut state = self.state(context, event)?;
         note_session(self.client, &event.session, event.folder.as_deref())?;
@@ -182,7 +181,8 @@ impl Capture {
         let recalled = agent.recall(&view, &query)?;
         let conversation = state.conversation(event.transcript.as_deref());
         let (mut ids, mut digests) = (Vec::new(), Vec::new());
-        for hit in recalled.hits.iter().filter(|hit| !hit.is_weak) {
+        // The score of a hit is relative to the best one, which is often an earlier prompt in the same words.
+        for hit in recalled.hits.iter().filter(|hit| hit.confidence >= WEAK) {
             let whole = hit.text.as_deref().unwrap_or(&hit.snippet).trim();
             let escaped = serde_json::Value::from(whole).to_string();
             let is_there = conversation.contains(escaped.trim_matches('"')) || text.contains(whole);

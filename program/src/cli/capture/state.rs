@@ -1,7 +1,8 @@
-//! What a hook remembers of a session between two events: how far it read the client's transcript, and what it showed.
+//! The state of a session between two events of a hook: how far it read the client's transcript, and what it showed.
 //!
 //! The state lies in the folder for states of the user, outside of the store. So it is in no version, and undoing a turn does
-//! not read the turn's entries again. A lost state costs time only, because the entries of a transcript have fixed ids.
+//! not read the turn's entries again. The entries of a transcript
+//! have fixed ids, so a lost state stores nothing twice, but brings entries of undone turns back.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -59,8 +60,8 @@ impl State {
         let store = real_path(store);
         let name = format!("{}\n{client}\n{session}", store.display());
         let file = folder().map(|folder| folder.join(format!("{}.json", short(&name))));
-        let text = file.as_ref().and_then(|file| fs::read_to_string(file).ok());
-        let state: Option<Self> = text.and_then(|text| serde_json::from_str(&text).ok());
+        let bytes = file.as_ref().and_then(|file| part(file, 0, PART_MAX).ok());
+        let state: Option<Self> = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         Self {
             file,
             ..state.unwrap_or_default()
@@ -95,7 +96,8 @@ impl State {
             return String::new();
         };
         let from = self.seen_from.max(length(path).saturating_sub(SEEN_MAX));
-        part(path, from, SEEN_MAX).unwrap_or_default()
+        let bytes = part(path, from, SEEN_MAX).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     /// Reads what is new in a transcript. [`Self::number`] then numbers the texts of the person.
@@ -110,13 +112,15 @@ impl State {
         }
         let is_document = is_document(path);
         let from = if is_document { 0 } else { self.bytes };
-        let text = part(path, from, PART_MAX)?;
-        let read = read_from(&text, self.lines, is_document);
+        let bytes = part(path, from, PART_MAX)?;
+        let read = read_from(&bytes, self.lines, is_document);
         if is_document {
             self.lines = read.lines;
         } else {
             self.lines += read.lines;
-            self.bytes += read.bytes as u64;
+            // A line that is longer than a part is passed over.
+            let is_too_long = read.bytes == 0 && bytes.len() as u64 == PART_MAX;
+            self.bytes += if is_too_long { PART_MAX } else { read.bytes as u64 };
         }
         Ok(read)
     }
@@ -172,26 +176,20 @@ fn is_document(path: &Path) -> bool {
     let is_json = path.extension().is_some_and(|end| end == "json");
     is_json && {
         let start = part(path, 0, 4096).unwrap_or_default();
-        let line = start.lines().next().unwrap_or_default();
+        let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
         // A file of one line may be either, and only a document has the messages in it.
-        serde_json::from_str::<serde_json::Value>(line).map_or(true, |json| json.get("messages").is_some())
+        serde_json::from_slice::<serde_json::Value>(line).map_or(true, |json| json.get("messages").is_some())
     }
 }
 
-/// Reads a part of a file. Bytes that are not UTF-8 become U+FFFD, each as many as it was, so that lengths stay.
-fn part(path: &Path, from: u64, most: u64) -> Result<String> {
+/// Reads a part of a file.
+fn part(path: &Path, from: u64, most: u64) -> Result<Vec<u8>> {
     let failed = |error| Error::io(format_args!("reading {}", path.display()), error);
     let mut file = open_regular(path)?;
     file.seek(SeekFrom::Start(from)).map_err(failed)?;
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes).map_err(failed)?;
-    Ok(String::from_utf8(bytes).unwrap_or_else(|error| {
-        let bytes = error.into_bytes();
-        let plain = bytes
-            .iter()
-            .map(|byte| if byte.is_ascii() { *byte as char } else { '?' });
-        plain.collect()
-    }))
+    Ok(bytes)
 }
 
 fn folder() -> Option<PathBuf> {

@@ -18,9 +18,9 @@ const EVENT_BYTES_MAX: u64 = 64 << 20;
 ///
 /// # Notes
 /// At the start of a session, the agent gets the context of `envelope`. With a prompt, it gets the items that answer the
-/// prompt well. The prompts and the answers become entries of the session, whose name is the client's. What a tool reads
-/// from outside the folder is noted with its source, and taints the session. Any fault is one line on standard error and
-/// an empty answer, and the exit code is always 0. `TREERING_DISABLE` switches hooks off.
+/// prompt well. The prompts and the answers become entries of the session, whose name is the client's. Each text that
+/// a tool reads from outside the folder is noted with its source, and taints the session. Any fault is one line on
+/// standard error and an empty answer, and the exit code is always 0. `TREERING_DISABLE` switches hooks off.
 ///
 /// # Examples
 /// ```text

@@ -208,14 +208,17 @@ impl Document {
             }
             (None, None) => {
                 let after = child.comma.map_or(end, |comma| comma + 1);
-                let rest = [
+                let (head, tail) = (
                     &self.text[parent.start + 1..child.start],
                     &self.text[after..parent.end - 1],
-                ]
-                .concat();
-                let is_blank = rest.trim().is_empty();
-                let new = if is_blank { inner } else { rest.trim_end() };
-                let new = new.to_owned();
+                );
+                let is_blank = head.trim().is_empty() && tail.trim().is_empty();
+                // A comment of the user stays, and ends where it ended.
+                let new = if is_blank {
+                    inner.to_owned()
+                } else {
+                    format!("{}{tail}", head.trim_end())
+                };
                 self.splice(parent.start + 1..parent.end - 1, &new)
             }
         }
@@ -450,6 +453,8 @@ mod tests {
             "\u{feff}{\r\n    \"a\": \"}\\\"\"\r\n}\r\n",
             "// first\n{\n  \"a\": null /* last */\n}",
             "{ /* nothing yet */ }",
+            "{ // nothing yet\n}",
+            "{\n    // nothing yet\n  }",
         ] {
             let before = Document::read(text).unwrap();
             let mut document = inserted(text, TOP, Some("treering"));
@@ -459,12 +464,7 @@ mod tests {
             );
             let inner = before.inner_blank(TOP).unwrap_or_default();
             document.remove(&[Step::Key("treering")], &inner).unwrap();
-            let expected = if text.contains("nothing yet") {
-                "{ /* nothing yet */}"
-            } else {
-                text
-            };
-            assert_eq!(document.text(), expected);
+            assert_eq!(document.text(), text);
         }
         let list = "{\n  \"hooks\": {\n    \"Stop\": [\n      { \"x\": 1 }\n    ]\n  }\n}\n";
         let path = [Step::Key("hooks"), Step::Key("Stop")];

@@ -25,6 +25,8 @@ use treering::{Error, ErrorCode, Result};
 const FILE_BYTES_MAX: u64 = 64 << 20;
 /// The words by which a hook of this program is known, besides the name of the program.
 const HOOK_WORDS: &str = " hook --client ";
+/// Why a server is not replaced.
+const OTHER_SERVER: &str = "it has a server with this name that starts another program";
 
 /// An entry of a JSON file.
 #[derive(Clone, Debug)]
@@ -173,9 +175,19 @@ impl Change {
             ..Record::default()
         });
         let new = match &self.what {
-            What::Whole(text) => text.clone(),
+            // A file that the user wrote or edited stays.
+            What::Whole(own) if old.is_some() && text != own && text != record.added => text.to_owned(),
+            What::Whole(own) => {
+                record.added.clone_from(own);
+                own.clone()
+            }
             What::Toml { command, args } => {
+                if !is_own_server(&toml_server(text)) {
+                    return Err(self.not_kept(OTHER_SERVER));
+                }
                 let new = toml_table(&self.path, text, command, args)?;
+                // A table cannot follow an inline one.
+                toml::from_str::<Json>(&new).map_err(|error| self.not_kept(error.message()))?;
                 if let Some(added) = new.strip_prefix(text).filter(|added| !added.is_empty()) {
                     added.clone_into(&mut record.added);
                 }
@@ -201,6 +213,9 @@ impl Change {
             let known = document.get(&steps);
             match (entry.kind, known) {
                 (Kind::Default, Some(_)) => {}
+                (Kind::Member, Some(known @ Json::Object(_))) if !is_own_server(&known) => {
+                    return Err(self.not_kept(OTHER_SERVER));
+                }
                 (Kind::Member, Some(Json::Object(known))) => {
                     let Json::Object(new) = &entry.value else { continue };
                     // Other keys of the user, such as `env`, stay.
@@ -253,8 +268,15 @@ impl Change {
         }
         for key in ["command", "timeout"] {
             let step = [&path[..], &[Step::Key(key)]].concat();
-            if document.get(&step).is_some_and(|known| known != new[key]) {
-                document.replace(&step, &new[key]).map_err(refusal)?;
+            let Some(known) = document.get(&step) else {
+                continue;
+            };
+            let new = match (&known, &new[key]) {
+                (Json::String(known), Json::String(new)) => Json::from(with_options_of(known, new)),
+                (_, new) => new.clone(),
+            };
+            if known != new {
+                document.replace(&step, &new).map_err(refusal)?;
             }
         }
         Ok(())
@@ -273,9 +295,9 @@ impl Change {
         });
         let text = old.as_deref().unwrap_or_default();
         let new = match &self.what {
-            What::Whole(own) => (text != own && record.is_none())
-                .then(|| text.to_owned())
-                .filter(|_| old.is_some()),
+            // The file goes only as this program wrote it.
+            What::Whole(own) => old.clone().filter(|text| text != own && *text != known.added),
+            What::Toml { .. } if !is_own_server(&toml_server(text)) => old.clone(),
             What::Toml { .. } => Some(without_table(text, &known.added)).filter(|_| old.is_some()),
             What::Json(entries) => match &old {
                 Some(_) if !text.trim().is_empty() => Some(self.without_entries(text, entries, &known)?),
@@ -317,7 +339,9 @@ impl Change {
                         };
                     }
                 }
-                (Kind::Member, Some(_)) => remove_empty(&mut document, &steps, record).map_err(refusal)?,
+                (Kind::Member, Some(known)) if is_own_server(&known) => {
+                    remove_empty(&mut document, &steps, record).map_err(refusal)?;
+                }
                 (Kind::Default, Some(value))
                     if value == entry.value && record.emptied.contains_key(&name_of(&steps)) =>
                 {
@@ -438,10 +462,60 @@ fn own_hook(items: &[Json]) -> Option<(usize, Option<usize>)> {
     })
 }
 
-/// Checks whether a command runs a hook of this program.
+/// Checks whether a command runs a hook of this program, and nothing else. Variables may be set before it.
 fn is_own_command(command: &str) -> bool {
-    let is_hook = command.contains(HOOK_WORDS);
-    is_hook && program_of(command).rsplit('/').next() == Some(SERVER)
+    let Some((_, options)) = command.split_once(HOOK_WORDS) else {
+        return false;
+    };
+    let program = program_of(command);
+    let words: Vec<&str> = if command.starts_with('\'') {
+        vec![&program]
+    } else {
+        program.split_whitespace().collect()
+    };
+    let Some((program, variables)) = words.split_last() else {
+        return false;
+    };
+    Path::new(program).file_name() == Some(SERVER.as_ref())
+        && variables.iter().all(|word| word.contains('='))
+        && !options.contains(['|', '&', ';', '>', '<', '`', '$', '\n'])
+}
+
+/// Returns a command with the options that a user gave an older hook, unless the new one has others.
+fn with_options_of(known: &str, new: &str) -> String {
+    let parts = |command: &str| {
+        command
+            .split_once(HOOK_WORDS)
+            .map(|(_, options)| options.to_owned())
+    };
+    let (Some(old), Some(options)) = (parts(known), parts(new)) else {
+        return new.to_owned();
+    };
+    let has_all = options
+        .split(' ')
+        .all(|word| old.split(' ').any(|one| one == word));
+    if !has_all {
+        return new.to_owned();
+    }
+    let program = program_of(new);
+    if program_of(known).ends_with(&program) {
+        return known.to_owned();
+    }
+    new.replacen(&options, &old, 1)
+}
+
+/// Returns the entry of the server in a TOML text, or null.
+fn toml_server(text: &str) -> Json {
+    let all: Json = toml::from_str(text).unwrap_or_default();
+    all["mcp_servers"][SERVER].clone()
+}
+
+/// Checks whether a server in a settings file is that of this program: its command is a text, or a list with arguments.
+fn is_own_server(server: &Json) -> bool {
+    let command = server["command"]
+        .as_str()
+        .or_else(|| server["command"][0].as_str());
+    command.is_none_or(|command| Path::new(command).file_name() == Some(SERVER.as_ref()))
 }
 
 /// Returns the program that the command of a hook runs.

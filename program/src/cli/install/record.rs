@@ -1,4 +1,4 @@
-//! What an installation made in a settings file, so that its removal leaves the file as it was.
+//! The record of an installation in a settings file, from which `uninstall` restores the file.
 //!
 //! The record lies in the folder for states of the user. Without it, a removal takes the entries away, and what became empty.
 //!

@@ -121,3 +121,20 @@ pub(crate) fn find(profile: Profile, name: &str) -> Result<&'static Entry> {
             .with_hint(format!("use one of {}", names.join(", ")))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::hook::OWN_TOOLS;
+
+    /// A hook takes these tools for those of the memory, and their results taint no session.
+    #[test]
+    fn hooks_know_the_tools() {
+        let mut names: Vec<_> = OPERATIONS
+            .iter()
+            .filter_map(|one| one.name.strip_prefix("memory_"))
+            .collect();
+        names.sort_unstable();
+        assert_eq!(names, OWN_TOOLS);
+    }
+}

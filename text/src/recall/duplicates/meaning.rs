@@ -1,4 +1,4 @@
-//! What a model of meaning adds to the comparison of a new text with stored texts.
+//! Compares a new text with stored texts by a model of meaning.
 //!
 //! The vector of a new text takes milliseconds, and the first one of a process reads the model. So it is computed once,
 //! and only if the caller always wants it, or if the words of a pair leave in doubt whether it is reported.

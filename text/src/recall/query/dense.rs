@@ -34,8 +34,8 @@ pub trait Embedder {
     }
 
     /// Returns whether the embedder knows the language of a text. Recall answers questions in other languages by words
-    /// alone, and texts in other languages get no vectors. A question is `among_others` if some of the searched texts are in another language than English: a few
-    /// words may then be in that language too.
+    /// alone, and texts in other languages get no vectors. A question is `among_others` if some of the searched texts are in
+    /// another language than English: a few words may then be in that language too.
     fn knows(&self, _text: &str, _among_others: bool) -> bool {
         true
     }

@@ -217,6 +217,34 @@ fn a_vector_of_an_erased_text_is_not_written_later() {
     assert!(files > 0, "the vector of the note is in a file");
 }
 
+/// INVARIANT QSV-2: a question of before an erasure by another process is not written, whatever is written first.
+#[test]
+fn a_question_from_before_an_erasure_is_not_written() {
+    let memory = Memory::in_memory().unwrap();
+    put_texts(&memory, [("secret".to_owned(), "tea at the harbour".to_owned())]);
+    let process = Process::new(&memory, "one");
+    process.embed();
+    drop(process.ids("the beverage at the harbour"));
+    assert!(process.agent.keep_indexes().unwrap());
+    put_notes(&memory, 0..1);
+    process.embed();
+    let erasing = Erasing {
+        targets: vec!["secret".to_owned()],
+        ..Erasing::default()
+    };
+    drop(memory.erase(&erasing, &Writer::user()).unwrap());
+    // There is no new question, so the vectors are the first to be refused.
+    let _kept = process.agent.keep_indexes().unwrap();
+    drop(process.ids("another note"));
+    assert!(process.agent.keep_indexes().unwrap());
+    let suite = crate::digest::HashSuite::new(crate::digest::HashAlgorithm::Blake3);
+    let key = crate::agent::search::vectors::text_key(suite, "the beverage at the harbour");
+    let names = engine::derived_names(&memory).unwrap();
+    let questions = names.iter().find(|name| name.starts_with("questions-")).unwrap();
+    let bytes = memory.derived(questions).unwrap().unwrap();
+    assert!(!bytes.windows(key.len()).any(|part| part == key));
+}
+
 /// A damaged file is not read again: the next processes have all vectors.
 #[test]
 fn a_damaged_file_is_replaced() {
