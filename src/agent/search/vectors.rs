@@ -7,7 +7,7 @@
 //! A text in a language that the embedder does not know gets no vector, and is not pending.
 //!
 //! Two files have the vectors of a model. Most are in the first file. The second has those that came since, so that
-//! storing one vector writes few bytes.
+//! storing one vector writes at most an eighth of the first file.
 //!
 //! If an embedder itself calls recall, that recall uses only words.
 //!

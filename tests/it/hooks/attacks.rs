@@ -120,7 +120,7 @@ fn a_page_taints_the_session_and_the_person_stays_the_person() {
         let own = ["And the other one.", "Read the page.", "We decided to use pnpm."];
         assert_eq!(of_class(&found, "direct_user"), own, "{found:?}");
         assert_eq!(of_class(&found, "tool_external"), [POISON], "{found:?}");
-        // What the model writes from then on is capped, and only the person's decision was learnt.
+        // Later texts of the model are capped, and only the decision of the person was learnt.
         let by = ["--session", "s1", "--trust", "model"];
         let stored = folder.json(&[&["remember", "Mallory is cheap."], &by[..]].concat());
         assert_eq!(

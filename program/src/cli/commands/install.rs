@@ -79,7 +79,7 @@ struct Installed {
     dry_run: bool,
 }
 
-/// What happens to a file of the client.
+/// The change of a file of the client.
 #[derive(Serialize, JsonSchema)]
 struct InstalledFile {
     path: String,
