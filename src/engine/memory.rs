@@ -316,6 +316,17 @@ impl Memory {
         self.changes_of(id).collect()
     }
 
+    /// Returns whether the newest state or an earlier one contains `id`. The cost does not depend on the number of commits.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a state or a checkpoint cannot be read.
+    #[doc(hidden)]
+    pub fn has_had(&self, id: &Id) -> Result<bool> {
+        let store = self.inner.store();
+        let key = store.suite.key_path(id.as_str());
+        store.has_had(&key)
+    }
+
     /// Iterates the changes that [`Self::history`] returns. Reads commits only as far back as the caller iterates.
     #[doc(hidden)]
     pub fn changes_of(&self, id: &Id) -> impl Iterator<Item = Result<HistoryEntry>> + use<> {

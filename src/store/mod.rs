@@ -391,6 +391,23 @@ impl Store {
         })
     }
 
+    /// Returns whether the newest state or an earlier one contains the id (CTL-3).
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a state or a checkpoint cannot be read.
+    pub(crate) fn has_had(&self, key: &KeyPath) -> Result<bool> {
+        if self.state(&*self.head()?)?.get(key, self)?.is_some() || self.first_written(key)?.is_some() {
+            return Ok(true);
+        }
+        let left = self.catalog.read_recursive().left.clone();
+        for (before, _) in left {
+            if self.state(&before)?.get(key, self)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
     /// Returns a time before which no kept commit contains the id. Returns `None` if no kept commit contains the id.
     ///
     /// # Errors

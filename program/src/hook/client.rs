@@ -54,9 +54,15 @@ impl HookClient {
         };
         let session = fields.text(&["session_id", "sessionId", "conversation_id", "session"]);
         let path = |names: &[&str]| fields.text(names).map(PathBuf::from);
+        let roots: Vec<PathBuf> = fields
+            .list("workspace_roots")
+            .into_iter()
+            .map(PathBuf::from)
+            .collect();
         Ok(Event {
             session: session.ok_or_else(|| Error::invalid("the event names no session"))?,
-            folder: path(&["cwd", "folder"]).or_else(|| fields.first("workspace_roots").map(PathBuf::from)),
+            folder: path(&["cwd", "folder"]).or_else(|| roots.first().cloned()),
+            roots,
             transcript: path(&["transcript_path", "transcriptPath"]),
             what,
         })
@@ -71,6 +77,21 @@ impl HookClient {
             Self::Cursor => cursor::answer(what, context),
             Self::Opencode => opencode::answer(what, context),
         }
+    }
+
+    /// Returns the variable in which the client tells its hooks the folder where the session began.
+    pub(crate) fn workspace_variable(self) -> Option<&'static str> {
+        match self {
+            Self::ClaudeCode => Some("CLAUDE_PROJECT_DIR"),
+            Self::Gemini => Some("GEMINI_PROJECT_DIR"),
+            Self::Cursor => Some("CURSOR_PROJECT_DIR"),
+            Self::Codex | Self::Vscode | Self::Opencode => None,
+        }
+    }
+
+    /// Whether one process of the client, and one server, serve several conversations at a time.
+    pub(crate) fn has_conversations(self) -> bool {
+        self == Self::Cursor
     }
 
     /// Whether the client takes a context when the person sends a prompt.

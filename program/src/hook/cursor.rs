@@ -10,7 +10,7 @@
 
 use serde_json::{Value as Json, json};
 
-use super::event::What;
+use super::event::{Call, What};
 use super::fields::Fields;
 
 pub(super) fn what(fields: &Fields) -> What {
@@ -21,7 +21,11 @@ pub(super) fn what(fields: &Fields) -> What {
             text: fields.text(&["prompt"]).unwrap_or_default(),
             name: generation,
         },
-        "postToolUse" => What::Tool(fields.call(&["tool_output"])),
+        // Its transcript has no name of a call, so the call has none here.
+        "postToolUse" => What::Tool(Call {
+            name: None,
+            ..fields.call(&["tool_output"])
+        }),
         "stop" => What::Stop {
             said: None,
             name: generation,

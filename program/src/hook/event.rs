@@ -5,6 +5,7 @@
 
 use std::path::PathBuf;
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value as Json;
 
 /// An event of a session.
@@ -12,8 +13,10 @@ use serde_json::Value as Json;
 pub(crate) struct Event {
     /// The client's name of the session.
     pub(crate) session: String,
-    /// The folder in which the client works.
+    /// The folder in which the client works at present.
     pub(crate) folder: Option<PathBuf>,
+    /// The folders of the workspace, if the client names them.
+    pub(crate) roots: Vec<PathBuf>,
     /// The client's own transcript of the session.
     pub(crate) transcript: Option<PathBuf>,
     pub(crate) what: What,
@@ -42,11 +45,12 @@ pub(crate) enum What {
 }
 
 /// A call of a tool, with what the tool gave back.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
 pub(crate) struct Call {
     /// The client's name of the call.
     pub(crate) name: Option<String>,
     pub(crate) tool: String,
     pub(crate) input: Json,
+    #[serde(default)]
     pub(crate) output: String,
 }

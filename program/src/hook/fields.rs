@@ -6,6 +6,7 @@
 use serde_json::{Map, Value as Json};
 
 use super::event::Call;
+use super::transcript::shorten;
 
 /// The fields of an event.
 pub(crate) struct Fields(Map<String, Json>);
@@ -21,10 +22,11 @@ impl Fields {
         texts.find(|text| !text.is_empty()).map(str::to_owned)
     }
 
-    /// Returns the first text of a list.
-    pub(super) fn first(&self, name: &str) -> Option<String> {
-        let list = self.0.get(name)?.as_array()?;
-        list.iter().find_map(|one| one.as_str().map(str::to_owned))
+    /// Returns the texts of a list.
+    pub(super) fn list(&self, name: &str) -> Vec<String> {
+        let list = self.0.get(name).and_then(Json::as_array);
+        let texts = list.into_iter().flatten().filter_map(Json::as_str);
+        texts.map(str::to_owned).collect()
     }
 
     /// Returns the name of the event.
@@ -47,13 +49,14 @@ impl Fields {
         let mut names = ["tool_input", "toolArgs", "input"].iter();
         let input = names.find_map(|name| self.0.get(*name));
         // Some clients write the input as a text with JSON.
-        let input = match input {
+        let mut input = match input {
             Some(Json::String(text)) => {
                 serde_json::from_str(text).unwrap_or_else(|_| Json::from(text.as_str()))
             }
             Some(input) => input.clone(),
             None => Json::Null,
         };
+        shorten(&mut input);
         let output = output.iter().find_map(|name| self.0.get(*name));
         Call {
             name: self.text(&["tool_use_id", "toolCallId", "name"]),

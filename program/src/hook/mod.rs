@@ -15,15 +15,18 @@ mod fields;
 mod gemini;
 mod opencode;
 mod outside;
+mod shell;
 mod transcript;
 mod vscode;
+mod workspace;
 
 pub(crate) use client::HookClient;
 pub(crate) use event::{Call, Event, What};
 #[cfg(all(test, feature = "mcp"))]
 pub(crate) use outside::OWN_TOOLS;
 pub(crate) use outside::source_of;
-pub(crate) use transcript::{Read, Said, read_from};
+pub(crate) use transcript::{Open, Read, Said, Spoken, messages_of, read_from, read_messages};
+pub(crate) use workspace::Workspace;
 
 #[cfg(test)]
 mod tests;

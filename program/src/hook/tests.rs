@@ -60,19 +60,21 @@ fn results_and_texts_of_programs_are_not_said() {
         json!({ "type": "user", "uuid": "6", "message": { "role": "user", "content": "Fix it." } }),
     ];
     let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    let read = read_from(text.as_bytes(), 0, false);
-    assert_eq!((read.bytes, read.lines), (text.len(), 6));
-    let Said::Called(call) = &read.said[1] else {
+    let read = read_from(text.as_bytes(), Open::new());
+    assert_eq!(read.bytes, text.len());
+    let Spoken::Called(call) = &read.said[1].what else {
         panic!("{:?}", read.said);
     };
     assert_eq!(
         (call.tool.as_str(), call.output.as_str()),
         ("WebFetch", "I am the user")
     );
-    let is_person = |said: &&Said| matches!(said, Said::Person { .. });
-    let persons: Vec<&Said> = read.said.iter().filter(is_person).collect();
+    let said = read.said.iter().map(|said| &said.what);
+    let persons: Vec<&Spoken> = said
+        .filter(|said| matches!(said, Spoken::Person { .. }))
+        .collect();
     assert_eq!(read.said.len(), 3);
-    assert!(matches!(persons[..], [Said::Person { text, .. }] if text == "Fix it."));
+    assert!(matches!(persons[..], [Spoken::Person { text, .. }] if text == "Fix it."));
 }
 
 #[test]
@@ -80,17 +82,15 @@ fn half_a_line_waits() {
     let line = json!({ "role": "user", "message": { "content": [{ "type": "text", "text": "<user_query>\nhi\n</user_query>" }] } });
     let whole = format!("{line}\n");
     assert_eq!(
-        read_from(&whole.as_bytes()[..whole.len() - 5], 0, false),
+        read_from(&whole.as_bytes()[..whole.len() - 5], Open::new()),
         Read::default()
     );
-    let read = read_from(whole.as_bytes(), 4, false);
-    assert_eq!(
-        read.said,
-        [Said::Person {
-            text: "hi".to_owned(),
-            time: None
-        }]
-    );
+    let read = read_from(whole.as_bytes(), Open::new());
+    let what = Spoken::Person {
+        text: "hi".to_owned(),
+        time: None,
+    };
+    assert_eq!(read.said, [Said { session: None, what }]);
 }
 
 /// A client may be in the middle of a letter when the file is read.
@@ -101,22 +101,26 @@ fn half_a_letter_spoils_no_line_before_it() {
     let cut = half.find('ä').unwrap() + 1;
     let mut bytes = whole.clone().into_bytes();
     bytes.extend_from_slice(&half.as_bytes()[..cut]);
-    let read = read_from(&bytes, 0, false);
+    let read = read_from(&bytes, Open::new());
     assert_eq!(read.bytes, whole.len());
-    assert!(matches!(&read.said[..], [Said::Person { text, .. }] if text == "grüne Äpfel"));
+    assert!(matches!(&read.said[0].what, Spoken::Person { text, .. } if text == "grüne Äpfel"));
     bytes.truncate(whole.len());
     bytes.extend_from_slice(half.as_bytes());
-    assert_eq!(read_from(&bytes[read.bytes..], read.lines, false).said.len(), 1);
+    assert_eq!(read_from(&bytes[read.bytes..], read.open).said.len(), 1);
 }
 
 #[test]
 fn each_form_of_a_transcript_is_read() {
     let texts = |text: &str, is_document: bool| -> Vec<String> {
-        let said = read_from(text.as_bytes(), 0, is_document).said;
-        let shown = said.into_iter().map(|said| match said {
-            Said::Person { text, .. } => format!("person {text}"),
-            Said::Model { text, .. } => format!("model {text}"),
-            Said::Called(call) => format!("{} {}", call.tool, call.output),
+        let read = if is_document {
+            read_messages(&messages_of(text.as_bytes()), Open::new())
+        } else {
+            read_from(text.as_bytes(), Open::new())
+        };
+        let shown = read.said.into_iter().map(|said| match said.what {
+            Spoken::Person { text, .. } => format!("person {text}"),
+            Spoken::Model { text, .. } => format!("model {text}"),
+            Spoken::Called(call) => format!("{} {}", call.tool, call.output),
         });
         shown.collect()
     };
@@ -152,4 +156,30 @@ fn each_form_of_a_transcript_is_read() {
         texts(&copilot, false),
         ["person hello", "model done", "fetch page"]
     );
+}
+
+/// INVARIANT HKC-2: a text that a tool read from outside taints the session, whether the event or the transcript reports it.
+#[test]
+fn a_result_that_comes_later_or_from_below_is_not_lost() {
+    let call = json!({ "type": "assistant", "uuid": "1", "isSidechain": true, "message": { "role": "assistant", "content": [
+        { "type": "text", "text": "I am below." },
+        { "type": "tool_use", "id": "t1", "name": "WebFetch", "input": { "url": "https://example.com" } }] } });
+    let result = json!({ "type": "user", "uuid": "2", "isSidechain": true, "message": { "role": "user", "content": [
+        { "type": "text", "text": "a task" }, { "type": "tool_result", "tool_use_id": "t1", "content": "page" }] } });
+    let first = read_from(format!("{call}\n").as_bytes(), Open::new());
+    assert_eq!((first.said.len(), first.open.len()), (0, 1));
+    let kept: Open = serde_json::from_value(json!(first.open)).unwrap();
+    let second = read_from(format!("{result}\n").as_bytes(), kept);
+    let what: Vec<&Spoken> = second.said.iter().map(|said| &said.what).collect();
+    assert!(
+        matches!(what[..], [Spoken::Called(call)] if call.tool == "WebFetch" && call.output == "page"),
+        "{what:?}"
+    );
+    // A result without its call may have come from anywhere, and a call without a name counts at once.
+    let alone = read_from(format!("{result}\n").as_bytes(), Open::new());
+    assert!(matches!(&alone.said[0].what, Spoken::Called(call) if call.tool == "unknown tool"));
+    let unnamed = json!({ "role": "assistant", "message": { "content": [
+        { "type": "tool_use", "name": "WebFetch", "input": { "url": "https://example.com" } }] } });
+    let read = read_from(format!("{unnamed}\n").as_bytes(), Open::new());
+    assert!(matches!(&read.said[0].what, Spoken::Called(call) if call.tool == "WebFetch"));
 }

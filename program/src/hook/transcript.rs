@@ -15,7 +15,7 @@
 //! # Invariants
 //! - HKT-1: the result of a tool and a text of a program are never a text of the person or of the model.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json};
 
@@ -25,15 +25,33 @@ use treering::Time;
 use treering::inspect::ingest::is_of_program;
 use treering::inspect::ingest::json::loose_time_from_json;
 
+/// The longest text in the input of a call, in bytes. A longer one is the content of a file.
+const INPUT_BYTES_MAX: usize = 64 << 10;
+/// The number of calls that may wait for their results. The oldest names give way.
+const OPEN_MAX: usize = 256;
+/// The tool of a result whose call is not known. It counts as outside.
+const UNKNOWN_TOOL: &str = "unknown tool";
+
+/// The calls whose results are still to come, by their names.
+pub(crate) type Open = BTreeMap<String, Call>;
+
+/// A part of a transcript.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Said {
+    /// The session that the line names. A resumed or forked session has lines of the one before.
+    pub(crate) session: Option<String>,
+    pub(crate) what: Spoken,
+}
+
 /// A text or a call in a transcript.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum Said {
+pub(crate) enum Spoken {
     /// A text with the role of the person.
     Person { text: String, time: Option<Time> },
-    /// A text of the model. `name` is unique in the transcript.
+    /// A text of the model. `name` is unique in the transcript, if the client names its lines.
     Model {
         text: String,
-        name: String,
+        name: Option<String>,
         time: Option<Time>,
     },
     /// A call of a tool, with its result.
@@ -46,83 +64,109 @@ pub(crate) struct Read {
     pub(crate) said: Vec<Said>,
     /// The number of read bytes.
     pub(crate) bytes: usize,
-    /// The number of read lines, or of read messages of a document.
-    pub(crate) lines: u64,
+    /// The calls whose results are still to come.
+    pub(crate) open: Open,
 }
 
-/// Reads a transcript from the line `first`, which is the start of `bytes`. A last line that is not whole waits for the next
-/// call. A document has no lines, so its text is always whole, and its first `first` messages are passed over. Bytes that
-/// are not UTF-8 become U+FFFD.
-pub(crate) fn read_from(bytes: &[u8], first: u64, is_document: bool) -> Read {
-    let mut reader = Reader::default();
-    if is_document {
-        let json: Json = serde_json::from_str(&String::from_utf8_lossy(bytes)).unwrap_or(Json::Null);
-        let messages = json.get("messages").and_then(Json::as_array);
-        for (number, message) in (0..).zip(messages.into_iter().flatten()) {
-            if number >= first
-                && let Json::Object(map) = message
-            {
-                reader.line(map, number);
-            }
-        }
-        let lines = messages.map_or(0, Vec::len) as u64;
-        return Read {
-            said: reader.said,
-            bytes: 0,
-            lines,
-        };
-    }
-    let mut read = Read::default();
+/// Reads the lines of a transcript. `open` has the calls of earlier lines. A last line that is not whole waits for the next
+/// call. Bytes that are not UTF-8 become U+FFFD.
+pub(crate) fn read_from(bytes: &[u8], open: Open) -> Read {
+    let mut reader = Reader::new(open);
+    let mut read = 0;
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
         let parsed = serde_json::from_str::<Json>(&String::from_utf8_lossy(line));
         if !line.ends_with(b"\n") && parsed.is_err() {
             break;
         }
         if let Ok(Json::Object(map)) = parsed {
-            reader.line(&map, first + read.lines);
+            reader.line(&map);
         }
-        read.bytes += line.len();
-        read.lines += 1;
+        read += line.len();
     }
-    read.said = reader.said;
-    read
+    reader.finish(read)
 }
 
-#[derive(Default)]
+/// Reads messages of a transcript that is one document.
+pub(crate) fn read_messages(messages: &[Json], open: Open) -> Read {
+    let mut reader = Reader::new(open);
+    messages
+        .iter()
+        .filter_map(Json::as_object)
+        .for_each(|map| reader.line(map));
+    reader.finish(0)
+}
+
+/// Returns the messages of a transcript that is one document.
+pub(crate) fn messages_of(bytes: &[u8]) -> Vec<Json> {
+    let json = serde_json::from_str(&String::from_utf8_lossy(bytes)).unwrap_or(Json::Null);
+    match json {
+        Json::Object(mut map) => match map.remove("messages") {
+            Some(Json::Array(messages)) => messages,
+            _ => Vec::new(),
+        },
+        _ => Vec::new(),
+    }
+}
+
 struct Reader {
     said: Vec<Said>,
-    /// The calls whose results are still to come, by their names.
-    calls: HashMap<String, Call>,
+    open: Open,
+    /// The session that the present line names.
+    session: Option<String>,
 }
 
 impl Reader {
-    fn line(&mut self, line: &Map<String, Json>, number: u64) {
+    fn new(open: Open) -> Self {
+        Self {
+            said: Vec::new(),
+            open,
+            session: None,
+        }
+    }
+
+    fn finish(mut self, bytes: usize) -> Read {
+        while self.open.len() > OPEN_MAX {
+            drop(self.open.pop_first());
+        }
+        Read {
+            said: self.said,
+            bytes,
+            open: self.open,
+        }
+    }
+
+    fn add(&mut self, what: Spoken) {
+        let session = self.session.clone();
+        self.said.push(Said { session, what });
+    }
+
+    fn line(&mut self, line: &Map<String, Json>) {
         let text = |name: &str| line.get(name).and_then(Json::as_str);
         let kind = text("type").unwrap_or_default();
         let time = line
             .get("timestamp")
             .and_then(|time| loose_time_from_json(time).ok());
         let name = text("uuid").or_else(|| text("id"));
-        let name = name.map_or_else(|| format!("line {number}"), str::to_owned);
+        let name = name.map(str::to_owned);
+        self.session = text("sessionId").map(str::to_owned);
         let is_set = |field: &str| line.get(field) == Some(&Json::Bool(true));
         if let Some(Json::Object(message)) = line.get("message") {
-            // An agent below has its own task, which is no prompt, and a summary repeats what is here already.
-            if [
+            // An agent below has its own task, which is no prompt, and a summary repeats what is here already. What such an
+            // agent reads reaches the one above.
+            let is_hidden = [
                 "isSidechain",
                 "isMeta",
                 "isCompactSummary",
                 "isVisibleInTranscriptOnly",
             ]
             .iter()
-            .any(|field| is_set(field))
-            {
-                return;
-            }
+            .any(|field| is_set(field));
             let role = message
                 .get("role")
                 .and_then(Json::as_str)
                 .or_else(|| text("role"));
-            return self.message(role.unwrap_or_default(), message.get("content"), name, time);
+            let role = role.filter(|_| !is_hidden).unwrap_or_default();
+            return self.message(role, message.get("content"), name, time);
         }
         match (kind, line.get("payload").or_else(|| line.get("data"))) {
             ("response_item", Some(Json::Object(item))) => self.item(item, name, time),
@@ -135,7 +179,7 @@ impl Reader {
                     .into_iter()
                     .flatten()
                 {
-                    self.begin(request, &["toolCallId", "id"], &["arguments", "input"]);
+                    self.begin(request, None, &["toolCallId", "id"], &["arguments", "input"]);
                 }
             }
             ("tool.execution_complete", Some(data)) => {
@@ -146,8 +190,12 @@ impl Reader {
             ("gemini", None) => {
                 self.text("assistant", &parts(line.get("content")), name, time);
                 let calls = line.get("toolCalls").and_then(Json::as_array);
-                // Its events have no name of a call, so the call has none here.
-                let calls = calls.into_iter().flatten().map(|call| Call {
+                // Its events have no name of a call, so the call has none here. A call without a result is still to come.
+                let calls = calls
+                    .into_iter()
+                    .flatten()
+                    .filter(|call| !call["result"].is_null());
+                let calls = calls.map(|call| Call {
                     name: None,
                     tool: call
                         .get("name")
@@ -157,14 +205,14 @@ impl Reader {
                     input: call.get("args").cloned().unwrap_or(Json::Null),
                     output: call.get("result").map(text_of).unwrap_or_default(),
                 });
-                self.said.extend(calls.map(Said::Called));
+                calls.for_each(|call| self.add(Spoken::Called(call)));
             }
             _ => {}
         }
     }
 
     /// Reads the parts of a message.
-    fn message(&mut self, role: &str, content: Option<&Json>, name: String, time: Option<Time>) {
+    fn message(&mut self, role: &str, content: Option<&Json>, name: Option<String>, time: Option<Time>) {
         let list = match content {
             Some(Json::Array(list)) => list.as_slice(),
             Some(one) => std::slice::from_ref(one),
@@ -174,7 +222,7 @@ impl Reader {
         for part in list {
             let kind = part.get("type").and_then(Json::as_str).unwrap_or_default();
             if kind.ends_with("tool_use") {
-                self.begin(part, &["id"], &["input"]);
+                self.begin(part, None, &["id"], &["input"]);
             } else if kind.ends_with("tool_result") {
                 let output = part.get("content").map(text_of).unwrap_or_default();
                 self.end(part.get("tool_use_id"), output);
@@ -186,7 +234,7 @@ impl Reader {
     }
 
     /// Reads an item of Codex.
-    fn item(&mut self, item: &Map<String, Json>, name: String, time: Option<Time>) {
+    fn item(&mut self, item: &Map<String, Json>, name: Option<String>, time: Option<Time>) {
         let text = |name: &str| item.get(name).and_then(Json::as_str);
         let kind = text("type").unwrap_or_default();
         if kind == "message" {
@@ -197,20 +245,17 @@ impl Reader {
             let output = item.get("output").map(text_of).unwrap_or_default();
             self.end(item.get("call_id"), output);
         } else if let Some(tool) = kind.strip_suffix("_call") {
-            self.begin(&json, &["call_id", "id"], &["arguments", "input", "action"]);
-            if text("name").is_none() && text("call_id").is_none() {
-                // A search has no separate result.
-                self.said.push(Said::Called(Call {
-                    tool: tool.to_owned(),
-                    input: item.get("action").cloned().unwrap_or(Json::Null),
-                    name: text("id").map(str::to_owned),
-                    output: String::new(),
-                }));
-            }
+            // A search has no separate result, and its own id.
+            let names: &[&str] = if text("name").is_none() {
+                &["call_id"]
+            } else {
+                &["call_id", "id"]
+            };
+            self.begin(&json, Some(tool), names, &["arguments", "input", "action"]);
         }
     }
 
-    fn text(&mut self, role: &str, text: &str, name: String, time: Option<Time>) {
+    fn text(&mut self, role: &str, text: &str, name: Option<String>, time: Option<Time>) {
         let text = if role == "user" { typed(text) } else { text.trim() };
         if text.is_empty() {
             return;
@@ -218,11 +263,11 @@ impl Reader {
         match role {
             // HKT-1: a program wrote it in the name of the person.
             "user" if is_of_program(text) => {}
-            "user" => self.said.push(Said::Person {
+            "user" => self.add(Spoken::Person {
                 text: text.to_owned(),
                 time,
             }),
-            "assistant" | "model" => self.said.push(Said::Model {
+            "assistant" | "model" => self.add(Spoken::Model {
                 text: text.to_owned(),
                 name,
                 time,
@@ -231,36 +276,54 @@ impl Reader {
         }
     }
 
-    /// Notes a call whose result is still to come.
-    fn begin(&mut self, call: &Json, names: &[&str], inputs: &[&str]) {
+    /// Notes a call whose result is still to come. `tool` is its tool if the call names none. A call without a name of its
+    /// own has no result that names it, so it counts at once.
+    fn begin(&mut self, call: &Json, tool: Option<&str>, names: &[&str], inputs: &[&str]) {
         let name = names.iter().find_map(|name| call.get(*name)?.as_str());
-        let tool = call.get("name").and_then(Json::as_str);
-        let (Some(name), Some(tool)) = (name, tool) else {
+        let Some(tool) = call.get("name").and_then(Json::as_str).or(tool) else {
             return;
         };
         let input = inputs.iter().find_map(|name| call.get(*name));
-        let input = match input {
+        let mut input = match input {
             Some(Json::String(text)) => {
                 serde_json::from_str(text).unwrap_or_else(|_| Json::from(text.as_str()))
             }
             Some(input) => input.clone(),
             None => Json::Null,
         };
+        shorten(&mut input);
         let call = Call {
-            name: Some(name.to_owned()),
+            name: name.map(str::to_owned),
             tool: tool.to_owned(),
             input,
             output: String::new(),
         };
-        self.calls.insert(name.to_owned(), call);
+        match name {
+            Some(name) => drop(self.open.insert(name.to_owned(), call)),
+            None => self.add(Spoken::Called(call)),
+        }
     }
 
     fn end(&mut self, name: Option<&Json>, output: String) {
-        let call = name
-            .and_then(Json::as_str)
-            .and_then(|name| self.calls.remove(name));
-        self.said
-            .extend(call.map(|call| Said::Called(Call { output, ..call })));
+        let name = name.and_then(Json::as_str);
+        let call = name.and_then(|name| self.open.remove(name));
+        // HKC-2: the call may have read anything.
+        let call = call.unwrap_or_else(|| Call {
+            name: name.map(str::to_owned),
+            tool: UNKNOWN_TOOL.to_owned(),
+            ..Call::default()
+        });
+        self.add(Spoken::Called(Call { output, ..call }));
+    }
+}
+
+/// Cuts the long texts in the input of a call, which are contents and no names.
+pub(super) fn shorten(input: &mut Json) {
+    match input {
+        Json::String(text) => text.truncate(text.floor_char_boundary(INPUT_BYTES_MAX)),
+        Json::Array(list) => list.iter_mut().for_each(shorten),
+        Json::Object(map) => map.values_mut().for_each(shorten),
+        _ => {}
     }
 }
 

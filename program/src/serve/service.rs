@@ -27,20 +27,24 @@ pub(crate) struct Caller {
     pub(crate) names_session: bool,
     /// What tells the present session of the client, if the hooks of the client know it.
     pub(crate) follows: Option<Follows>,
+    /// The other conversations of the client from which a call may come. If one is tainted, the call is untrusted.
+    pub(crate) others: Vec<String>,
     pub(crate) tokens_max: usize,
 }
 
-/// What tells the present session of a client.
+/// What tells the sessions of a client: the present one, and others that its next call may come from.
 #[derive(Clone)]
-pub(crate) struct Follows(Arc<dyn Fn() -> Option<String> + Send + Sync>);
+pub(crate) struct Follows(Arc<FindSessions>);
+
+type FindSessions = dyn Fn() -> Option<(String, Vec<String>)> + Send + Sync;
 
 impl Follows {
-    pub(crate) fn new(session: impl Fn() -> Option<String> + Send + Sync + 'static) -> Self {
-        Self(Arc::new(session))
+    pub(crate) fn new(sessions: impl Fn() -> Option<(String, Vec<String>)> + Send + Sync + 'static) -> Self {
+        Self(Arc::new(sessions))
     }
 
-    /// Returns the present session.
-    pub(crate) fn session(&self) -> Option<String> {
+    /// Returns the present session, and the others.
+    pub(crate) fn sessions(&self) -> Option<(String, Vec<String>)> {
         (self.0)()
     }
 }
@@ -68,7 +72,13 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    pub(crate) fn new(agent: Agent, caller: Caller) -> Self {
+    pub(crate) fn new(agent: Agent, mut caller: Caller) -> Self {
+        let view = || agent.memory().refresh();
+        let is_tainted = |session: &String| view().and_then(|view| view.is_tainted(session)).unwrap_or(true);
+        if caller.others.iter().any(is_tainted) {
+            let writer = &mut caller.who.writer;
+            writer.trust = Origin::least(writer.trust, Origin::ToolExternal);
+        }
         Self {
             agent,
             caller: Arc::new(caller),

@@ -14,6 +14,8 @@
 //! - SAE-3: an entry that the scan stops taints the session (TNT-1), because the model may have read the entry.
 //! - SAE-4: an entry that is stored already changes nothing: one with the same speaker and text, and the same id of the
 //!   host or the same time and order. Another text under the same id is another entry, so no entry hides a text.
+//! - SAE-5: an entry that a hook captures, and that the session had until somebody took it back, stays away. Only redo and
+//!   restore bring it back.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -59,6 +61,9 @@ pub struct NewEntry {
     /// How a hook of a client got the text.
     #[doc(hidden)]
     pub captured: Captured,
+    /// The session in which the client had the text before. The entry changes nothing if that session has or had it.
+    #[doc(hidden)]
+    pub elsewhere: Option<String>,
 }
 
 /// Entries to append to a session.
@@ -198,11 +203,10 @@ fn stage_append(agent: &Agent, change: &mut Change<'_>, append: &Append) -> Resu
     for (place, entry) in append.entries.iter().enumerate() {
         let arrival = seq.saturating_mul(BATCH_MAX).saturating_add(place as u64);
         let key = format!("{arrival:016x}");
-        let place_of = |name: &str| format!("{}/{}/{name}", kind::ENTRY, append.session);
+        let place_of = |name: &str| place_in(&append.session, name);
         let class = turn_class(entry.speaker.as_deref(), user.as_deref(), entry.origin);
         if matches!(entry.captured, Captured::AtPrompt(_) | Captured::AsPrompt(_)) {
-            let named = |mark: &str| Id::new(&place_of(mark));
-            match stage_prompt(agent, change, append, entry, named, arrival, &key)? {
+            match stage_prompt(agent, change, append, entry, arrival, &key)? {
                 None => answer.unchanged += 1,
                 Some((id, passed)) if matches!(passed.fate, Fate::Staged(_)) => {
                     answer.flagged += u64::from(passed.verdict == Verdict::Flag);
@@ -217,10 +221,10 @@ fn stage_append(agent: &Agent, change: &mut Change<'_>, append: &Append) -> Resu
             }
             continue;
         }
-        let id = match mark_of(agent, append, entry) {
+        let id = match mark_of(agent, &append.session, entry) {
             Some(mark) => {
                 let id = Id::new(&place_of(&mark))?;
-                if is_entry_of(change, &id, &session)? {
+                if is_entry_of(change, &id, &session)? || was_captured(agent, append, entry, &id)? {
                     // The model may have read the text again, so its class counts again (TNT-1).
                     if !change.class_of(class)?.is_trusted() {
                         change.taint(&append.session)?;
@@ -267,9 +271,9 @@ fn stage_append(agent: &Agent, change: &mut Change<'_>, append: &Append) -> Resu
 
 /// Returns the mark by which a repeated entry is recognised, or `None` for an entry without an id and a time (SAE-4). The
 /// mark depends on a secret, so another writer cannot store an object under it beforehand.
-fn mark_of(agent: &Agent, append: &Append, entry: &NewEntry) -> Option<String> {
+fn mark_of(agent: &Agent, session: &str, entry: &NewEntry) -> Option<String> {
     if let Captured::Read(call) = &entry.captured {
-        return Some(mark(agent, &[&append.session, "read", call]));
+        return Some(mark(agent, &[session, "read", call]));
     }
     let name = match (&entry.key, entry.time) {
         (Some(key), _) => format!("id {key}"),
@@ -277,10 +281,32 @@ fn mark_of(agent: &Agent, append: &Append, entry: &NewEntry) -> Option<String> {
         (None, None) => return None,
     };
     let speaker = entry.speaker.as_deref().unwrap_or_default();
-    Some(mark(
-        agent,
-        &[append.session.as_str(), &name, speaker, &entry.text],
-    ))
+    Some(mark(agent, &[session, &name, speaker, &entry.text]))
+}
+
+/// Checks whether a hook captured an entry before: the session had it until somebody took it back (SAE-5), or the session in
+/// which the client had it before has or had it.
+fn was_captured(agent: &Agent, append: &Append, entry: &NewEntry, id: &Id) -> Result<bool> {
+    if entry.captured == Captured::No {
+        return Ok(false);
+    }
+    let memory = agent.memory();
+    if memory.has_had(id)? {
+        return Ok(true);
+    }
+    let elsewhere = entry
+        .elsewhere
+        .as_ref()
+        .filter(|session| **session != append.session);
+    let Some((session, mark)) = elsewhere.and_then(|one| Some((one, mark_of(agent, one, entry)?))) else {
+        return Ok(false);
+    };
+    Id::new(&place_in(session, &mark)).map_or(Ok(false), |id| memory.has_had(&id))
+}
+
+/// Returns the text of the id of an entry.
+pub(super) fn place_in(session: &str, mark: &str) -> String {
+    format!("{}/{session}/{mark}", kind::ENTRY)
 }
 
 /// Returns a mark of texts, which depends on a secret of the store.

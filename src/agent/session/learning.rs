@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::entries::{arrival_of, mark};
-use super::prompts::prompt_event;
+use super::prompts::{last_version, prompt_event};
 use super::stated::stated;
 use super::transcript::read_transcript;
 use crate::agent::Agent;
@@ -66,8 +66,14 @@ pub fn learn(agent: &Agent, reach: &Reach, session: &str, since: u64, writer: &W
                     &["learnt", transcript.scope.as_str(), &normalised(statement.text)],
                 );
                 let id = Id::new(&format!("{}/{mark}", statement.kind))?;
-                if let Some(known) = change.present(&id)? {
-                    learnt += usize::from(Item::from(known).session().as_deref() == Some(session));
+                let known = change.present(&id)?;
+                let is_there = known.is_some();
+                let known = known.map_or_else(|| last_version(agent, &id), |known| Ok(Some(known)))?;
+                let is_of_session =
+                    known.is_some_and(|known| Item::from(known).session().as_deref() == Some(session));
+                // A fact that was taken back is not learnt again in its session.
+                if is_there || is_of_session {
+                    learnt += usize::from(is_there && is_of_session);
                 } else if learnt < settings.facts_max && arrival_of(prompt) > since {
                     let new = fact_of(statement.text, statement.kind, prompt, session, &transcript.scope);
                     if stage(change, &id, new)? {

@@ -8,13 +8,14 @@
 //!
 //! # Invariants
 //! - PRM-1: only a prompt event makes a captured text the person's. The role in a transcript of a client does not.
-//! - PRM-2: a prompt is one entry, however often its event and its copy in the transcript arrive, and in any order.
+//! - PRM-2: a prompt is one entry, however often its event and its copy in the transcript arrive, and in any order. Once it
+//!   was taken back, neither brings it again (SAE-5).
 
-use super::entries::{Append, NewEntry, is_entry_of, item_of, mark};
+use super::entries::{Append, NewEntry, is_entry_of, item_of, mark, place_in};
 use super::lineage::session_id;
 use crate::agent::Agent;
 use crate::agent::change::{Change, Passed};
-use crate::agent::item::text_of;
+use crate::agent::item::{text_of, unless_erased};
 use crate::agent::vocabulary::attribute;
 use crate::error::Result;
 use crate::object::{Id, NewObject, Object, Origin, Position, Scope};
@@ -31,6 +32,8 @@ pub enum Captured {
     /// The client's own transcript gives it the role of the person. The number counts the earlier entries there with the
     /// same text. It is a prompt only if a prompt event gave it, too.
     AsPrompt(u64),
+    /// The client's own transcript, or an event, gives it as a text of the model.
+    Said,
     /// A tool read it from outside the workspace. The name of the call makes a repeated event change nothing but the
     /// taint.
     Read(String),
@@ -43,40 +46,44 @@ pub(super) fn stage_prompt(
     change: &mut Change<'_>,
     append: &Append,
     entry: &NewEntry,
-    named: impl Fn(&str) -> Result<Id>,
     arrival: u64,
     key: &str,
 ) -> Result<Option<(Id, Passed)>> {
     let session = session_id(&append.session)?;
-    let id_of = |number: u64| {
+    let id_in = |session: &str, number: u64| {
         let text = entry.text.trim();
-        named(&mark(
-            agent,
-            &[&append.session, &format!("prompt {number}"), text],
-        ))
+        let mark = mark(agent, &[session, &format!("prompt {number}"), text]);
+        Id::new(&place_in(session, &mark))
     };
     let (id, event, known) = match &entry.captured {
         Captured::AtPrompt(event) => {
             let mut number = 0;
             loop {
-                let id = id_of(number)?;
-                let is_known = is_entry_of(change, &id, &session)?;
-                let entry = change.present(&id)?.filter(|_| is_known);
-                match entry.as_ref().and_then(prompt_event) {
+                let id = id_in(&append.session, number)?;
+                let is_entry = is_entry_of(change, &id, &session)?;
+                let known = change.present(&id)?.filter(|_| is_entry);
+                let is_there = known.is_some();
+                let known = known.map_or_else(|| last_version(agent, &id), |known| Ok(Some(known)))?;
+                match known.as_ref().and_then(prompt_event) {
                     Some(known) if known == *event => return Ok(None),
+                    // Another prompt with the same words, or one that was taken back.
                     Some(_) => number += 1,
-                    None => break (id, Some(event), entry.is_some()),
+                    None if known.is_some() && !is_there => number += 1,
+                    None => break (id, Some(event), is_there),
                 }
             }
         }
         Captured::AsPrompt(number) => {
-            let id = id_of(*number)?;
-            if is_entry_of(change, &id, &session)? {
+            let id = id_in(&append.session, *number)?;
+            let memory = agent.memory();
+            let elsewhere = entry.elsewhere.as_ref().map(|session| id_in(session, *number));
+            let was_elsewhere = elsewhere.map_or(Ok(false), |id| memory.has_had(&id?))?;
+            if was_elsewhere || is_entry_of(change, &id, &session)? || memory.has_had(&id)? {
                 return Ok(None);
             }
             (id, None, false)
         }
-        Captured::No | Captured::Read(_) => return Ok(None),
+        Captured::No | Captured::Said | Captured::Read(_) => return Ok(None),
     };
     change.expect(&id, change.digest(&id)?);
     let mut position = Some(Position::new(key)?);
@@ -97,6 +104,20 @@ pub(super) fn stage_prompt(
         id.clone(),
         change.put_prompted(id, item, Origin::DirectUser, place)?,
     )))
+}
+
+/// Returns the last version of an entry that was taken back.
+pub(super) fn last_version(agent: &Agent, id: &Id) -> Result<Option<Object>> {
+    let memory = agent.memory();
+    if !memory.has_had(id)? {
+        return Ok(None);
+    }
+    for change in memory.changes_of(id) {
+        if let Some(digest) = change?.digest {
+            return unless_erased(memory.version(digest));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the name of the prompt event that gave an entry. Another writer may write the attribute, but not the class.

@@ -6,20 +6,23 @@
 //! # Invariants
 //! - HKC-1: only the text of a prompt event is stored as the person's, and none that a command of the agent sends.
 //! - HKC-2: a text that a tool read from outside taints the session, whether the event or the transcript reports it.
-//! - HKC-3: a repeated event, and an event in another order, stores nothing twice.
+//! - HKC-3: a repeated event, and an event in another order, stores nothing twice, and brings nothing back that was undone.
 
+mod deadline;
+mod sessions;
 mod state;
 
 use std::env;
-use std::time::Duration;
+use std::path::PathBuf;
 
+pub(crate) use self::deadline::Deadline;
 #[cfg(feature = "mcp")]
-pub(crate) use self::state::current_session;
-use self::state::{State, length, note_session};
+pub(crate) use self::sessions::Finder;
+use self::state::{State, length};
 use crate::cli::args::named_class;
 use crate::cli::context::Context;
 use crate::cli::embedding::OF_ONE;
-use crate::hook::{Call, Event, HookClient, Said, What, source_of};
+use crate::hook::{Call, Event, HookClient, Said, Spoken, What, source_of};
 use treering::agent::{Agent, Append, EnvelopeRequest, NewEntry, Reach, RecallQuery};
 use treering::inspect::agent::session::{Captured, end_session, learn, summarise};
 use treering::inspect::digest::{sha256, to_hex};
@@ -27,16 +30,21 @@ use treering::inspect::ingest::is_of_program;
 use treering::{Error, ErrorCode, Memory, Origin, Result};
 use treering_text::recall::WEAK;
 
-/// The variables that a client sets for the commands of its agent, and not for hooks.
-const OF_AGENT: [&str; 5] = [
+/// The variables that a client sets for the commands of its agent, and not for hooks. The plugin for opencode takes
+/// `OPENCODE` away, and Copilot CLI sets `COPILOT_CLI` for its hooks, too.
+const OF_AGENT: [&str; 8] = [
     "CLAUDECODE",
     "CODEX_CI",
     "CODEX_SANDBOX",
+    "CODEX_THREAD_ID",
+    "COPILOT_AGENT",
     "CURSOR_AGENT",
     "GEMINI_CLI",
+    "OPENCODE",
 ];
-/// The time to wait for another writer. A longer wait would keep the person waiting.
-const WAIT: Duration = Duration::from_secs(3);
+/// The number of answers after which a client without an event for the end of a session gets an episode in any case, and the
+/// steps in which later ones do. The next session makes up for the rest.
+const EPISODE_AT: (u64, u64) = (4, 8);
 /// The longest question for recall, in bytes.
 const QUESTION_BYTES_MAX: usize = 2_000;
 /// The longest text of an entry, in bytes.
@@ -45,7 +53,6 @@ const TEXT_BYTES_MAX: usize = 512 << 10;
 const SPARE: usize = 20;
 
 /// The options of `hook`.
-#[derive(Clone, Debug)]
 pub(crate) struct Capture {
     pub(crate) client: HookClient,
     /// The size of the context at the start of a session, in tokens.
@@ -58,6 +65,7 @@ pub(crate) struct Capture {
     pub(crate) learns: bool,
     /// Whether the texts that tools read from outside are stored.
     pub(crate) with_tool_texts: bool,
+    pub(crate) deadline: Deadline,
 }
 
 impl Capture {
@@ -72,6 +80,11 @@ impl Capture {
             let text = format!("{variable} is set, so this event comes from a command of the agent");
             return Err(Error::denied(ErrorCode::NotAPerson, text));
         }
+        if event.what == What::Other {
+            return Ok(None);
+        }
+        let mut state = State::of(self.client, &event.session, &self.deadline)?;
+        let folder = state.enter(self.client, event)?;
         let is_prompt = matches!(event.what, What::Prompt { .. });
         let class = if is_prompt {
             Origin::DirectUser
@@ -82,38 +95,46 @@ impl Capture {
         options.lane.session = Some(event.session.clone());
         options.lane.actor = Some(self.client.name().to_owned());
         options.trust = Some(named_class()?.map_or(class, |named| Origin::least(named, class)));
-        options.wait.get_or_insert(WAIT);
-        if let Some(folder) = event.folder.as_ref().filter(|folder| folder.is_dir()) {
+        options.wait.get_or_insert(self.deadline.left());
+        if let Some(folder) = folder {
             env::set_current_dir(folder)
                 .map_err(|error| Error::io("entering the folder of the client", error))?;
         }
         match &event.what {
             What::Other => Ok(None),
-            What::Start => self.start(context, event),
-            What::Prompt { text, name } => self.prompt(context, event, text, name.as_deref()),
-            What::Tool(call) => self.tool(context, event, call).map(|()| None),
+            What::Start => self.start(context, event, &mut state),
+            What::Prompt { text, name } => self.prompt(context, event, &mut state, text, name.as_deref()),
+            What::Tool(call) => self.tool(context, event, &state, call).map(|()| None),
             What::Stop { said, name } => {
                 let said = said.as_deref().map(|said| (said, name.as_deref()));
-                self.keep(context, event, said).map(|()| None)
+                self.keep(context, event, &mut state, said).map(|()| None)
             }
-            What::Compact | What::End => self.keep(context, event, None).map(|()| None),
+            What::Compact => self.keep(context, event, &mut state, None).map(|()| None),
+            What::End => {
+                self.keep(context, event, &mut state, None)?;
+                sessions::end_session(self.client, &event.session, &here()?).map(|()| None)
+            }
         }
     }
 
     /// Returns what matters at the start of a context.
-    fn start(&self, context: &mut Context, event: &Event) -> Result<Option<String>> {
+    fn start(&self, context: &mut Context, event: &Event, state: &mut State) -> Result<Option<String>> {
+        let earlier = sessions::note_session(self.client, &event.session, &here()?)?;
         let agent = match context.agent_to_use(false) {
             Err(error) if error.code() == ErrorCode::NoStore => return Ok(None),
             agent => agent?,
         };
+        state.use_store(&context.store()?);
+        if let Some(earlier) = earlier.filter(|earlier| *earlier != event.session) {
+            // What cannot be summarised now does not keep the session from its context.
+            drop(self.conclude_earlier(context, &agent, &earlier));
+        }
         let view = agent.memory().view();
         let mut request = EnvelopeRequest::new(context.caller().usual_reach()?);
         request.budget_tokens = self.budget;
         request.all_notes = true;
         let envelope = agent.envelope(&view, &request)?;
-        let mut state = self.state(context, event)?;
         state.begin(event.transcript.as_deref());
-        note_session(self.client, &event.session, event.folder.as_deref())?;
         for shown in &envelope.shown {
             let version = treering::Id::new(&shown.id).ok().map(|id| view.get(&id));
             state.shown.extend(
@@ -133,6 +154,7 @@ impl Capture {
         &self,
         context: &mut Context,
         event: &Event,
+        state: &mut State,
         text: &str,
         name: Option<&str>,
     ) -> Result<Option<String>> {
@@ -140,10 +162,11 @@ impl Capture {
         if text.trim().is_empty() || is_of_program(text) {
             return Ok(None);
         }
+        sessions::note_session(self.client, &event.session, &here()?)?;
         let agent = context.agent_to_create(|_| Ok(()))?;
-        let mut state = self.state(context, event)?;
-        note_session(self.client, &event.session, event.folder.as_deref())?;
-        let found = self.found(context, &agent, event, &mut state, text);
+        state.use_store(&context.store()?);
+        let found = self.found(context, &agent, event, state, text);
+        state.turns += 1;
         state.turn_from = agent.memory().view().commit().commit.seq;
         let length = event.transcript.as_deref().map_or(0, length);
         let name = name.map_or_else(|| format!("at {length}"), str::to_owned);
@@ -205,8 +228,8 @@ impl Capture {
     }
 
     /// Notes what a tool read from outside of the workspace (HKC-2).
-    fn tool(&self, context: &mut Context, event: &Event, call: &Call) -> Result<()> {
-        let Some(entry) = self.read(event, call) else {
+    fn tool(&self, context: &mut Context, event: &Event, state: &State, call: &Call) -> Result<()> {
+        let Some(entry) = self.read(event, state, call) else {
             return Ok(());
         };
         let agent = context.agent_to_create(|_| Ok(()))?;
@@ -214,8 +237,8 @@ impl Capture {
     }
 
     /// Returns the entry that notes what a tool read from outside.
-    fn read(&self, event: &Event, call: &Call) -> Option<NewEntry> {
-        let source = source_of(call, event.folder.as_deref())?;
+    fn read(&self, event: &Event, state: &State, call: &Call) -> Option<NewEntry> {
+        let source = source_of(self.client, call, &state.workspace(event))?;
         let digest = to_hex(&sha256(call.output.as_bytes()));
         let name = call.name.clone();
         let name =
@@ -236,44 +259,68 @@ impl Capture {
 
     /// Keeps what is new in the client's transcript, and what the turn leaves. `said` is the last text of the agent with the
     /// name of the turn, for a client without a transcript.
-    fn keep(&self, context: &mut Context, event: &Event, said: Option<(&str, Option<&str>)>) -> Result<()> {
-        let mut state = self.state(context, event)?;
-        let read = event.transcript.as_deref().and_then(|path| state.read(path).ok());
-        let mut entries = Vec::new();
-        for said in read.iter().flat_map(|read| &read.said) {
-            entries.extend(self.entry(event, &mut state, said));
-        }
-        if let Some((text, name)) = said.filter(|(text, _)| read.is_none() && !text.trim().is_empty()) {
-            let name = name.map_or_else(|| to_hex(&sha256(text.as_bytes())[..16]), str::to_owned);
-            entries.push(model_said(text, format!("stop {name}"), None));
-        }
+    fn keep(
+        &self,
+        context: &mut Context,
+        event: &Event,
+        state: &mut State,
+        said: Option<(&str, Option<&str>)>,
+    ) -> Result<()> {
         let agent = context.agent_to_create(|_| Ok(()))?;
-        if !entries.is_empty() {
-            append(context, &agent, event, entries)?;
+        state.use_store(&context.store()?);
+        if let Some((text, name)) =
+            said.filter(|(text, _)| event.transcript.is_none() && !text.trim().is_empty())
+        {
+            let name = name.map_or_else(|| to_hex(&sha256(text.as_bytes())[..16]), str::to_owned);
+            let entry = model_said(text, format!("stop {name}"), None);
+            append(context, &agent, event, vec![entry])?;
         }
-        state.save()?;
-        self.conclude(context, &agent, event, &mut state)?;
+        // A transcript that cannot be read costs the transcript only.
+        while let Some((read, has_more)) = event.transcript.as_deref().and_then(|path| state.read(path).ok())
+        {
+            let mut entries = Vec::new();
+            for said in &read.said {
+                entries.extend(self.entry(event, state, said));
+            }
+            if !entries.is_empty() {
+                append(context, &agent, event, entries)?;
+            }
+            state.save()?;
+            // HKC-4: the next event goes on from here.
+            if !has_more || !self.deadline.has_time() {
+                break;
+            }
+        }
+        state.is_pending = true;
+        let done = self.conclude(context, &agent, event, state);
         drop(agent.keep_indexes());
         state.save()?;
+        done?;
         // The server of the client embeds new texts meanwhile. At the end of a session nobody waits.
-        if matches!(event.what, What::End) {
+        if matches!(event.what, What::End) && self.deadline.has_time() {
             context.embed_after(&agent, Some(OF_ONE));
         }
         Ok(())
     }
 
     fn entry(&self, event: &Event, state: &mut State, said: &Said) -> Option<NewEntry> {
-        match said {
-            Said::Person { text, time } => Some(NewEntry {
+        let elsewhere = said.session.clone().filter(|session| *session != event.session);
+        let of = elsewhere.clone().unwrap_or_default();
+        let entry = match &said.what {
+            Spoken::Person { text, time } => NewEntry {
                 text: cut(text),
                 speaker: Some("user".to_owned()),
                 time: *time,
-                captured: Captured::AsPrompt(state.number(text)),
+                captured: Captured::AsPrompt(state.number(&format!("user {of}"), text)),
                 ..NewEntry::default()
-            }),
-            Said::Model { text, name, time } => Some(model_said(text, name.clone(), *time)),
-            Said::Called(call) => self.read(event, call),
-        }
+            },
+            Spoken::Model { text, name, time } => {
+                let number = || format!("said {}", state.number(&format!("assistant {of}"), text));
+                model_said(text, name.clone().unwrap_or_else(number), *time)
+            }
+            Spoken::Called(call) => self.read(event, state, call)?,
+        };
+        Some(NewEntry { elsewhere, ..entry })
     }
 
     /// Learns from the prompts, summarises at an end, and takes a snapshot if the turn changed the memory.
@@ -286,12 +333,14 @@ impl Capture {
                 state.learnt = learnt.until.unwrap_or(state.learnt);
             })));
         }
-        let is_last = !self.client.has_end() || !matches!(event.what, What::Stop { .. });
+        let is_step = state.turns <= EPISODE_AT.0 || state.turns % EPISODE_AT.1 == 0;
+        let is_last = match event.what {
+            What::Stop { .. } => !self.client.has_end() && is_step,
+            _ => true,
+        };
         if is_last {
-            let ended = end_session(agent, &Reach::All, session, None, Some(false), &writer).map(drop);
-            let no_text = |_: &_| None;
-            let summarised = summarise(agent, &Reach::All, session, &no_text, &writer).map(drop);
-            done = done.and(unless_unknown(ended)).and(unless_unknown(summarised));
+            done = done.and(summarise_session(context, agent, session));
+            state.is_pending = false;
         }
         let memory = agent.memory();
         if is_changed(memory, session, state.turn_from)? {
@@ -301,9 +350,30 @@ impl Capture {
         done
     }
 
-    fn state(&self, context: &Context, event: &Event) -> Result<State> {
-        Ok(State::of(&context.store()?, self.client.name(), &event.session))
+    /// Summarises the session before this one, if its client did not tell its end.
+    fn conclude_earlier(&self, context: &mut Context, agent: &Agent, earlier: &str) -> Result<()> {
+        if State::peek(self.client, earlier).is_pending && self.deadline.has_time() {
+            let present = context.options.lane.session.replace(earlier.to_owned());
+            let done = summarise_session(context, agent, earlier);
+            context.options.lane.session = present;
+            done?;
+        }
+        Ok(())
     }
+}
+
+/// Makes the episode of a session, and the summaries of its past days.
+fn summarise_session(context: &Context, agent: &Agent, session: &str) -> Result<()> {
+    let writer = context.writer();
+    let ended = end_session(agent, &Reach::All, session, None, Some(false), &writer).map(drop);
+    let no_text = |_: &_| None;
+    let summarised = summarise(agent, &Reach::All, session, &no_text, &writer).map(drop);
+    unless_unknown(ended).and(unless_unknown(summarised))
+}
+
+/// Returns the folder in which the session works.
+fn here() -> Result<PathBuf> {
+    env::current_dir().map_err(|error| Error::io("reading the current folder", error))
 }
 
 /// Appends entries to the session of an event.
@@ -325,6 +395,7 @@ fn model_said(text: &str, name: String, time: Option<treering::Time>) -> NewEntr
         speaker: Some("assistant".to_owned()),
         time,
         key: Some(name),
+        captured: Captured::Said,
         ..NewEntry::default()
     }
 }

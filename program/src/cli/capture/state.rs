@@ -1,47 +1,58 @@
 //! The state of a session between two events of a hook: how far it read the client's transcript, and what it showed.
 //!
-//! The state lies in the folder for states of the user, outside of the store. So it is in no version, and undoing a turn does
-//! not read the turn's entries again. The entries of a transcript
-//! have fixed ids, so a lost state stores nothing twice, but brings entries of undone turns back.
+//! The state lies in the folder for states of the user, outside of the store. It only saves work: the store itself knows the
+//! entries that it has and had (SAE-4, SAE-5), so a lost state stores nothing twice and brings nothing back.
 //!
 //! # Layer
 //! Layer 10, part of cli.
+//!
+//! # Invariants
+//! - HST-1: a transcript is read on from a place only if the text before that place is the one that was read, whatever
+//!   path the client gives.
+//! - HST-2: one event of a session at a time has the state.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{self, File, TryLockError};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
-use std::{env, fs};
+use std::{env, thread};
 
 use serde::{Deserialize, Serialize};
 
+use super::deadline::Deadline;
 use crate::cli::context::real_path;
 use crate::cli::input::open_regular;
-use crate::hook::{HookClient, Read, read_from};
+use crate::hook::{Event, HookClient, Open, Read, Workspace, messages_of, read_from, read_messages};
 use treering::agent::Place;
 use treering::inspect::digest::{sha256, to_hex};
 use treering::inspect::disk::xdg_folder;
-use treering::{Error, Result};
+use treering::{Error, ErrorKind, Result};
 
 /// The age at which the state of a session is deleted.
 const AGE_MAX: Duration = Duration::from_hours(60 * 24);
-/// The largest part of a transcript that one event reads, in bytes. The next event goes on from there.
+/// The part of a transcript that is stored at once, in bytes.
+const PART: u64 = 4 << 20;
+/// The longest line of a transcript that is read, and the largest document, in bytes.
 const PART_MAX: u64 = 64 << 20;
 /// The part of a transcript in which an item is looked for before it is shown again, in bytes.
 const SEEN_MAX: u64 = 2 << 20;
+/// The text before a place by which the place is known again, in bytes.
+const BEFORE: u64 = 4 << 10;
+/// The time between two looks at the lock of the state.
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// The state of a session.
 #[derive(Debug, Default, Deserialize, Serialize)]
 #[serde(default)]
 pub(crate) struct State {
-    /// The transcript that the numbers below belong to.
-    transcript: PathBuf,
-    /// The number of read bytes.
-    bytes: u64,
-    /// The number of read lines or messages.
-    lines: u64,
-    /// How often each text with the role of the person was read, by the digest of the text.
-    prompts: BTreeMap<String, u64>,
+    /// The store that the numbers below belong to.
+    store: PathBuf,
+    /// The folder in which the session began.
+    folder: Option<PathBuf>,
+    /// The folders of the workspace.
+    roots: Vec<PathBuf>,
+    progress: Progress,
     /// The digests of the versions that the context has.
     pub(crate) shown: BTreeSet<String>,
     /// The length of the transcript when the context began.
@@ -50,21 +61,102 @@ pub(crate) struct State {
     pub(crate) learnt: u64,
     /// The seq of the commit before the turn.
     pub(crate) turn_from: u64,
+    /// The number of prompts.
+    pub(crate) turns: u64,
+    /// Whether an answer came since the last episode.
+    pub(crate) is_pending: bool,
     #[serde(skip)]
     file: Option<PathBuf>,
+    /// HST-2: closing the file frees the lock.
+    #[serde(skip)]
+    _lock: Option<File>,
+}
+
+/// How far a transcript was read.
+#[derive(Clone, Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+struct Progress {
+    /// The number of read bytes, or of read messages of a document.
+    place: u64,
+    /// The digest of the text before that place.
+    before: String,
+    /// How often each text was read that has no name of its own, by the digest of the text and of who said it.
+    counts: BTreeMap<String, u64>,
+    /// The calls whose results are still to come.
+    open: Open,
 }
 
 impl State {
-    /// Reads the state of a session. A state that cannot be read is empty.
-    pub(crate) fn of(store: &Path, client: &str, session: &str) -> Self {
-        let store = real_path(store);
-        let name = format!("{}\n{client}\n{session}", store.display());
-        let file = folder().map(|folder| folder.join(format!("{}.json", short(&name))));
+    /// Reads the state of a session, and keeps it from other events (HST-2). A state that cannot be read is empty.
+    ///
+    /// # Errors
+    /// `Busy` if another event of the session has the state until the deadline.
+    pub(crate) fn of(client: HookClient, session: &str, deadline: &Deadline) -> Result<Self> {
+        let file = file_of(client, session);
+        let lock = file.as_deref().map(|file| locked(file, deadline)).transpose()?;
+        Ok(Self {
+            _lock: lock.flatten(),
+            ..Self::peek(client, session)
+        })
+    }
+
+    /// Reads the state of a session beside its events.
+    pub(crate) fn peek(client: HookClient, session: &str) -> Self {
+        let file = file_of(client, session);
         let bytes = file.as_ref().and_then(|file| part(file, 0, PART_MAX).ok());
         let state: Option<Self> = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         Self {
             file,
             ..state.unwrap_or_default()
+        }
+    }
+
+    /// Notes the workspace with the first event of the session, and returns the folder in which the session works. The agent
+    /// may change its folder later, and neither its project nor what is inside follows it (HKW-1).
+    pub(crate) fn enter(&mut self, client: HookClient, event: &Event) -> Result<Option<PathBuf>> {
+        let is_there = |folder: &PathBuf| folder.is_absolute() && folder.is_dir();
+        if self.folder.as_ref().is_none_or(|folder| !folder.is_dir()) {
+            let named = client
+                .workspace_variable()
+                .and_then(env::var_os)
+                .map(PathBuf::from);
+            let folder = named
+                .filter(is_there)
+                .or_else(|| event.folder.clone().filter(is_there));
+            let Some(folder) = folder.or_else(|| env::current_dir().ok()) else {
+                return Ok(None);
+            };
+            self.roots = event
+                .roots
+                .iter()
+                .filter(|root| is_there(root))
+                .cloned()
+                .collect();
+            self.roots.push(root_of(&folder));
+            self.folder = Some(folder);
+            self.save()?;
+        }
+        Ok(self.folder.clone())
+    }
+
+    /// Returns the workspace of an event.
+    pub(crate) fn workspace(&self, event: &Event) -> Workspace {
+        let folder = event.folder.clone().or_else(|| self.folder.clone());
+        Workspace::new(folder, &self.roots)
+    }
+
+    /// Forgets what belongs to another store.
+    pub(crate) fn use_store(&mut self, store: &Path) {
+        let store = real_path(store);
+        if self.store != store {
+            *self = Self {
+                store,
+                folder: self.folder.take(),
+                roots: std::mem::take(&mut self.roots),
+                file: self.file.take(),
+                _lock: self._lock.take(),
+                ..Self::default()
+            };
         }
     }
 
@@ -74,13 +166,9 @@ impl State {
     /// `Io` if the file cannot be written.
     pub(crate) fn save(&self) -> Result<()> {
         let Some(file) = &self.file else { return Ok(()) };
-        let failed = |error| Error::io("writing the state of the hook", error);
-        let folder = file.parent().unwrap_or(Path::new("."));
-        fs::create_dir_all(folder).map_err(failed)?;
-        let text = serde_json::to_string(self).map_err(|error| failed(error.into()))?;
-        let mut new = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-        new.write_all(text.as_bytes()).map_err(failed)?;
-        new.persist(file).map_err(|error| failed(error.error)).map(drop)
+        let text = serde_json::to_string(self)
+            .map_err(|error| Error::io("writing the state of the hook", error.into()))?;
+        write_at_once(file, &text)
     }
 
     /// Begins a context, which has nothing of what was shown before.
@@ -100,70 +188,127 @@ impl State {
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
-    /// Reads what is new in a transcript. [`Self::number`] then numbers the texts of the person.
+    /// Reads what is new in a transcript, and returns whether there may be more. [`Self::number`] then numbers the texts that
+    /// have no name.
     ///
     /// # Errors
     /// `Io` if the file cannot be read.
-    pub(crate) fn read(&mut self, path: &Path) -> Result<Read> {
-        if self.transcript != path || length(path) < self.bytes {
-            path.clone_into(&mut self.transcript);
-            (self.bytes, self.lines) = (0, 0);
-            self.prompts.clear();
+    pub(crate) fn read(&mut self, path: &Path) -> Result<(Read, bool)> {
+        if is_document(path) {
+            return Ok((self.progress.document(path)?, false));
         }
-        let is_document = is_document(path);
-        let from = if is_document { 0 } else { self.bytes };
-        let bytes = part(path, from, PART_MAX)?;
-        let read = read_from(&bytes, self.lines, is_document);
-        if is_document {
-            self.lines = read.lines;
-        } else {
-            self.lines += read.lines;
-            // A line that is longer than a part is passed over.
-            let is_too_long = read.bytes == 0 && bytes.len() as u64 == PART_MAX;
-            self.bytes += if is_too_long { PART_MAX } else { read.bytes as u64 };
-        }
-        Ok(read)
+        self.progress.lines(path)
     }
 
-    /// Returns how often the transcript has this text of the person before, and counts it.
-    pub(crate) fn number(&mut self, text: &str) -> u64 {
-        let count = self.prompts.entry(short(text.trim())).or_default();
+    /// Returns how often the transcript has this text of a speaker before, and counts it.
+    pub(crate) fn number(&mut self, speaker: &str, text: &str) -> u64 {
+        let counted = short(&format!("{speaker}\n{}", text.trim()));
+        let count = self.progress.counts.entry(counted).or_default();
         *count += 1;
         *count - 1
     }
 }
 
-/// Notes that a session is the present one of its client in a project. The server of the client then writes in it, too.
-///
-/// # Errors
-/// `Io` if the note cannot be written.
-pub(crate) fn note_session(client: HookClient, session: &str, place: Option<&Path>) -> Result<()> {
-    let Some(file) = file_of_session(client, place) else {
-        return Ok(());
-    };
-    if fs::read_to_string(&file).is_ok_and(|known| known == session) {
-        return Ok(());
+impl Progress {
+    fn lines(&mut self, path: &Path) -> Result<(Read, bool)> {
+        if self.before_in(path)? != self.before {
+            *self = Self::default();
+        }
+        let mut most = PART;
+        loop {
+            let bytes = part(path, self.place, most)?;
+            let is_full = bytes.len() as u64 == most;
+            let mut read = read_from(&bytes, self.open.clone());
+            if read.bytes == 0 && is_full && most < PART_MAX {
+                most *= 4;
+                continue;
+            }
+            // A line that is longer than the largest part is passed over.
+            let passed = if read.bytes == 0 && is_full {
+                most
+            } else {
+                read.bytes as u64
+            };
+            self.place += passed;
+            self.open = std::mem::take(&mut read.open);
+            self.before = self.before_in(path)?;
+            return Ok((read, is_full));
+        }
     }
-    let failed = |error| Error::io("noting the session", error);
+
+    /// Returns the digest of the text before the place, as the file has it now.
+    fn before_in(&self, path: &Path) -> Result<String> {
+        if self.place == 0 {
+            return Ok(String::new());
+        }
+        let length = self.place.min(BEFORE);
+        let bytes = part(path, self.place - length, length)?;
+        Ok(to_hex(&sha256(&bytes)[..16]))
+    }
+
+    fn document(&mut self, path: &Path) -> Result<Read> {
+        let messages = messages_of(&part(path, 0, PART_MAX)?);
+        let digest = |messages: &[serde_json::Value]| {
+            let all: String = messages.iter().map(|message| format!("{message}\n")).collect();
+            short(&all)
+        };
+        let place = usize::try_from(self.place).unwrap_or(usize::MAX);
+        let known = messages.get(..place).filter(|known| digest(known) == self.before);
+        if known.is_none() {
+            *self = Self::default();
+        }
+        let from = known.map_or(0, <[_]>::len);
+        let mut read = read_messages(&messages[from..], std::mem::take(&mut self.open));
+        self.open = std::mem::take(&mut read.open);
+        self.place = messages.len() as u64;
+        self.before = digest(&messages);
+        Ok(read)
+    }
+}
+
+/// Returns the folder whose files belong together with a folder. The home folder is no project, whatever it contains.
+fn root_of(folder: &Path) -> PathBuf {
+    let folder = real_path(folder);
+    let home = env::var_os("HOME").map(|home| real_path(Path::new(&home)));
+    let top = Place::top_of(&folder).filter(|top| home.as_deref() != Some(*top));
+    top.map_or(folder.clone(), Path::to_owned)
+}
+
+fn file_of(client: HookClient, session: &str) -> Option<PathBuf> {
+    let name = format!("{}\n{session}", client.name());
+    folder().map(|folder| folder.join(format!("{}.json", short(&name))))
+}
+
+/// Opens the lock beside a file, and waits for it until the deadline. Without locks, there is none.
+fn locked(file: &Path, deadline: &Deadline) -> Result<Option<File>> {
+    let failed = |error| Error::io("locking the state of the hook", error);
+    fs::create_dir_all(file.parent().unwrap_or(Path::new("."))).map_err(failed)?;
+    let lock = File::options()
+        .create(true)
+        .append(true)
+        .open(file.with_extension("lock"));
+    let lock = lock.map_err(failed)?;
+    loop {
+        match lock.try_lock() {
+            Ok(()) => return Ok(Some(lock)),
+            Err(TryLockError::WouldBlock) if deadline.left() > PAUSE => thread::sleep(PAUSE),
+            Err(TryLockError::WouldBlock) => {
+                let text = "another event of the session is still at work";
+                return Err(Error::new(ErrorKind::Busy, text));
+            }
+            Err(TryLockError::Error(_)) => return Ok(None),
+        }
+    }
+}
+
+/// Writes a file of the hook at once or not at all.
+pub(super) fn write_at_once(file: &Path, text: &str) -> Result<()> {
+    let failed = |error| Error::io("writing the state of the hook", error);
     let folder = file.parent().unwrap_or(Path::new("."));
     fs::create_dir_all(folder).map_err(failed)?;
     let mut new = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-    new.write_all(session.as_bytes()).map_err(failed)?;
-    new.persist(&file).map_err(|error| failed(error.error)).map(drop)
-}
-
-/// Returns the present session of a client in the project of a folder, which is the current folder if it is not named.
-pub(crate) fn current_session(client: HookClient, place: Option<&Path>) -> Option<String> {
-    let session = fs::read_to_string(file_of_session(client, place)?).ok()?;
-    Some(session).filter(|session| !session.is_empty())
-}
-
-fn file_of_session(client: HookClient, place: Option<&Path>) -> Option<PathBuf> {
-    let place = place.map_or_else(|| env::current_dir().ok(), |place| Some(place.to_owned()))?;
-    let place = real_path(&place);
-    let top = Place::top_of(&place).unwrap_or(&place);
-    let name = format!("{}\n{}", client.name(), top.display());
-    Some(folder()?.join(format!("{}.session", short(&name))))
+    new.write_all(text.as_bytes()).map_err(failed)?;
+    new.persist(file).map_err(|error| failed(error.error)).map(drop)
 }
 
 /// Returns the length of a file, or 0.
@@ -192,7 +337,7 @@ fn part(path: &Path, from: u64, most: u64) -> Result<Vec<u8>> {
     Ok(bytes)
 }
 
-fn folder() -> Option<PathBuf> {
+pub(super) fn folder() -> Option<PathBuf> {
     Some(xdg_folder("XDG_STATE_HOME", ".local/state")?.join("hooks"))
 }
 
@@ -208,6 +353,6 @@ fn delete_old() {
     }
 }
 
-fn short(text: &str) -> String {
+pub(super) fn short(text: &str) -> String {
     to_hex(&sha256(text.as_bytes())[..16])
 }

@@ -4,7 +4,7 @@
 //! Layer 10, part of cli.
 
 use crate::cli::agent_context::is_switched_off;
-use crate::cli::capture::Capture;
+use crate::cli::capture::{Capture, Deadline};
 use crate::cli::commands::prelude::*;
 use crate::hook::HookClient;
 
@@ -52,6 +52,7 @@ pub(crate) struct Hook {
 
 impl Verb for Hook {
     fn run(self, context: &mut Context) -> Done {
+        let deadline = Deadline::start();
         context.output.is_quiet = true;
         let bytes = read_input(context, Path::new("-"), EVENT_BYTES_MAX)?;
         let given = if is_switched_off() {
@@ -67,6 +68,7 @@ impl Verb for Hook {
                 hits_budget: self.hits_budget,
                 learns: self.learn,
                 with_tool_texts: self.tool_texts,
+                deadline,
             };
             let given = capture.handle(context, &event)?;
             given.and_then(|given| self.client.answer(&event.what, &given))

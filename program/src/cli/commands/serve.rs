@@ -16,7 +16,7 @@ use std::sync::Arc;
 use super::prelude::*;
 use crate::cli::agent_context::agent_with_model;
 use crate::cli::args::LaneOptions;
-use crate::cli::capture::current_session;
+use crate::cli::capture::Finder;
 #[cfg(feature = "http")]
 use crate::cli::token_file::{new_token, token_in};
 use crate::hook::HookClient;
@@ -206,7 +206,10 @@ impl Serve {
         });
         writer.actor = actor.or_else(|| self.client.map(|client| client.name().to_owned()));
         let follows = self.client.filter(|_| names_session);
-        let follows = follows.map(|client| Follows::new(move || current_session(client, None)));
+        let follows = follows.and_then(|client| {
+            let finder = Finder::here(client)?;
+            Some(Follows::new(move || finder.sessions(client)))
+        });
         let confinement = self.scope.clone().map_or(Confinement::Usual, Confinement::Only);
         let caller = Caller {
             who: agent::Caller {
@@ -215,6 +218,7 @@ impl Serve {
             },
             names_session,
             follows,
+            others: Vec::new(),
             tokens_max: self.max_tokens,
         };
         // A bad scope is an error now, not in each answer.

@@ -84,7 +84,8 @@ impl Handler {
             let parts = [name.clone(), Some(caller.session().to_owned()), suffix];
             parts.into_iter().flatten().collect::<Vec<_>>().join("-")
         });
-        let present = caller.follows.as_ref().and_then(Follows::session);
+        let (present, others) = caller.follows.as_ref().and_then(Follows::sessions).unzip();
+        caller.others = others.unwrap_or_default();
         let writer = &mut caller.who.writer;
         writer.session = Some(present.or(session).unwrap_or_else(|| own.clone()));
         writer.actor = writer.actor.take().or(name);

@@ -452,6 +452,7 @@ mod tests {
             who: treering::agent::Caller::here(Writer::of(Origin::Model).session("s")),
             names_session: false,
             follows: None,
+            others: Vec::new(),
             tokens_max: 200,
         };
         let server = Server::new(
