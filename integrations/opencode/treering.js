@@ -4,14 +4,20 @@ import { spawn } from "node:child_process"
 
 const COMMAND = ["treering", "hook", "--client", "opencode"]
 
+// opencode sets these variables for itself and so for every command of its agent. Without them, the program knows the plugin.
+const { OPENCODE, AGENT, AI_AGENT, ...env } = process.env
+
 const send = (event) =>
   new Promise((done) => {
     try {
-      const child = spawn(COMMAND[0], COMMAND.slice(1), { stdio: ["pipe", "pipe", "ignore"], timeout: 10000 })
+      // The last event of a run must arrive although the client ends before the answer.
+      const isAsked = event.event === "start" || event.event === "prompt"
+      const stdio = ["pipe", isAsked ? "pipe" : "ignore", "ignore"]
+      const child = spawn(COMMAND[0], COMMAND.slice(1), { env, stdio, timeout: 10000, detached: !isAsked })
       let out = ""
       child.on("error", () => done(""))
       child.stdin.on("error", () => {})
-      child.stdout.on("data", (part) => (out += part))
+      child.stdout?.on("data", (part) => (out += part))
       child.on("close", () => {
         try {
           done(JSON.parse(out).context ?? "")
@@ -31,9 +37,14 @@ const textOf = (parts) =>
     .map((part) => part.text)
     .join("\n\n")
 
+// A tool of a server gives parts.
+const outputOf = ({ output, content }) => output ?? textOf(content)
+
 export const Treering = async ({ client, directory }) => {
   const started = new Set()
   const children = new Map()
+  // The newest answer of each session.
+  const answers = new Map()
   // A sub-agent has a session of its own, and the model writes its prompts. What cannot be read counts as one.
   const isOfSubAgent = async (id) => {
     if (!children.has(id)) {
@@ -48,7 +59,7 @@ export const Treering = async ({ client, directory }) => {
   }
   const base = (session) => ({ session, folder: directory })
   const context = (input, text, number) => ({
-    id: `${input.messageID ?? "msg"}-treering-${number}`,
+    id: `${input.messageID.replace("msg", "prt")}treering${number}`,
     sessionID: input.sessionID,
     messageID: input.messageID,
     type: "text",
@@ -73,7 +84,12 @@ export const Treering = async ({ client, directory }) => {
     },
     "tool.execute.after": async (input, output) => {
       const { sessionID, tool, callID, args } = input
-      await send({ ...base(sessionID), event: "tool", tool, name: callID, input: args ?? output.metadata ?? {}, output: output.output })
+      await send({ ...base(sessionID), event: "tool", tool, name: callID, input: args ?? output.metadata ?? {}, output: outputOf(output) })
+    },
+    "experimental.text.complete": async ({ sessionID, messageID }, { text }) => {
+      const known = answers.get(sessionID)
+      const before = known?.name === messageID ? known.text + "\n\n" : ""
+      answers.set(sessionID, { text: before + text, name: messageID })
     },
     "experimental.session.compacting": async (input) => {
       started.delete(input.sessionID)
@@ -85,6 +101,9 @@ export const Treering = async ({ client, directory }) => {
       }
       if (event.type !== "session.idle") return
       const session = event.properties.sessionID
+      const answer = answers.get(session)
+      answers.delete(session)
+      if (answer) return void (await send({ ...base(session), event: "stop", ...answer }))
       try {
         const messages = await client.session.messages({ path: { id: session } })
         const last = (messages.data ?? messages).filter((message) => message.info.role === "assistant").at(-1)

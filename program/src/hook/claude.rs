@@ -4,8 +4,7 @@
 //! `transcript_path`, `cwd` and `hook_event_name`. `SessionStart` has `source` (startup, resume, clear, compact),
 //! `UserPromptSubmit` has `prompt`, and since 2026 `prompt_id`. `PostToolUse` has `tool_name`, `tool_input`,
 //! `tool_response` and `tool_use_id`, `Stop` has `last_assistant_message`. `SessionStart` and `UserPromptSubmit` take
-//! `hookSpecificOutput.additionalContext`. An exit code of 2 would block the person's prompt. Commands of the agent have
-//! the variable `CLAUDECODE`, and hooks do not.
+//! `hookSpecificOutput.additionalContext`. An exit code of 2 would block the person's prompt.
 //!
 //! # Layer
 //! Layer 8, inside `hook`. Pure.
@@ -27,7 +26,7 @@ pub(super) fn what_named(fields: &Fields, name: Option<String>) -> What {
             text: fields.text(&["prompt"]).unwrap_or_default(),
             name,
         },
-        "PostToolUse" => What::Tool(fields.call(&["tool_response", "tool_output"])),
+        "PostToolUse" => What::Tool(fields.call(&["tool_response", "tool_output", "tool_result"])),
         "Stop" => What::Stop {
             said: fields.text(&["last_assistant_message"]),
             name,

@@ -96,7 +96,7 @@ impl HookClient {
 
     /// Whether the client takes a context when the person sends a prompt.
     pub(crate) fn takes_context_at_prompt(self) -> bool {
-        !matches!(self, Self::Vscode | Self::Cursor)
+        self != Self::Cursor
     }
 
     /// Whether the client has an event for the end of a session. Without one, each answer may be the last.

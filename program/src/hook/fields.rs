@@ -77,7 +77,15 @@ pub(crate) fn text_of(json: &Json) -> String {
             texts.collect::<Vec<_>>().join("\n\n")
         }
         Json::Object(map) => {
-            let inner = ["text", "content", "llmContent", "output", "stdout", "result"];
+            let inner = [
+                "text",
+                "content",
+                "llmContent",
+                "text_result_for_llm",
+                "output",
+                "stdout",
+                "result",
+            ];
             let inner = inner
                 .iter()
                 .find_map(|name| map.get(*name).filter(|inner| !inner.is_null()));

@@ -25,6 +25,8 @@ pub(super) fn what(fields: &Fields) -> What {
             said: fields.text(&["prompt_response"]),
             name: fields.time(),
         },
+        // Before each request the client asks whether to compact, and the event `auto` tells of the question.
+        "PreCompress" if fields.text(&["trigger"]).as_deref() == Some("auto") => What::Other,
         "PreCompress" => What::Compact,
         "SessionEnd" => What::End,
         _ => What::Other,

@@ -283,6 +283,9 @@ impl Reader {
         let Some(tool) = call.get("name").and_then(Json::as_str).or(tool) else {
             return;
         };
+        // Codex writes the server of a tool apart.
+        let server = call.get("namespace").and_then(Json::as_str);
+        let tool = server.map_or_else(|| tool.to_owned(), |server| format!("{server}__{tool}"));
         let input = inputs.iter().find_map(|name| call.get(*name));
         let mut input = match input {
             Some(Json::String(text)) => {
@@ -294,7 +297,7 @@ impl Reader {
         shorten(&mut input);
         let call = Call {
             name: name.map(str::to_owned),
-            tool: tool.to_owned(),
+            tool,
             input,
             output: String::new(),
         };

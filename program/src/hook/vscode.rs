@@ -1,8 +1,10 @@
 //! The hooks of VS Code with Copilot, and of Copilot CLI where it uses the same names.
 //!
 //! Sources: microsoft/vscode-docs, docs/agent-customization/hooks.md (2026-06-03) and docs/agents/reference/hooks-reference.md
-//! (2026-07-29). Each event has `sessionId`, `hookEventName`, `cwd`, `timestamp` and `transcript_path`; newer builds also
-//! write the names of Claude Code. Only `SessionStart` takes a context here, so a prompt gets none. `Stop` ends a session.
+//! (2026-07-29), and the events of Copilot CLI 1.0.102. Each event has `sessionId`, `hookEventName`, `cwd`, `timestamp` and
+//! `transcript_path`; newer builds also write the names of Claude Code. In VS Code only `SessionStart` takes a context, and
+//! `Stop` ends a session. Copilot CLI takes `additionalContext` with a prompt, too; it writes the last answer to the
+//! transcript after `Stop`, and has `SessionEnd`.
 //!
 //! # Layer
 //! Layer 8, inside `hook`. Pure.
@@ -18,8 +20,7 @@ pub(super) fn what(fields: &Fields) -> What {
 }
 
 pub(super) fn answer(what: &What, context: &str) -> Option<Json> {
-    match what {
-        What::Start => claude::answer(what, context),
-        _ => None,
-    }
+    let mut answer = claude::answer(what, context)?;
+    answer["additionalContext"] = context.into();
+    Some(answer)
 }

@@ -19,6 +19,7 @@ const FILES: [(&str, &[&str]); 6] = [
         &[
             "home/.config/Code/User/mcp.json",
             "home/.copilot/hooks/treering.json",
+            "home/.copilot/mcp-config.json",
         ],
     ),
     ("cursor", &["home/.cursor/mcp.json", "home/.cursor/hooks.json"]),

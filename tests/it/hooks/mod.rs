@@ -4,6 +4,7 @@ mod attacks;
 mod faults;
 #[cfg(feature = "mcp")]
 mod install;
+mod real;
 mod streams;
 mod turns;
 

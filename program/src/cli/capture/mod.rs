@@ -37,7 +37,7 @@ const OF_AGENT: [&str; 8] = [
     "CODEX_CI",
     "CODEX_SANDBOX",
     "CODEX_THREAD_ID",
-    "COPILOT_AGENT",
+    "COPILOT_AGENT_SESSION_ID",
     "CURSOR_AGENT",
     "GEMINI_CLI",
     "OPENCODE",
@@ -74,8 +74,8 @@ impl Capture {
     /// # Errors
     /// The errors of the store. `Denied` for an event that comes from a command of the agent (HKC-1).
     pub(crate) fn handle(&self, context: &mut Context, event: &Event) -> Result<Option<String>> {
-        let is_set = |name: &&str| env::var_os(name).is_some_and(|value| !value.is_empty());
-        if let Some(variable) = OF_AGENT.iter().find(|name| is_set(name)) {
+        let mut set = OF_AGENT.iter().filter(|name| is_set(name));
+        if let Some(variable) = set.find(|name| !is_of_hook(self.client, name)) {
             // INVARIANT HKC-1: a command of the agent can send events, too, and its texts are not the person's.
             let text = format!("{variable} is set, so this event comes from a command of the agent");
             return Err(Error::denied(ErrorCode::NotAPerson, text));
@@ -104,7 +104,7 @@ impl Capture {
             What::Other => Ok(None),
             What::Start => self.start(context, event, &mut state),
             What::Prompt { text, name } => self.prompt(context, event, &mut state, text, name.as_deref()),
-            What::Tool(call) => self.tool(context, event, &state, call).map(|()| None),
+            What::Tool(call) => self.tool(context, event, &mut state, call).map(|()| None),
             What::Stop { said, name } => {
                 let said = said.as_deref().map(|said| (said, name.as_deref()));
                 self.keep(context, event, &mut state, said).map(|()| None)
@@ -228,11 +228,15 @@ impl Capture {
     }
 
     /// Notes what a tool read from outside of the workspace (HKC-2).
-    fn tool(&self, context: &mut Context, event: &Event, state: &State, call: &Call) -> Result<()> {
+    fn tool(&self, context: &mut Context, event: &Event, state: &mut State, call: &Call) -> Result<()> {
         let Some(entry) = self.read(event, state, call) else {
             return Ok(());
         };
         let agent = context.agent_to_create(|_| Ok(()))?;
+        if call.name.is_none() && state.unnamed.insert(name_of(call)) {
+            state.use_store(&context.store()?);
+            state.save()?;
+        }
         append(context, &agent, event, vec![entry])
     }
 
@@ -240,9 +244,7 @@ impl Capture {
     fn read(&self, event: &Event, state: &State, call: &Call) -> Option<NewEntry> {
         let source = source_of(self.client, call, &state.workspace(event))?;
         let digest = to_hex(&sha256(call.output.as_bytes()));
-        let name = call.name.clone();
-        let name =
-            name.unwrap_or_else(|| to_hex(&sha256(format!("{} {}", call.tool, call.input).as_bytes())[..16]));
+        let name = call.name.clone().unwrap_or_else(|| name_of(call));
         let text = match call.output.trim() {
             text if self.with_tool_texts && !text.is_empty() => cut(text),
             _ => format!("read {source} with {}", call.tool),
@@ -275,9 +277,10 @@ impl Capture {
             let entry = model_said(text, format!("stop {name}"), None);
             append(context, &agent, event, vec![entry])?;
         }
+        state.named = event.transcript.clone().or(state.named.take());
+        let transcript = state.named.clone();
         // A transcript that cannot be read costs the transcript only.
-        while let Some((read, has_more)) = event.transcript.as_deref().and_then(|path| state.read(path).ok())
-        {
+        while let Some((read, has_more)) = transcript.as_deref().and_then(|path| state.read(path).ok()) {
             let mut entries = Vec::new();
             for said in &read.said {
                 entries.extend(self.entry(event, state, said));
@@ -318,6 +321,7 @@ impl Capture {
                 let number = || format!("said {}", state.number(&format!("assistant {of}"), text));
                 model_said(text, name.clone().unwrap_or_else(number), *time)
             }
+            Spoken::Called(call) if state.unnamed.contains(&name_of(call)) => return None,
             Spoken::Called(call) => self.read(event, state, call)?,
         };
         Some(NewEntry { elsewhere, ..entry })
@@ -376,6 +380,20 @@ fn here() -> Result<PathBuf> {
     env::current_dir().map_err(|error| Error::io("reading the current folder", error))
 }
 
+fn is_set(name: &str) -> bool {
+    env::var_os(name).is_some_and(|value| !value.is_empty())
+}
+
+/// Checks whether a client sets a variable for its hooks, too, and this process is one. Claude Code 2.1.332 does: `AI_AGENT`
+/// then ends with `_harness`, and for a command of the agent with `_agent`. Only hooks have `CLAUDE_PROJECT_DIR`.
+fn is_of_hook(client: HookClient, variable: &str) -> bool {
+    let agent = env::var("AI_AGENT").unwrap_or_default();
+    client == HookClient::ClaudeCode
+        && variable == "CLAUDECODE"
+        && is_set("CLAUDE_PROJECT_DIR")
+        && (agent.is_empty() || agent.ends_with("_harness"))
+}
+
 /// Appends entries to the session of an event.
 fn append(context: &Context, agent: &Agent, event: &Event, entries: Vec<NewEntry>) -> Result<()> {
     let append = Append {
@@ -387,6 +405,12 @@ fn append(context: &Context, agent: &Agent, event: &Event, entries: Vec<NewEntry
         ..Append::default()
     };
     agent.append(&append, &context.writer()).map(drop)
+}
+
+/// Returns a name for a call without one. Copilot CLI writes the name of a tool in capitals or not.
+fn name_of(call: &Call) -> String {
+    let text = format!("{} {}", call.tool.to_lowercase(), call.input);
+    to_hex(&sha256(text.as_bytes())[..16])
 }
 
 fn model_said(text: &str, name: String, time: Option<treering::Time>) -> NewEntry {

@@ -65,6 +65,10 @@ pub(crate) struct State {
     pub(crate) turns: u64,
     /// Whether an answer came since the last episode.
     pub(crate) is_pending: bool,
+    /// The calls whose events had no name. In the transcript they have one.
+    pub(crate) unnamed: BTreeSet<String>,
+    /// The transcript that the client named last. Copilot CLI names none at the end of a session.
+    pub(crate) named: Option<PathBuf>,
     #[serde(skip)]
     file: Option<PathBuf>,
     /// HST-2: closing the file frees the lock.

@@ -22,7 +22,7 @@ use treering::{Error, Result};
 /// The seconds after which a client stops a hook.
 const TIMEOUT_SECONDS: u64 = 10;
 /// The text of the skill.
-const SKILL: &str = include_str!("skill.md");
+const SKILL: &str = include_str!("../../../../integrations/agent-plugin/skills/treering-memory/SKILL.md");
 /// The file of the skill, in the folder of skills.
 const SKILL_FILE: &str = "treering-memory/SKILL.md";
 /// The command in the plugin for opencode, which an installation replaces.
@@ -136,9 +136,11 @@ pub(crate) fn changes(client: HookClient, wanted: &Wanted) -> Result<Vec<Change>
                 vscode_user(&home).join("mcp.json"),
                 vec![place.server("servers", true)],
             ),
+            // Copilot CLI has the hooks and the skill from the same folder.
+            place.json(".copilot/mcp-config.json", vec![place.server("mcpServers", true)]),
             place.json(
                 ".copilot/hooks/treering.json",
-                place.hooks(&EVENTS[..5], json!({ "type": "command" })),
+                place.hooks(&EVENTS, json!({ "type": "command" })),
             ),
             place.skill(".copilot/skills"),
         ],

@@ -38,6 +38,9 @@ const DEPTH_MAX: usize = 3;
 /// The number of bytes around an escape that are searched once more, decoded.
 const AROUND: usize = 512;
 
+/// The attribute that names a session.
+const SESSION: &str = "session";
+
 /// A secret and the position of its rule. If two secrets have the same span, the earlier rule is used.
 type Candidate = (usize, Finding);
 
@@ -58,6 +61,10 @@ pub(in crate::scan) fn find(text: &str) -> Vec<Finding> {
 
 /// Returns the first secret in the value of the attribute `name`.
 pub(in crate::scan) fn find_named(name: &str, value: &str) -> Option<Finding> {
+    // The name of a session is no cookie, although most programs make both in one form.
+    if name == SESSION {
+        return None;
+    }
     let start = name.len() + 1;
     let text = format!("{name}={value}");
     let found = find(&text).into_iter().find(|secret| secret.span.end > start)?;
