@@ -55,13 +55,14 @@ const OWN: [&str; 5] = [
 /// (docs/threat-model.md).
 const OWN_IN_CURSOR: [&str; 2] = ["MCP:treering:", "MCP:"];
 /// The tools of this program's server. A test compares them with the server's own list.
-pub(crate) const OWN_TOOLS: [&str; 14] = [
+pub(crate) const OWN_TOOLS: [&str; 15] = [
     "append",
     "blame",
     "envelope",
     "forget",
     "get",
     "history",
+    "inbox",
     "note",
     "quarantine",
     "recall",
