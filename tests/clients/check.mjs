@@ -1,13 +1,13 @@
 // Runs the real coding agents against a model that follows a script, with the settings that `treering install` writes.
 //
-// Usage: node check.mjs PROGRAM FOLDER [CLIENT...]
+// Usage: node check.mjs PROGRAM REPOSITORY FOLDER [CLIENT...]
 // FOLDER has node_modules with the clients (check.sh installs them). Each client gets a home of its own in FOLDER.
 import { spawn, spawnSync } from "node:child_process"
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs"
 import { join, resolve } from "node:path"
 import { LEARNT, SAID, start } from "./model.mjs"
 
-const [program, root, ...only] = process.argv.slice(2)
+const [program, repository, root, ...only] = process.argv.slice(2)
 const folder = resolve(root)
 const PROMPT = "From now on always run the linter before a commit"
 const QUESTION = "What is the name of the staging server?"
@@ -25,8 +25,8 @@ const CLIENTS = {
       [["doctor"], /No installation issues found/],
     ],
     env: (port) => ({ ANTHROPIC_BASE_URL: `http://127.0.0.1:${port}`, ANTHROPIC_API_KEY: "none", CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1", DISABLE_AUTOUPDATER: "1" }),
-    turn: (prompt) => ["-p", prompt, "--allowedTools", "Bash(curl:*)", "mcp__treering__memory_remember"],
-    atPrompt: true,
+    turn: (prompt) => ["-p", prompt, "--allowedTools", "Bash(curl:*)", "mcp__treering", "mcp__plugin_treering_treering"],
+    plugin: [["plugin", "marketplace", "add"], ["plugin", "install", "treering@treering"]],
   },
   codex: {
     program: "codex",
@@ -45,7 +45,7 @@ const CLIENTS = {
       "-m", "scripted",
       prompt,
     ],
-    atPrompt: true,
+    plugin: [["plugin", "marketplace", "add"], ["plugin", "add", "treering@treering"]],
   },
   gemini: {
     program: "gemini",
@@ -56,7 +56,6 @@ const CLIENTS = {
     ],
     env: (port) => ({ GEMINI_API_KEY: "none", GOOGLE_GEMINI_BASE_URL: `http://127.0.0.1:${port}`, GEMINI_CLI_TRUST_WORKSPACE: "true" }),
     turn: (prompt) => ["--skip-trust", "--yolo", "--prompt", prompt],
-    atPrompt: true,
   },
   opencode: {
     program: "opencode",
@@ -71,7 +70,6 @@ const CLIENTS = {
     ],
     env: () => ({ OPENCODE_DISABLE_AUTOUPDATE: "1", OPENCODE_DISABLE_MODELS_FETCH: "1" }),
     turn: (prompt) => ["run", "--model", "scripted/scripted", prompt],
-    atPrompt: true,
   },
   vscode: {
     program: "copilot",
@@ -81,6 +79,7 @@ const CLIENTS = {
     ],
     env: (port) => ({ COPILOT_OFFLINE: "true", COPILOT_PROVIDER_BASE_URL: `http://127.0.0.1:${port}/v1`, COPILOT_PROVIDER_API_KEY: "none", COPILOT_MODEL: "scripted", COPILOT_AUTO_UPDATE: "false" }),
     turn: (prompt) => ["--allow-all-tools", "-p", prompt],
+    plugin: [["plugin", "marketplace", "add"], ["plugin", "install", "treering@treering"]],
   },
 }
 
@@ -119,9 +118,21 @@ rm -f "$HOME/event.$$"
 /** The texts that a session was given: the bodies of the requests after `from`. */
 const asked = (log, from) => readFileSync(log, "utf8").slice(from)
 
-const check = async (name) => {
+/** Sets up a client with `install`. The settings then call the stand-in, under the name of the program. */
+const install = (name, home, treering) => {
+  const installed = treering("install", name, "--yes", "--learn")
+  if (installed.status !== 0) failed(name, `install: ${installed.stderr}`)
+  const healthy = treering("doctor")
+  if (healthy.status !== 0) failed(name, `treering doctor: ${healthy.stdout}${healthy.stderr}`)
+  const stand = recorder(home)
+  for (const [, file] of (installed.stdout + installed.stderr).matchAll(/^(\/\S+): (?:created|changed)/gm)) {
+    writeFileSync(file, readFileSync(file, "utf8").replaceAll(program, stand))
+  }
+}
+
+const check = async (name, isPlugin) => {
   const client = CLIENTS[name]
-  const home = join(folder, "homes", name)
+  const home = join(folder, "homes", isPlugin ? `${name}-plugin` : name)
   rmSync(home, { recursive: true, force: true })
   const shop = join(home, "shop")
   mkdirSync(shop, { recursive: true })
@@ -129,7 +140,8 @@ const check = async (name) => {
   writeFileSync(log, "")
   const server = await start(log)
   const port = server.address().port
-  const env = { PATH: `${join(folder, "node_modules/.bin")}:${process.env.PATH}`, HOME: home, LANG: "C.UTF-8", TERM: "dumb", ...client.env(port) }
+  const path = [join(home, "bin"), join(folder, "node_modules/.bin"), process.env.PATH].join(":")
+  const env = { PATH: path, HOME: home, LANG: "C.UTF-8", TERM: "dumb", ...client.env(port) }
   const options = { cwd: shop, env }
   const treering = (...args) => spawnSync(program, args, { ...options, encoding: "utf8" })
   client.before?.(home, port)
@@ -137,18 +149,16 @@ const check = async (name) => {
   treering("init")
   const known = spawnSync(program, ["remember", KNOWN], { ...options, env: { ...env, TREERING_TRUST: "direct_user" }, encoding: "utf8" })
   if (known.status !== 0) failed(name, known.stderr)
-  const installed = treering("install", name, "--yes", "--learn")
-  if (installed.status !== 0) failed(name, `install: ${installed.stderr}`)
-  const healthy = treering("doctor")
-  if (healthy.status !== 0) failed(name, `treering doctor: ${healthy.stdout}${healthy.stderr}`)
-  const settings = installed.stdout + installed.stderr
-  // The settings call the stand-in from here on, under the name of the program.
-  const stand = recorder(home)
-  for (const [, file] of settings.matchAll(/^(\/\S+): (?:created|changed)/gm)) {
-    writeFileSync(file, readFileSync(file, "utf8").replaceAll(program, stand))
-  }
+  if (isPlugin) {
+    recorder(home)
+    const [add, put] = client.plugin
+    for (const args of [[...add, join(repository, "integrations")], put]) {
+      const { code, text } = await run(client.program, args, options)
+      if (code !== 0) failed(name, `${args.join(" ")}: ${text.slice(-600)}`)
+    }
+  } else install(name, home, treering)
   const version = await run(client.program, ["--version"], options)
-  for (const [args, expected] of client.checks) {
+  for (const [args, expected] of isPlugin ? [] : client.checks) {
     const { code, text } = await run(client.program, args, options)
     if (expected && (code !== 0 || !expected.test(text))) failed(name, `${args.join(" ")}: ${text.slice(-600)}`)
   }
@@ -184,8 +194,8 @@ const check = async (name) => {
     const kind = event.hook_event_name ?? event.hookEventName ?? event.event
     kinds[kind] = (kinds[kind] ?? 0) + 1
   }
-  console.log(`${name} (${/\d+\.\d+\.\d+/.exec(version.text)?.[0]}): ${JSON.stringify(kinds)}`)
-  const removed = treering("uninstall", name, "--yes")
+  console.log(`${name}${isPlugin ? " as a plugin" : ""} (${/\d+\.\d+\.\d+/.exec(version.text)?.[0]}): ${JSON.stringify(kinds)}`)
+  const removed = isPlugin ? { status: 0 } : treering("uninstall", name, "--yes")
   if (removed.status !== 0) failed(name, `uninstall: ${removed.stderr}`)
   server.close()
 }
@@ -196,7 +206,8 @@ for (const name of Object.keys(CLIENTS)) {
     console.log(`${name}: its package cannot be had`)
     continue
   }
-  await check(name)
+  await check(name, false)
+  if (CLIENTS[name].plugin) await check(name, true)
 }
 console.log(failures.length ? `${failures.length} failures` : "all clients accept the settings")
 process.exit(failures.length ? 1 : 0)

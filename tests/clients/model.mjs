@@ -14,10 +14,10 @@ const log = process.argv[2]
 let calls = 0
 
 /** What comes next: `done` counts the calls since the last prompt, and `tools` has the names of the tools. */
-const next = (tools, done, port) => {
+const next = (tools, done, port, text = "") => {
   const shell = tools.find((name) => /^(bash|shell|shell_command|exec_command|run_shell_command)$/i.test(name))
   // Claude Code lists the tools of servers only when they are searched for.
-  const remember = tools.find((name) => /memory_remember$/.test(name)) ?? (tools.includes("ToolSearch") && "mcp__treering__memory_remember")
+  const remember = tools.find((name) => /memory_remember$/.test(name)) ?? /mcp__\w*memory_remember/.exec(text)?.[0]
   const command = `curl -s http://127.0.0.1:${port}/page`
   const steps = []
   if (shell) {
@@ -37,7 +37,7 @@ const anthropic = (body, port) => {
     if (role === "user") return parts.some(({ type }) => type === "tool_result") ? [] : ["prompt"]
     return parts.filter(({ type }) => type === "tool_use").map(() => "call")
   })
-  const call = next((body.tools ?? []).map(({ name }) => name), after(kinds), port)
+  const call = next((body.tools ?? []).map(({ name }) => name), after(kinds), port, JSON.stringify(body))
   const message = { id: `msg_${++calls}`, type: "message", role: "assistant", model: body.model, content: [], stop_reason: null, stop_sequence: null, usage: { input_tokens: 9, output_tokens: 1 } }
   const block = call ? { type: "tool_use", id: `toolu_${call.id}`, name: call.name, input: {} } : { type: "text", text: "" }
   const delta = call ? { type: "input_json_delta", partial_json: JSON.stringify(call.input) } : { type: "text_delta", text: SAID }

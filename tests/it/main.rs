@@ -4,6 +4,7 @@
     reason = "this is test code, in which a panic is a test failure"
 )]
 
+mod bundles;
 mod classes;
 mod cli_agent_trust;
 mod cli_bisect;

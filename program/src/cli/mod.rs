@@ -32,6 +32,8 @@ mod output;
 mod overview;
 mod paint;
 mod parse;
+#[cfg(feature = "mcp")]
+mod plugin_folder;
 mod time;
 #[cfg(feature = "http")]
 mod token_file;

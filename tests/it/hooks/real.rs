@@ -25,7 +25,11 @@ fn send(folder: &Folder, client: &str, name: &str, more: Value, variables: &[(&s
 #[test]
 fn a_hook_of_claude_code_is_no_command_of_its_agent() {
     let of_hook = [("CLAUDECODE", "1"), ("CLAUDE_PROJECT_DIR", "/srv/shop")];
-    let of_harness = [of_hook[0], of_hook[1], ("AI_AGENT", "claude-code_2-1-332_harness")];
+    let of_harness = [
+        of_hook[0],
+        of_hook[1],
+        ("AI_AGENT", "claude-code_2-1-332_harness"),
+    ];
     let of_agent = [of_hook[0], of_hook[1], ("AI_AGENT", "claude-code_2-1-332_agent")];
     let cases: [(&str, &[(&str, &str)], usize); 6] = [
         ("claude-code", &of_hook, 1),
@@ -39,8 +43,16 @@ fn a_hook_of_claude_code_is_no_command_of_its_agent() {
         let folder = workplace();
         let prompt = json!({ "prompt": "We use pnpm." });
         let ran = send(&folder, client, "UserPromptSubmit", prompt, variables);
-        assert_eq!(ran.err.is_empty(), expected == 1, "{client} {variables:?}: {ran:?}");
-        assert_eq!(entries(&folder, SESSION).len(), expected, "{client} {variables:?}");
+        assert_eq!(
+            ran.err.is_empty(),
+            expected == 1,
+            "{client} {variables:?}: {ran:?}"
+        );
+        assert_eq!(
+            entries(&folder, SESSION).len(),
+            expected,
+            "{client} {variables:?}"
+        );
     }
 }
 
@@ -109,10 +121,20 @@ fn the_last_answer_of_copilot_comes_after_its_stop() {
         "data": { "toolCallId": "call_1", "result": { "content": "9 crowns" } } });
     folder.write("transcript.jsonl", format!("{asked}\n{done}\n"));
     send(&folder, "vscode", "Stop", json!({ "transcript_path": path }), &[]);
-    let answer = json!({ "type": "assistant.message", "id": "e3", "data": { "content": "It costs 9 crowns." } });
+    let answer =
+        json!({ "type": "assistant.message", "id": "e3", "data": { "content": "It costs 9 crowns." } });
     folder.write("transcript.jsonl", format!("{asked}\n{done}\n{answer}\n"));
-    send(&folder, "vscode", "SessionEnd", json!({ "reason": "complete" }), &[]);
-    let texts: Vec<_> = entries(&folder, SESSION).into_iter().map(|(_, text)| text).collect();
+    send(
+        &folder,
+        "vscode",
+        "SessionEnd",
+        json!({ "reason": "complete" }),
+        &[],
+    );
+    let texts: Vec<_> = entries(&folder, SESSION)
+        .into_iter()
+        .map(|(_, text)| text)
+        .collect();
     assert_eq!(texts.len(), 3, "{texts:?}");
     assert!(texts.contains(&"It costs 9 crowns.".to_owned()), "{texts:?}");
 }

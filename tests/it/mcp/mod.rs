@@ -1,5 +1,6 @@
 //! `treering serve --mcp`: the built program answers a client on standard input and output, one JSON-RPC message a line.
 
+mod app;
 mod attacks;
 mod definitions;
 mod ids;

@@ -17,6 +17,7 @@ use super::prelude::*;
 use crate::cli::agent_context::agent_with_model;
 use crate::cli::args::LaneOptions;
 use crate::cli::capture::Finder;
+use crate::cli::plugin_folder::enter_folder_of_client;
 #[cfg(feature = "http")]
 use crate::cli::token_file::{new_token, token_in};
 use crate::hook::HookClient;
@@ -152,6 +153,7 @@ impl Verb for Serve {
                 "give --mcp for one client, --http ADDR for many, or --ui for a page",
             ));
         }
+        enter_folder_of_client();
         let (server, agent) = self.server(context)?;
         let _embedding = agent.embed_in_background();
         #[cfg(feature = "http")]

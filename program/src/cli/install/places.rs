@@ -22,13 +22,13 @@ use treering::{Error, Result};
 /// The seconds after which a client stops a hook.
 const TIMEOUT_SECONDS: u64 = 10;
 /// The text of the skill.
-const SKILL: &str = include_str!("../../../../integrations/agent-plugin/skills/treering-memory/SKILL.md");
+const SKILL: &str = include_str!("../../../integrations/agent-plugin/skills/treering-memory/SKILL.md");
 /// The file of the skill, in the folder of skills.
 const SKILL_FILE: &str = "treering-memory/SKILL.md";
 /// The command in the plugin for opencode, which an installation replaces.
 const OPENCODE_COMMAND: &str = r#"["treering", "hook", "--client", "opencode"]"#;
 /// The plugin for opencode.
-const OPENCODE_PLUGIN: &str = include_str!("../../../../integrations/opencode/treering.js");
+const OPENCODE_PLUGIN: &str = include_str!("../../../integrations/opencode/treering.js");
 
 /// What an installation writes, besides the places.
 pub(crate) struct Wanted {

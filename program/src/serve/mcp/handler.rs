@@ -16,7 +16,7 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Map, Value as Json, json};
 
-use super::{memory_tool, prompts, resources};
+use super::{app, memory_tool, prompts, resources};
 use crate::answers::program::Refused;
 use crate::serve::errors;
 use crate::serve::operations::{self, Effect, Entry, Profile, Sent, kind_of};
@@ -260,9 +260,15 @@ impl ServerHandler for Handler {
     async fn list_tools(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> std::result::Result<ListToolsResult, ErrorData> {
-        let mut list = ListToolsResult::with_all_items(self.tools());
+        let mut tools = self.tools();
+        if app::is_shown_by(&context) {
+            tools = app::with_tool(tools, || {
+                operations::find(Profile::Full, app::TOOL).ok().map(tool_of)
+            });
+        }
+        let mut list = ListToolsResult::with_all_items(tools);
         (list.ttl_ms, list.cache_scope) = (Some(LIST_TTL_MS), Some(CacheScope::Private));
         Ok(list)
     }
@@ -287,6 +293,15 @@ impl ServerHandler for Handler {
             }
             .into());
         }
+        if request.name == app::TOOL && app::is_shown_by(&context) {
+            let work = move |service: &Service| app::call(service, arguments);
+            let done = server.count(caller, app::TOOL, work).await;
+            return Ok(match done {
+                Ok(sent) => success(sent),
+                Err(error) => failure(self.shown(&error)),
+            }
+            .into());
+        }
         let name = request.name.as_ref();
         operations::find(server.profile(), name).map_err(|_| self.no_tool(name))?;
         let done = server.call(caller, name, arguments).await;
@@ -300,9 +315,11 @@ impl ServerHandler for Handler {
     async fn list_resources(
         &self,
         _: Option<PaginatedRequestParams>,
-        _: RequestContext<RoleServer>,
+        context: RequestContext<RoleServer>,
     ) -> std::result::Result<ListResourcesResult, ErrorData> {
-        Ok(ListResourcesResult::with_all_items(resources::list()))
+        let mut list = resources::list();
+        list.extend(app::is_shown_by(&context).then(app::resource));
+        Ok(ListResourcesResult::with_all_items(list))
     }
 
     async fn list_resource_templates(
@@ -320,6 +337,9 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> std::result::Result<ReadResourceResponse, ErrorData> {
+        if request.uri == app::URI {
+            return Ok(app::read().into());
+        }
         let read = self
             .run(&context, move |service| resources::read(service, &request.uri))
             .await;

@@ -9,6 +9,7 @@
 //! - MCP-1: the runtime never waits for the disk: the server runs each operation off it (SRV-4).
 //! - MCP-2: an error of an operation is an answer that a model can act on: its code, a sentence and the next step.
 
+mod app;
 mod handler;
 mod memory_files;
 mod memory_tool;

@@ -1,0 +1,155 @@
+// The inbox of a person inside a chat: what waits, what was learned, and what a session did, with the way back.
+// It talks to the client only, by messages of MCP Apps. Every text of the memory is shown as text, never as HTML.
+"use strict"
+const page = document.getElementById("page")
+const status = document.getElementById("status")
+const waiting = new Map()
+let count = 0
+
+const send = (message) => parent.postMessage({ jsonrpc: "2.0", ...message }, "*")
+
+const ask = (method, params) =>
+  new Promise((done, failed) => {
+    const id = ++count
+    waiting.set(id, { done, failed })
+    send({ id, method, params })
+  })
+
+/** Calls a tool through the client, which asks the server as it does for the model. */
+const call = async (name, args) => {
+  const answer = await ask("tools/call", { name, arguments: args, _meta: { "treering/structured": true } })
+  const text = (answer.content ?? []).map((part) => part.text ?? "").join("\n")
+  if (answer.isError) throw new Error(text)
+  return { json: answer.structuredContent, text }
+}
+
+const add = (parent, kind, text, name) => {
+  const element = document.createElement(kind)
+  if (text) element.textContent = text
+  if (name) element.className = name
+  parent.append(element)
+  return element
+}
+
+const button = (parent, text, work) => {
+  const element = add(parent, "button", text)
+  element.type = "button"
+  element.addEventListener("click", async () => {
+    element.disabled = true
+    status.textContent = ""
+    try {
+      await work()
+    } catch (error) {
+      status.textContent = error.message
+    }
+    element.disabled = false
+  })
+  return element
+}
+
+const TRUST = { direct_user: "you", model: "the agent", tool_external: "from outside", imported: "imported" }
+
+const told = (item) => [item.kind, TRUST[item.trust] ?? item.trust, item.actor, item.time?.slice(0, 16).replace("T", " ")].filter(Boolean).join(" · ")
+
+const item = (list, of) => {
+  const row = add(list, "li")
+  add(row, "p", of.withheld ? "This text is withheld, because nobody vouches for it." : (of.text ?? of.preview ?? of.reason ?? of.id ?? ""))
+  if (of.flags?.length) add(row, "p", `The scan found: ${of.flags.join(", ")}`, "quiet")
+  add(row, "p", told(of), "quiet")
+  if (of.session) button(row, "What this session did", () => session(of.session))
+  if (of.id) button(row, "Forget", () => sure(row, `Forget ${of.id}?`, () => call("memory_forget", { ids: [of.id] })))
+  return row
+}
+
+/** Asks before a change, and shows the inbox again after it. */
+const sure = (place, question, work) => {
+  const box = add(place, "p", question, "sure")
+  button(box, "Yes", async () => {
+    const { text } = await work()
+    await refresh()
+    status.textContent = text
+  })
+  button(box, "No", () => box.remove())
+}
+
+const group = (title, items, total) => {
+  if (!items?.length) return
+  add(page, "h2", total > items.length ? `${title} (${items.length} of ${total})` : title)
+  const list = add(page, "ul")
+  items.forEach((one) => item(list, one))
+}
+
+const show = (inbox) => {
+  page.replaceChildren()
+  if (!inbox) return
+  add(page, "h1", inbox.waiting ? `${inbox.waiting} waiting for you` : "Nothing waits for you")
+  if (inbox.waiting) add(page, "p", "To release, trust or reject something, open the page of treering serve --ui --write, or use the program.", "quiet")
+  group("Held back", inbox.quarantined?.items, inbox.quarantined?.total)
+  group("Not trusted", inbox.withheld?.items, inbox.withheld?.total)
+  group("Suspicious", inbox.flagged?.items, inbox.flagged?.total)
+  group("Contradictions", inbox.conflicting?.pairs?.flatMap(({ newer, older }) => [newer, older]), 0)
+  group("Learned lately", inbox.learned?.items, inbox.learned?.total)
+  for (const { scope, items } of inbox.says ?? []) group(`What the memory says: ${scope}`, items, 0)
+  const end = add(page, "p")
+  button(end, "Undo the last change", async () => {
+    const { text } = await call("memory_undo", { how: "undo", dry_run: true })
+    sure(end, text, () => call("memory_undo", { how: "undo" }))
+  })
+  button(end, "Refresh", refresh)
+}
+
+const refresh = async () => show((await call("memory_inbox", {})).json)
+
+/** Shows what taking back a session would change, with the texts. */
+const session = async (name) => {
+  const { json, text } = await call("memory_undo", { how: "revert", session: name, dry_run: true })
+  page.replaceChildren()
+  add(page, "h1", `Session ${name}`)
+  add(page, "p", text.split("\n")[0], "quiet")
+  const list = add(page, "ul")
+  for (const { id } of (json?.reverted ?? []).slice(0, 50)) {
+    const row = add(list, "li")
+    add(row, "p", id, "quiet")
+    const found = await call("memory_get", { id }).catch(() => undefined)
+    add(row, "p", found?.json?.items?.[0]?.text ?? found?.text ?? "")
+  }
+  const end = add(page, "p")
+  button(end, "Take the session back", () => sure(end, "Take back all of this? What others changed later stays.", () => call("memory_undo", { how: "revert", session: name })))
+  button(end, "Back", refresh)
+}
+
+const dress = (context) => {
+  if (context?.theme) document.documentElement.dataset.theme = context.theme
+  for (const [name, value] of Object.entries(context?.styles?.variables ?? {})) {
+    if (/^--[a-z0-9-]+$/.test(name) && typeof value === "string") document.documentElement.style.setProperty(name, value)
+  }
+}
+
+addEventListener("message", (event) => {
+  const message = event.data
+  if (event.source !== parent || message?.jsonrpc !== "2.0") return
+  const { id, method, params } = message
+  if (!method) {
+    const asked = waiting.get(id)
+    waiting.delete(id)
+    if (message.error) asked?.failed(new Error(message.error.message))
+    else asked?.done(message.result)
+  } else if (method === "ui/notifications/tool-result") {
+    if (params.structuredContent) show(params.structuredContent)
+    else refresh().catch((error) => (status.textContent = error.message))
+  } else if (method === "ui/notifications/host-context-changed") {
+    dress(params)
+  } else if (id !== undefined) {
+    send(method === "ping" || method === "ui/resource-teardown" ? { id, result: {} } : { id, error: { code: -32601, message: "there is no such method" } })
+  }
+})
+
+new ResizeObserver(() => {
+  const height = Math.ceil(document.documentElement.getBoundingClientRect().height)
+  send({ method: "ui/notifications/size-changed", params: { height } })
+}).observe(document.documentElement)
+
+ask("ui/initialize", { appInfo: { name: "treering-inbox", version: "1" }, appCapabilities: {}, protocolVersion: "2026-01-26" }).then(({ hostContext }) => {
+  dress(hostContext)
+  send({ method: "ui/notifications/initialized", params: {} })
+})
