@@ -4,10 +4,13 @@ import { spawn } from "node:child_process"
 
 const COMMAND = ["treering", "hook", "--client", "opencode"]
 
+// opencode sets these variables for itself and so for every command of its agent. Without them, the program knows the plugin.
+const { OPENCODE, AGENT, AI_AGENT, ...env } = process.env
+
 const send = (event) =>
   new Promise((done) => {
     try {
-      const child = spawn(COMMAND[0], COMMAND.slice(1), { stdio: ["pipe", "pipe", "ignore"], timeout: 10000 })
+      const child = spawn(COMMAND[0], COMMAND.slice(1), { env, stdio: ["pipe", "pipe", "ignore"], timeout: 10000 })
       let out = ""
       child.on("error", () => done(""))
       child.stdin.on("error", () => {})

@@ -6,6 +6,9 @@ mod faults;
 mod install;
 mod streams;
 mod turns;
+mod week;
+#[cfg(feature = "mcp")]
+mod windows;
 
 use std::fs;
 
