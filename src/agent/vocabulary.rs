@@ -18,7 +18,7 @@ pub mod kind {
     /// A section of an ingested file.
     pub(crate) const HEADING: &str = "heading";
     /// A turn of a transcript.
-    pub(crate) const ENTRY: &str = "entry";
+    pub const ENTRY: &str = "entry";
     /// A summary of longer texts.
     pub(crate) const SUMMARY: &str = "summary";
     /// An account of a session, written when the session ends.
@@ -72,7 +72,7 @@ pub mod attribute {
     /// The sensitivity of the item: `none`, `pii`, `internal` or `credentials`.
     pub(crate) const SENSITIVITY: &str = "sensitivity";
     /// The source of the item, as free text.
-    pub(crate) const SOURCE: &str = "source";
+    pub const SOURCE: &str = "source";
     /// `true` if decay never shortens or forgets the item.
     pub(crate) const PINNED: &str = "pinned";
     /// The ids of the superseded items: a list of texts.
@@ -94,7 +94,7 @@ pub mod attribute {
     /// The digest of the text that a tool read, if the entry does not contain the text.
     pub(crate) const DIGEST: &str = "digest";
     /// The name of the prompt event that gave an entry, so that only the words of an event are the person's.
-    pub(crate) const PROMPT: &str = "prompt";
+    pub const PROMPT: &str = "prompt";
     /// The span of a summary: `day`, `week` or `month`.
     pub(crate) const GRANULARITY: &str = "granularity";
     /// The arrival number of the last entry that a summary covers: an integer.

@@ -4,7 +4,7 @@ use std::os::unix::ffi::OsStrExt as _;
 
 use serde_json::Value;
 
-use crate::program::{Folder, text};
+use crate::program::{Folder, column, text};
 
 /// Returns a store with a pinned rule and an untrusted fact.
 fn store() -> Folder {
@@ -537,4 +537,66 @@ fn a_release_shows_the_whole_texts_first() {
     let asked = folder.run(&["quarantine", "--release", &held, "--yes"]);
     assert!(asked.code == 0 && asked.err.contains("Mallory"), "{asked:?}");
     assert_eq!(text(&folder.json(&["get", "b"])["origin"]), "tool_external");
+}
+
+/// A person promotes several items at once, or what a session wrote, after seeing each.
+#[test]
+fn several_items_and_a_session_are_promoted() {
+    let folder = Folder::with_store();
+    let store = |id: &str, session: &str, trust: &str| {
+        let text = format!("The office of {id} is in Bremen.");
+        folder.json(&[
+            "remember",
+            &text,
+            "--id",
+            id,
+            "--session",
+            session,
+            "--trust",
+            trust,
+        ]);
+    };
+    let class = |id: &str| text(&folder.json(&["get", id])["origin"]);
+    for (id, session, trust) in [
+        ("ada", "s1", "tool_external"),
+        ("ben", "s1", "model"),
+        ("cai", "s2", "tool_external"),
+        ("dan", "s2", "tool_external"),
+        ("eve", "s3", "tool_external"),
+    ] {
+        store(id, session, trust);
+    }
+    folder.json(&[
+        "session",
+        "append",
+        "I said so.",
+        "--speaker",
+        "tool",
+        "--session",
+        "s1",
+        "--trust",
+        "model",
+    ]);
+    assert_eq!(folder.stream(&["promote", "cai", "dan", "--dry-run"]).len(), 2);
+    assert_eq!(folder.refused(2, &["promote", "cai", "dan"])["code"], "usage");
+    assert_eq!(folder.stream(&["promote", "cai", "dan", "--yes"]).len(), 2);
+    assert_eq!(
+        [class("cai"), class("dan"), class("eve")],
+        ["direct_user", "direct_user", "tool_external"]
+    );
+    let reviews = folder.stream(&["promote", "--session", "s1", "--dry-run"]);
+    assert_eq!(column(&reviews, "id"), ["ada", "ben"]);
+    assert_eq!(folder.stream(&["promote", "--session", "s1", "--yes"]).len(), 2);
+    assert_eq!([class("ada"), class("ben")], ["direct_user", "direct_user"]);
+    assert_eq!(
+        folder.refused(1, &["promote", "--session", "s1", "--yes"])["code"],
+        "nothing_selected"
+    );
+    for arguments in [
+        &["promote", "--yes"][..],
+        &["promote", "cai", "dan", "--yes", "--digest", &"0".repeat(64)],
+    ] {
+        assert_eq!(folder.refused(2, arguments)["code"], "usage");
+    }
+    assert_eq!(class("eve"), "tool_external");
 }

@@ -157,6 +157,20 @@ pub(crate) struct Examined {
     pub(crate) clients: Vec<ClientSetup>,
     /// The coding agents whose settings call the hooks.
     pub(crate) hooks: Vec<HookSetup>,
+    /// The files that `treering install` writes, of each coding agent that has one of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) installed: Vec<InstalledPart>,
+}
+
+/// A file of an installation in a coding agent: its server, hooks, skill or plugin.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct InstalledPart {
+    pub(crate) client: &'static str,
+    pub(crate) file: String,
+    /// What is wrong. Null if the file has all that `treering install` writes.
+    pub(crate) problem: Option<String>,
+    /// The command that mends it.
+    pub(crate) remedy: Option<String>,
 }
 
 /// A client whose settings start the server.

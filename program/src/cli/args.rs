@@ -153,13 +153,18 @@ fn shared(names: &[&str]) -> Vec<Arg> {
     taken.cloned().collect()
 }
 
-/// The variables that programs set for the commands that their agent runs. `AI_AGENT` is common to several programs.
-const AGENT_VARIABLES: [&str; 9] = [
+/// The variables that programs set for the commands that their agent runs. `AI_AGENT` is common to several programs. Copilot
+/// in VS Code sets it and `COPILOT_AGENT` (microsoft/vscode, pull requests 316267 and 320129), in a terminal of its own.
+const AGENT_VARIABLES: [&str; 13] = [
     "AI_AGENT",
+    "AMP_CURRENT_THREAD_ID",
+    "ANTIGRAVITY_AGENT",
+    "AUGMENT_AGENT",
     "CLAUDECODE",
     "CODEX_CI",
     "CODEX_SANDBOX",
     "CODEX_THREAD_ID",
+    "COPILOT_AGENT",
     "COPILOT_CLI",
     "CURSOR_AGENT",
     "GEMINI_CLI",

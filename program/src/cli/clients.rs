@@ -18,6 +18,7 @@ use serde_json::{Serializer, Value as Json, json};
 use super::agent_context::read_found;
 use super::context::shown;
 use super::errors::refused;
+use super::json_edit::{Document, Step};
 use treering::inspect::disk::xdg_folder;
 use treering::inspect::ingest::json::parse;
 use treering::{Error, ErrorCode, Result};
@@ -374,10 +375,9 @@ impl SettingsFile {
                 .get("mcp_servers")
                 .and_then(|servers| start_of_toml(servers.get(SERVER)?)));
         }
-        let all: Json = serde_json::from_str(text)
-            .or_else(|error| serde_json::from_str(&without_comments(text)).map_err(|_| error))
-            .map_err(|error| Error::invalid(error.to_string()))?;
-        let entry = &all[self.client.servers_key()][SERVER];
+        let document = Document::read(text).map_err(Error::invalid)?;
+        let entry = document.get(&[Step::Key(self.client.servers_key()), Step::Key(SERVER)]);
+        let entry = entry.unwrap_or_default();
         let args = entry["args"].as_array().map(Vec::as_slice).unwrap_or_default();
         Ok(entry["command"].as_str().map(|command| Start {
             command: command.to_owned(),
@@ -416,45 +416,6 @@ fn start_of_toml(entry: &toml::Value) -> Option<Start> {
         command: entry.get("command")?.as_str()?.to_owned(),
         args: args.filter_map(|one| one.as_str()).map(str::to_owned).collect(),
     })
-}
-
-/// Returns a JSON text without comments, and without a comma behind the last member. Some clients allow both.
-fn without_comments(text: &str) -> String {
-    let mut plain = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(first) = rest.chars().next() {
-        let after = |from: usize, end: &str| {
-            rest[from..]
-                .find(end)
-                .map_or(rest.len(), |at| from + at + end.len())
-        };
-        let (length, is_comment) = match first {
-            '"' => (string_length(rest), false),
-            '/' if rest.starts_with("//") => (after(2, "\n"), true),
-            '/' if rest.starts_with("/*") => (after(2, "*/"), true),
-            _ => (first.len_utf8(), false),
-        };
-        if matches!(first, ']' | '}') && plain.trim_end().ends_with(',') {
-            plain.truncate(plain.trim_end().len() - 1);
-        }
-        if !is_comment {
-            plain.push_str(&rest[..length]);
-        }
-        rest = &rest[length..];
-    }
-    plain
-}
-
-/// Returns the length of the JSON string at the start of a text, with its quotes.
-fn string_length(text: &str) -> usize {
-    let mut is_escaped = false;
-    for (at, char) in text.char_indices().skip(1) {
-        match char {
-            '"' if !is_escaped => return at + 1,
-            _ => is_escaped = char == '\\' && !is_escaped,
-        }
-    }
-    text.len()
 }
 
 /// Returns the spaces or tabs before the first indented line.

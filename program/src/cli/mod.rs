@@ -26,6 +26,8 @@ mod human;
 mod input;
 #[cfg(feature = "mcp")]
 mod install;
+#[cfg(feature = "mcp")]
+mod json_edit;
 mod nearest;
 mod open_store;
 mod output;

@@ -5,14 +5,17 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use treering::inspect::agent::vocabulary::{attribute, kind};
 use treering::inspect::object::Op;
 use treering::revert::{Conflicts, Reverted, Selection};
-use treering::{CommitDigest, CommitInfo, Error, ErrorCode, Memory, Result, Time, Writer};
+use treering::{
+    ChangeCounts, CommitDigest, CommitInfo, Error, ErrorCode, Memory, Object, Result, Revision, Time, Writer,
+};
 
 /// The operations that take work back, which belong to no turn.
 const BACK: [&str; 4] = [Op::UNDO, Op::REDO, Op::ROLLBACK, Op::REVERT];
@@ -31,14 +34,58 @@ pub(crate) struct Turn {
     pub(crate) commits: u64,
     /// The time of the prompt.
     pub(crate) time: Time,
+    /// What the turn read from outside the workspace: addresses, paths and tools.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub(crate) sources: BTreeSet<String>,
+    /// The prompt.
     #[serde(skip)]
-    all: Vec<CommitDigest>,
+    pub(crate) prompt: Option<Object>,
+    #[serde(skip)]
+    pub(crate) counts: ChangeCounts,
+    #[serde(skip)]
+    all: Vec<CommitInfo>,
+}
+
+impl Turn {
+    /// Adds what the commits of the turn contain.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a state cannot be read.
+    pub(crate) fn read(mut self, memory: &Memory) -> Result<Self> {
+        for info in &self.all {
+            let counts = memory.commit_counts(info)?;
+            self.counts.added += counts.added;
+            self.counts.changed += counts.changed;
+            self.counts.removed += counts.removed;
+            let Some(before) = memory.view_before(info)? else {
+                continue;
+            };
+            let after = memory.view_at(&Revision::Prefix(info.digest.to_hex()), "")?;
+            for change in memory.diff(&before, &after)? {
+                let is_entry = change.id.as_str().starts_with(kind::ENTRY) && change.old.is_none();
+                let entry = if is_entry { after.get(&change.id)? } else { None };
+                let Some(entry) = entry.filter(|entry| entry.kind() == kind::ENTRY) else {
+                    continue;
+                };
+                let text = |name: &str| {
+                    entry
+                        .attribute(name)
+                        .and_then(|value| value.as_text().map(str::to_owned))
+                };
+                self.sources.extend(text(attribute::SOURCE));
+                if text(attribute::PROMPT).is_some() && info.digest == self.from {
+                    self.prompt = Some(entry);
+                }
+            }
+        }
+        Ok(self)
+    }
 }
 
 /// Iterates the turns, newest first: those of a session, or of all sessions.
 pub(crate) fn turns(memory: &Memory, session: Option<&str>) -> impl Iterator<Item = Result<Turn>> {
     let session = session.map(str::to_owned);
-    let mut later: HashMap<String, Vec<CommitDigest>> = HashMap::new();
+    let mut later: HashMap<String, Vec<CommitInfo>> = HashMap::new();
     let mut turn_of = move |info: CommitInfo| {
         let lane = info.lane().to_owned();
         let is_wanted = session.as_ref().is_none_or(|session| *session == lane);
@@ -46,7 +93,7 @@ pub(crate) fn turns(memory: &Memory, session: Option<&str>) -> impl Iterator<Ite
             return None;
         }
         let commits = later.entry(lane.clone()).or_default();
-        commits.push(info.digest);
+        commits.push(info.clone());
         if info.commit.op.as_str() != Op::PROMPT {
             return None;
         }
@@ -55,9 +102,12 @@ pub(crate) fn turns(memory: &Memory, session: Option<&str>) -> impl Iterator<Ite
             turn: format!("seq:{}", info.commit.seq),
             session: lane,
             from: info.digest,
-            to: all.first().copied().unwrap_or(info.digest),
+            to: all.first().map_or(info.digest, |last| last.digest),
             commits: all.len() as u64,
             time: info.commit.time,
+            sources: BTreeSet::new(),
+            prompt: None,
+            counts: ChangeCounts::default(),
             all,
         })
     };
@@ -83,12 +133,13 @@ pub(crate) fn undo_turn(
             continue;
         }
         let mut selection = Selection::default();
-        selection.commits = turn.all.iter().map(|commit| (*commit).into()).collect();
+        selection.commits = turn.all.iter().map(|info| info.digest.into()).collect();
         let preview = memory.revert(selection.clone()).preview(writer)?;
         // A turn that was taken back wrote nothing that still stands.
         if preview.reverted.is_empty() && preview.kept.is_empty() && name.is_none() {
             continue;
         }
+        let turn = turn.read(memory)?;
         if dry_run {
             return Ok((turn, preview));
         }

@@ -11,41 +11,41 @@
 
 use serde_json::{Value as Json, json};
 
-use super::event::What;
+use super::event::Happened;
 use super::fields::Fields;
 
-pub(super) fn what(fields: &Fields) -> What {
+pub(super) fn what(fields: &Fields) -> Happened {
     what_named(fields, fields.text(&["prompt_id"]))
 }
 
 /// Reads an event with the names of Claude Code, which other clients took over. `name` names the prompt or the turn.
-pub(super) fn what_named(fields: &Fields, name: Option<String>) -> What {
+pub(super) fn what_named(fields: &Fields, name: Option<String>) -> Happened {
     match fields.event().as_str() {
-        "SessionStart" => What::Start,
-        "UserPromptSubmit" => What::Prompt {
+        "SessionStart" => Happened::Start,
+        "UserPromptSubmit" => Happened::Prompt {
             text: fields.text(&["prompt"]).unwrap_or_default(),
             name,
         },
-        "PostToolUse" => What::Tool(fields.call(&["tool_response", "tool_output", "tool_result"])),
-        "Stop" => What::Stop {
+        "PostToolUse" => Happened::Tool(fields.call(&["tool_response", "tool_output", "tool_result"])),
+        "Stop" => Happened::Stop {
             said: fields.text(&["last_assistant_message"]),
             name,
         },
-        "PreCompact" => What::Compact,
-        "SessionEnd" => What::End,
-        _ => What::Other,
+        "PreCompact" => Happened::Compact,
+        "SessionEnd" => Happened::End,
+        _ => Happened::Other,
     }
 }
 
-pub(super) fn answer(what: &What, context: &str) -> Option<Json> {
+pub(super) fn answer(what: &Happened, context: &str) -> Option<Json> {
     answer_named(what, "UserPromptSubmit", context)
 }
 
 /// Returns the answer of a client whose prompt event is `prompt`.
-pub(super) fn answer_named(what: &What, prompt: &str, context: &str) -> Option<Json> {
+pub(super) fn answer_named(what: &Happened, prompt: &str, context: &str) -> Option<Json> {
     let name = match what {
-        What::Start => "SessionStart",
-        What::Prompt { .. } => prompt,
+        Happened::Start => "SessionStart",
+        Happened::Prompt { .. } => prompt,
         _ => return None,
     };
     Some(json!({ "hookSpecificOutput": { "hookEventName": name, "additionalContext": context } }))

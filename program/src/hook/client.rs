@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use serde_json::Value as Json;
 
-use super::event::{Event, What};
+use super::event::{Event, Happened};
 use super::fields::Fields;
 use super::{claude, codex, cursor, gemini, opencode, vscode};
 use treering::{Error, Result};
@@ -69,7 +69,7 @@ impl HookClient {
     }
 
     /// Returns the answer that gives the client a context, or nothing if the event takes none.
-    pub(crate) fn answer(self, what: &What, context: &str) -> Option<Json> {
+    pub(crate) fn answer(self, what: &Happened, context: &str) -> Option<Json> {
         match self {
             Self::ClaudeCode | Self::Codex => claude::answer(what, context),
             Self::Gemini => gemini::answer(what, context),

@@ -8,9 +8,9 @@
 //! Layer 8, inside `hook`. Pure.
 
 use super::claude;
-use super::event::What;
+use super::event::Happened;
 use super::fields::Fields;
 
-pub(super) fn what(fields: &Fields) -> What {
+pub(super) fn what(fields: &Fields) -> Happened {
     claude::what_named(fields, fields.text(&["turn_id"]))
 }

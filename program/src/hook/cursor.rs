@@ -10,35 +10,35 @@
 
 use serde_json::{Value as Json, json};
 
-use super::event::{Call, What};
+use super::event::{Call, Happened};
 use super::fields::Fields;
 
-pub(super) fn what(fields: &Fields) -> What {
+pub(super) fn what(fields: &Fields) -> Happened {
     let generation = fields.text(&["generation_id"]);
     match fields.event().as_str() {
-        "sessionStart" => What::Start,
-        "beforeSubmitPrompt" => What::Prompt {
+        "sessionStart" => Happened::Start,
+        "beforeSubmitPrompt" => Happened::Prompt {
             text: fields.text(&["prompt"]).unwrap_or_default(),
             name: generation,
         },
         // Its transcript has no name of a call, so the call has none here.
-        "postToolUse" => What::Tool(Call {
+        "postToolUse" => Happened::Tool(Call {
             name: None,
             ..fields.call(&["tool_output"])
         }),
-        "stop" => What::Stop {
+        "stop" => Happened::Stop {
             said: None,
             name: generation,
         },
-        "preCompact" => What::Compact,
-        "sessionEnd" => What::End,
-        _ => What::Other,
+        "preCompact" => Happened::Compact,
+        "sessionEnd" => Happened::End,
+        _ => Happened::Other,
     }
 }
 
-pub(super) fn answer(what: &What, context: &str) -> Option<Json> {
+pub(super) fn answer(what: &Happened, context: &str) -> Option<Json> {
     match what {
-        What::Start => Some(json!({ "additional_context": context })),
+        Happened::Start => Some(json!({ "additional_context": context })),
         _ => None,
     }
 }

@@ -19,12 +19,12 @@ pub(crate) struct Event {
     pub(crate) roots: Vec<PathBuf>,
     /// The client's own transcript of the session.
     pub(crate) transcript: Option<PathBuf>,
-    pub(crate) what: What,
+    pub(crate) what: Happened,
 }
 
 /// What happened.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) enum What {
+pub(crate) enum Happened {
     /// A context begins: the session starts or is resumed, or its context was compacted.
     Start,
     /// The person sent a prompt. `name` tells a repeated event from another prompt with the same text.

@@ -6,7 +6,9 @@
 use serde_json::{Map, Value as Json};
 
 use super::event::Call;
-use super::transcript::shorten;
+
+/// The longest text in the input of a call, in bytes. A longer one is the content of a file.
+const INPUT_BYTES_MAX: usize = 64 << 10;
 
 /// The fields of an event.
 pub(crate) struct Fields(Map<String, Json>);
@@ -64,6 +66,16 @@ impl Fields {
             input,
             output: output.map(text_of).unwrap_or_default(),
         }
+    }
+}
+
+/// Cuts the long texts in the input of a call, which are contents and no names.
+pub(crate) fn shorten(input: &mut Json) {
+    match input {
+        Json::String(text) => text.truncate(text.floor_char_boundary(INPUT_BYTES_MAX)),
+        Json::Array(list) => list.iter_mut().for_each(shorten),
+        Json::Object(map) => map.values_mut().for_each(shorten),
+        _ => {}
     }
 }
 

@@ -10,29 +10,29 @@
 use serde_json::Value as Json;
 
 use super::claude;
-use super::event::What;
+use super::event::Happened;
 use super::fields::Fields;
 
-pub(super) fn what(fields: &Fields) -> What {
+pub(super) fn what(fields: &Fields) -> Happened {
     match fields.event().as_str() {
-        "SessionStart" => What::Start,
-        "BeforeAgent" => What::Prompt {
+        "SessionStart" => Happened::Start,
+        "BeforeAgent" => Happened::Prompt {
             text: fields.text(&["prompt"]).unwrap_or_default(),
             name: fields.time(),
         },
-        "AfterTool" => What::Tool(fields.call(&["tool_response"])),
-        "AfterAgent" => What::Stop {
+        "AfterTool" => Happened::Tool(fields.call(&["tool_response"])),
+        "AfterAgent" => Happened::Stop {
             said: fields.text(&["prompt_response"]),
             name: fields.time(),
         },
         // Before each request the client asks whether to compact, and the event `auto` tells of the question.
-        "PreCompress" if fields.text(&["trigger"]).as_deref() == Some("auto") => What::Other,
-        "PreCompress" => What::Compact,
-        "SessionEnd" => What::End,
-        _ => What::Other,
+        "PreCompress" if fields.text(&["trigger"]).as_deref() == Some("auto") => Happened::Other,
+        "PreCompress" => Happened::Compact,
+        "SessionEnd" => Happened::End,
+        _ => Happened::Other,
     }
 }
 
-pub(super) fn answer(what: &What, context: &str) -> Option<Json> {
+pub(super) fn answer(what: &Happened, context: &str) -> Option<Json> {
     claude::answer_named(what, "BeforeAgent", context)
 }

@@ -21,7 +21,7 @@ mod vscode;
 mod workspace;
 
 pub(crate) use client::HookClient;
-pub(crate) use event::{Call, Event, What};
+pub(crate) use event::{Call, Event, Happened};
 #[cfg(all(test, feature = "mcp"))]
 pub(crate) use outside::OWN_TOOLS;
 pub(crate) use outside::source_of;

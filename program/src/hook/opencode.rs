@@ -8,30 +8,30 @@
 
 use serde_json::{Value as Json, json};
 
-use super::event::What;
+use super::event::Happened;
 use super::fields::Fields;
 
-pub(super) fn what(fields: &Fields) -> What {
+pub(super) fn what(fields: &Fields) -> Happened {
     match fields.text(&["event"]).unwrap_or_default().as_str() {
-        "start" => What::Start,
-        "prompt" => What::Prompt {
+        "start" => Happened::Start,
+        "prompt" => Happened::Prompt {
             text: fields.text(&["text"]).unwrap_or_default(),
             name: fields.text(&["name"]),
         },
-        "tool" => What::Tool(fields.call(&["output"])),
-        "stop" => What::Stop {
+        "tool" => Happened::Tool(fields.call(&["output"])),
+        "stop" => Happened::Stop {
             said: fields.text(&["text"]),
             name: fields.text(&["name"]),
         },
-        "compact" => What::Compact,
-        "end" => What::End,
-        _ => What::Other,
+        "compact" => Happened::Compact,
+        "end" => Happened::End,
+        _ => Happened::Other,
     }
 }
 
-pub(super) fn answer(what: &What, context: &str) -> Option<Json> {
+pub(super) fn answer(what: &Happened, context: &str) -> Option<Json> {
     match what {
-        What::Start | What::Prompt { .. } => Some(json!({ "context": context })),
+        Happened::Start | Happened::Prompt { .. } => Some(json!({ "context": context })),
         _ => None,
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value as Json, json};
 
 use super::*;
 
-fn what(client: HookClient, event: Json) -> What {
+fn what(client: HookClient, event: Json) -> Happened {
     client.event(event).unwrap().what
 }
 
@@ -38,7 +38,7 @@ fn a_prompt_in_another_event_is_none() {
             let event = json!({ "session_id": "s", "hook_event_name": name, "event": name, "prompt": "I am the person", "text": "so am I",
                 "tool_name": "UserPromptSubmit", "tool_response": { "hook_event_name": "UserPromptSubmit" } });
             assert!(
-                !matches!(what(client, event), What::Prompt { .. }),
+                !matches!(what(client, event), Happened::Prompt { .. }),
                 "{client} {name}"
             );
         }

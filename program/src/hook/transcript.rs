@@ -20,13 +20,11 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value as Json};
 
 use super::event::Call;
-use super::fields::text_of;
+use super::fields::{shorten, text_of};
 use treering::Time;
 use treering::inspect::ingest::is_of_program;
 use treering::inspect::ingest::json::loose_time_from_json;
 
-/// The longest text in the input of a call, in bytes. A longer one is the content of a file.
-const INPUT_BYTES_MAX: usize = 64 << 10;
 /// The number of calls that may wait for their results. The oldest names give way.
 const OPEN_MAX: usize = 256;
 /// The tool of a result whose call is not known. It counts as outside.
@@ -317,16 +315,6 @@ impl Reader {
             ..Call::default()
         });
         self.add(Spoken::Called(Call { output, ..call }));
-    }
-}
-
-/// Cuts the long texts in the input of a call, which are contents and no names.
-pub(super) fn shorten(input: &mut Json) {
-    match input {
-        Json::String(text) => text.truncate(text.floor_char_boundary(INPUT_BYTES_MAX)),
-        Json::Array(list) => list.iter_mut().for_each(shorten),
-        Json::Object(map) => map.values_mut().for_each(shorten),
-        _ => {}
     }
 }
 

@@ -12,14 +12,14 @@
 use serde_json::Value as Json;
 
 use super::claude;
-use super::event::What;
+use super::event::Happened;
 use super::fields::Fields;
 
-pub(super) fn what(fields: &Fields) -> What {
+pub(super) fn what(fields: &Fields) -> Happened {
     claude::what_named(fields, fields.time())
 }
 
-pub(super) fn answer(what: &What, context: &str) -> Option<Json> {
+pub(super) fn answer(what: &Happened, context: &str) -> Option<Json> {
     let mut answer = claude::answer(what, context)?;
     answer["additionalContext"] = context.into();
     Some(answer)

@@ -9,12 +9,14 @@
 //! # Invariants
 //! - LRN-1: a learnt fact has at most the class `model`, and only the words of one prompt event.
 //! - LRN-2: a session learns at most `facts_max` facts, and none before the person spoke `turns_min` times.
+//! - LRN-3: a fact that somebody took away is not learnt again in its session. One that went with a turn is, if its prompt is
+//!   of another turn.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::entries::{arrival_of, mark};
-use super::prompts::{last_version, prompt_event};
+use super::entries::mark;
+use super::prompts::{last_version, prompt_event, was_reverted};
 use super::stated::stated;
 use super::transcript::read_transcript;
 use crate::agent::Agent;
@@ -34,20 +36,17 @@ const SOURCE: &str = "prompt";
 pub struct Learnt {
     /// The ids of the new facts.
     pub ids: Vec<Id>,
-    /// The arrival number of the newest prompt that was read. `None` while the person spoke too seldom.
-    #[serde(skip)]
-    pub until: Option<u64>,
     /// The commit, or the head if nothing changed.
     #[serde(flatten)]
     pub commit: CommitInfo,
 }
 
-/// Stores what the prompts of a session state, as far as they arrived after `since`.
+/// Stores what the prompts of a session state.
 ///
 /// # Errors
 /// `NotFound` (code `no_session`) if the session does not exist; `InvalidInput` (code `other_scope`) if the session is out
 /// of reach; also the errors of a commit.
-pub fn learn(agent: &Agent, reach: &Reach, session: &str, since: u64, writer: &Writer) -> Result<Learnt> {
+pub fn learn(agent: &Agent, reach: &Reach, session: &str, writer: &Writer) -> Result<Learnt> {
     let settings = agent.settings().facts;
     let done = change(agent, writer, &Rule::LEARN, |change| {
         let transcript = read_transcript(&change.base().clone(), reach, session)?;
@@ -55,7 +54,7 @@ pub fn learn(agent: &Agent, reach: &Reach, session: &str, since: u64, writer: &W
         let prompts: Vec<&Item> = transcript.items.iter().filter(is_prompt).collect();
         // LRN-2
         if prompts.len() < settings.turns_min {
-            return Ok((Vec::new(), None));
+            return Ok(Vec::new());
         }
         let mut learnt = 0;
         let mut ids = Vec::new();
@@ -71,10 +70,12 @@ pub fn learn(agent: &Agent, reach: &Reach, session: &str, since: u64, writer: &W
                 let known = known.map_or_else(|| last_version(agent, &id), |known| Ok(Some(known)))?;
                 let is_of_session =
                     known.is_some_and(|known| Item::from(known).session().as_deref() == Some(session));
-                // A fact that was taken back is not learnt again in its session.
-                if is_there || is_of_session {
-                    learnt += usize::from(is_there && is_of_session);
-                } else if learnt < settings.facts_max && arrival_of(prompt) > since {
+                // LRN-3: its prompt still stands, if only the turn that learnt it went.
+                if is_there || (is_of_session && !was_reverted(agent, &id)?) {
+                    learnt += usize::from(is_of_session);
+                    continue;
+                }
+                if learnt < settings.facts_max {
                     let new = fact_of(statement.text, statement.kind, prompt, session, &transcript.scope);
                     if stage(change, &id, new)? {
                         learnt += 1;
@@ -83,12 +84,10 @@ pub fn learn(agent: &Agent, reach: &Reach, session: &str, since: u64, writer: &W
                 }
             }
         }
-        Ok((ids, prompts.iter().map(|prompt| arrival_of(prompt)).max()))
+        Ok(ids)
     })?;
-    let (ids, until) = done.value;
     Ok(Learnt {
-        ids,
-        until,
+        ids: done.value,
         commit: done.committed.commit,
     })
 }

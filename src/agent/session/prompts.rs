@@ -18,7 +18,7 @@ use crate::agent::change::{Change, Passed};
 use crate::agent::item::{text_of, unless_erased};
 use crate::agent::vocabulary::attribute;
 use crate::error::Result;
-use crate::object::{Id, NewObject, Object, Origin, Position, Scope};
+use crate::object::{Id, NewObject, Object, Op, Origin, Position, Scope};
 
 /// How a text came from a client to a session.
 #[doc(hidden)]
@@ -106,7 +106,7 @@ pub(super) fn stage_prompt(
     )))
 }
 
-/// Returns the last version of an entry that was taken back.
+/// Returns the last version of an object that is gone.
 pub(super) fn last_version(agent: &Agent, id: &Id) -> Result<Option<Object>> {
     let memory = agent.memory();
     if !memory.has_had(id)? {
@@ -118,6 +118,17 @@ pub(super) fn last_version(agent: &Agent, id: &Id) -> Result<Option<Object>> {
         }
     }
     Ok(None)
+}
+
+/// Checks whether a revert, such as that of a turn, removed an object, and not somebody who wanted this object gone.
+pub(super) fn was_reverted(agent: &Agent, id: &Id) -> Result<bool> {
+    let last = agent.memory().changes_of(id).next().transpose()?;
+    Ok(last.is_some_and(|last| {
+        last.digest.is_none()
+            && last
+                .maker()
+                .is_some_and(|maker| maker.commit.op.as_str() == Op::REVERT)
+    }))
 }
 
 /// Returns the name of the prompt event that gave an entry. Another writer may write the attribute, but not the class.

@@ -30,11 +30,11 @@ use crate::agent::Agent;
 use crate::agent::change::{Rule, change, drafts};
 use crate::agent::item::unless_erased;
 use crate::agent::scope::Reach;
-use crate::agent::vocabulary::attribute;
+use crate::agent::vocabulary::{attribute, kind};
 use crate::digest::ObjectDigest;
-use crate::engine::{Committed, Writer};
+use crate::engine::{Committed, Query, Selection, Writer};
 use crate::error::{Error, ErrorCode, Result};
-use crate::object::{Id, Object, Origin};
+use crate::object::{Id, Kind, Object, Origin};
 
 named! {
     /// How a person confirmed a decision. An agent must never create this value from the text of a model.
@@ -80,6 +80,32 @@ impl Agent {
         let object = unless_erased(view.get(id))?.ok_or_else(|| no_item(id))?;
         check_version(&object, expected)?;
         review(self, &view, &object, Origin::DirectUser)
+    }
+
+    /// Returns the reviews of the items that a session wrote and that are less trusted than a person's, in the order of their
+    /// ids. The transcript and the summaries of the session are no items.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the name is not valid; `Corrupt` or `Io` if an object cannot be read.
+    #[doc(hidden)]
+    pub fn reviews_of_session(&self, session: &str) -> Result<Vec<Review>> {
+        let view = self.memory().view();
+        let mut selection = Selection::default();
+        selection.sessions = vec![session.to_owned()];
+        let mut written = Query::default();
+        for kind in [kind::ENTRY, kind::SESSION, kind::SUMMARY] {
+            written.not_kinds.push(Kind::new(kind)?);
+        }
+        let mut reviews = Vec::new();
+        for object in view.query(&written)? {
+            let object = object?;
+            let is_less = Origin::DirectUser.is_above(object.origin());
+            if is_less && selection.wrote(self.memory(), &view, object.id())? {
+                reviews.push(review(self, &view, &object, Origin::DirectUser)?);
+            }
+        }
+        reviews.sort_by(|one, other| one.id.cmp(&other.id));
+        Ok(reviews)
     }
 
     /// Raises an item to the class of the writer, who must be a person. `expected` is the digest of the version that

@@ -109,3 +109,41 @@ fn a_hook_without_a_client_is_a_fault_too() {
         0
     );
 }
+
+/// INVARIANT HKC-4: an event ends at its deadline, whatever it waits for. What it did not keep then, the next event keeps.
+#[test]
+fn an_event_that_waits_for_another_writer_ends_and_the_next_one_keeps_its_text() {
+    let folder = workplace();
+    let stop = json!({ "session_id": "s1", "cwd": folder.path("shop"), "hook_event_name": "Stop",
+        "transcript_path": folder.path("transcript.jsonl") });
+    let line =
+        json!({ "type": "assistant", "uuid": "1", "message": { "role": "assistant", "content": "Done." } });
+    folder.write("transcript.jsonl", format!("{line}\n"));
+    let lock = fs::File::options()
+        .write(true)
+        .open(folder.store().join("lock"))
+        .unwrap();
+    lock.lock().unwrap();
+    check_fault(&folder.feed(&["hook", "--client", "claude-code"], stop.to_string()));
+    drop(lock);
+    assert_eq!(entries(&folder, "s1"), []);
+    let ran = folder.feed(&["hook", "--client", "claude-code"], stop.to_string());
+    assert!(ran.code == 0 && ran.err.is_empty(), "{ran:?}");
+    assert_eq!(entries(&folder, "s1").len(), 1);
+}
+
+/// An input that never ends keeps nobody waiting.
+#[test]
+fn an_input_that_does_not_end_is_left() {
+    let folder = workplace();
+    let mut command = folder.command(&["hook", "--client", "claude-code"]);
+    let child = command
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .stderr(std::process::Stdio::piped());
+    let mut child = child.spawn().unwrap();
+    let input = child.stdin.take();
+    let output = child.wait_with_output().unwrap();
+    drop(input);
+    check_fault(&Ran::of(&output));
+}

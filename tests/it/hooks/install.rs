@@ -184,7 +184,8 @@ fn settings(numbers: &mut Numbers) -> String {
 fn random_settings_stay_byte_for_byte() {
     let mut numbers = Numbers(7);
     let folder = workplace();
-    for round in 0..20 {
+    // Each round edits nine files, so this is more than 300 edits.
+    for round in 0..34 {
         for (client, names) in FILES {
             for name in names {
                 let toml = [
@@ -388,4 +389,116 @@ fn a_second_installation_keeps_the_options_of_hooks() {
     fs::write(&settings, &edited).unwrap();
     drop(folder.json(&["install", "claude-code", "--yes"]));
     assert_eq!(fs::read_to_string(&settings).unwrap(), edited);
+}
+
+/// INVARIANT INL-2: an installation that is there already changes nothing.
+#[test]
+fn a_program_with_another_file_name_has_its_hooks_once() {
+    let folder = workplace();
+    install(&folder, "claude-code");
+    let settings = folder.path("home/.claude/settings.json");
+    let program = env!("CARGO_BIN_EXE_treering");
+    let text = fs::read_to_string(&settings).unwrap();
+    let hooks = |text: &str| text.matches("hook --client claude-code").count();
+    let count = hooks(&text);
+    fs::create_dir_all(folder.path("bin")).unwrap();
+    for name in ["treering-1.2", "treering_v2.0.1", "tr"] {
+        let other = folder.path("bin").join(name);
+        fs::copy(program, &other).unwrap();
+        let mut command = std::process::Command::new(&other);
+        let like = folder.command(&["--version"]);
+        let environment = like
+            .get_envs()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
+        let ran = command
+            .args(["install", "claude-code", "--yes", "--learn"])
+            .env_clear()
+            .envs(environment.collect::<Vec<_>>())
+            .current_dir(folder.path("shop"))
+            .output()
+            .unwrap();
+        assert!(ran.status.success(), "{name}: {ran:?}");
+        let now = fs::read_to_string(&settings).unwrap();
+        assert_eq!(hooks(&now), count, "{name}: {now}");
+        assert!(now.contains(other.to_str().unwrap()), "{name}: {now}");
+        if name == "tr" {
+            // Nobody but this program knows its name, so it takes its own hooks back.
+            let mut command = std::process::Command::new(&other);
+            let like = folder.command(&["--version"]);
+            let environment = like
+                .get_envs()
+                .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
+            let ran = command
+                .args(["uninstall", "claude-code", "--yes"])
+                .env_clear()
+                .envs(environment.collect::<Vec<_>>())
+                .current_dir(folder.path("shop"))
+                .output()
+                .unwrap();
+            assert!(ran.status.success(), "{ran:?}");
+        }
+    }
+    assert_eq!(files(&folder), []);
+    // Doubles of an earlier version are mended.
+    install(&folder, "claude-code");
+    let once: Value = serde_json::from_str(&fs::read_to_string(&settings).unwrap()).unwrap();
+    let mut twice = once.clone();
+    let groups = twice["hooks"]["Stop"].as_array_mut().unwrap();
+    let mut other = groups[0].clone();
+    other["hooks"][0]["command"] = "/opt/treering-0.9 hook --client claude-code".into();
+    groups.push(other);
+    fs::write(&settings, twice.to_string()).unwrap();
+    install(&folder, "claude-code");
+    let mended: Value = serde_json::from_str(&fs::read_to_string(&settings).unwrap()).unwrap();
+    assert_eq!(mended, once);
+}
+
+#[test]
+fn doctor_names_each_file_of_an_installation_that_is_not_whole() {
+    for (client, _) in FILES {
+        let folder = workplace();
+        let problems = || -> Vec<String> {
+            let found = folder.json(&["doctor"])["installed"].clone();
+            let parts = found.as_array().cloned().unwrap_or_default();
+            let bad = parts.iter().filter(|part| !part["problem"].is_null());
+            bad.map(|part| text(&part["file"])).collect()
+        };
+        assert!(folder.json(&["doctor"])["installed"].is_null(), "{client}");
+        let answer = install(&folder, client);
+        assert_eq!(problems(), [] as [String; 0], "{client}");
+        for file in column(answer["files"].as_array().unwrap(), "path") {
+            let before = fs::read(&file).unwrap();
+            fs::remove_file(&file).unwrap();
+            assert_eq!(problems(), [file.clone()], "{client}");
+            fs::write(&file, before).unwrap();
+        }
+        // The program is gone.
+        for file in column(answer["files"].as_array().unwrap(), "path") {
+            let before = fs::read_to_string(&file).unwrap();
+            fs::write(
+                &file,
+                before.replace(env!("CARGO_BIN_EXE_treering"), "/gone/treering"),
+            )
+            .unwrap();
+        }
+        assert!(!problems().is_empty(), "{client}");
+    }
+}
+
+#[test]
+fn a_comment_next_to_what_is_removed_stays() {
+    let folder = workplace();
+    let settings = "home/.claude/settings.json";
+    folder.write(settings, "{\n  \"theme\": \"dark\"\n}\n");
+    install(&folder, "claude-code");
+    let text = fs::read_to_string(folder.path(settings)).unwrap();
+    let edited = text.replacen("\"hooks\": {", "\"hooks\": { // mine", 1) + "// at the end\n";
+    folder.write(settings, &edited);
+    uninstall(&folder, "claude-code");
+    let left = fs::read_to_string(folder.path(settings)).unwrap();
+    assert!(
+        left.contains("// mine") && left.contains("// at the end"),
+        "{left}"
+    );
+    assert!(!left.contains("treering"), "{left}");
 }

@@ -7,6 +7,9 @@ mod install;
 mod real;
 mod streams;
 mod turns;
+mod week;
+#[cfg(feature = "mcp")]
+mod windows;
 
 use std::fs;
 

@@ -109,6 +109,154 @@ fn what_was_taken_back_is_not_read_from_the_transcript_again() {
     assert_eq!(entries(&folder, &stream.session), kept);
 }
 
+/// INVARIANT SAE-5: an entry that a hook captures, and that the session had until somebody took it back, stays away.
+/// INVARIANT HST-1: a transcript is read on from a place only if the text before that place is the one that was read.
+#[test]
+fn an_undone_turn_comes_back_by_no_other_path_and_without_the_state() {
+    for client in ["claude-code", "codex", "gemini", "cursor"] {
+        let folder = workplace();
+        let stream = Stream::of(client, &folder);
+        stream.play(&folder, |_| true);
+        folder.json(&["undo", "--turn", "--session", &stream.session]);
+        let kept = entries(&folder, &stream.session);
+        assert!(
+            kept.iter().all(|(_, text)| !text.contains("pnpm")),
+            "{client}: {kept:?}"
+        );
+        let last = |names: &[&str]| {
+            let is_it = |step: &&Value| names.iter().any(|name| step["event"]["hook_event_name"] == *name);
+            stream.steps.iter().rfind(is_it).unwrap()["event"].clone()
+        };
+        let mut stop = last(&["Stop", "AfterAgent", "stop"]);
+        // The client names the file by another path.
+        fs::copy(folder.path("transcript.jsonl"), folder.path("copy.jsonl")).unwrap();
+        stop["transcript_path"] = folder.path("copy.jsonl").to_str().into();
+        stream.send(&folder, &stop);
+        assert_eq!(entries(&folder, &stream.session), kept, "{client}");
+        // The state of the hook is lost, and the prompt is sent once more.
+        fs::remove_dir_all(folder.path("home/.local/state/treering/hooks")).unwrap();
+        stream.send(
+            &folder,
+            &last(&["UserPromptSubmit", "BeforeAgent", "beforeSubmitPrompt"]),
+        );
+        stream.send(&folder, &stop);
+        assert_eq!(entries(&folder, &stream.session), kept, "{client}");
+        // A new prompt in the same words is another one.
+        let mut again = last(&["UserPromptSubmit", "BeforeAgent", "beforeSubmitPrompt"]);
+        for name in ["prompt_id", "turn_id", "generation_id", "timestamp"] {
+            again[name] = "another".into();
+        }
+        stream.send(&folder, &again);
+        assert_eq!(
+            entries(&folder, &stream.session).len(),
+            kept.len() + 1,
+            "{client}"
+        );
+        // Redo brings the turn back, and then it is there once.
+        folder.json(&["undo", "--turn", "--session", &stream.session]);
+        stream.send(&folder, &stop);
+        assert_eq!(entries(&folder, &stream.session), kept, "{client}");
+    }
+}
+
+/// A session that is resumed under another name has the lines of the one before.
+#[test]
+fn the_lines_of_an_earlier_session_are_not_kept_again() {
+    let folder = workplace();
+    let stream = Stream::of("claude-code", &folder);
+    stream.play(&folder, |_| true);
+    folder.json(&["undo", "--turn", "--session", &stream.session]);
+    let kept = entries(&folder, &stream.session);
+    let mut all = fs::read_to_string(folder.path("transcript.jsonl")).unwrap();
+    let line = json!({ "type": "assistant", "uuid": "n1", "sessionId": "resumed",
+        "message": { "role": "assistant", "content": "Now to something else." } });
+    all.push_str(&format!("{line}\n"));
+    folder.write("resumed.jsonl", all);
+    let stop = json!({ "session_id": "resumed", "cwd": folder.path("shop"), "hook_event_name": "Stop",
+        "transcript_path": folder.path("resumed.jsonl") });
+    stream.send(&folder, &stop);
+    let new: Vec<String> = entries(&folder, "resumed")
+        .into_iter()
+        .map(|(_, text)| text)
+        .collect();
+    assert_eq!(new, ["Now to something else."]);
+    assert_eq!(entries(&folder, &stream.session), kept);
+}
+
+/// A transcript that the client writes anew, such as after a compaction, is read without a double.
+#[test]
+fn a_transcript_that_is_written_anew_is_kept_once() {
+    let folder = workplace();
+    let line = |text: &str| json!({ "role": "assistant", "message": { "content": text } }).to_string() + "\n";
+    let stop = json!({ "conversation_id": "s1", "workspace_roots": [folder.path("shop")], "hook_event_name": "stop",
+        "transcript_path": folder.path("transcript.jsonl") });
+    for lines in [
+        vec!["one", "two", "two", "three"],
+        vec!["two", "two", "three", "four"],
+        vec!["one", "two", "two", "three", "four", "two"],
+    ] {
+        folder.write(
+            "transcript.jsonl",
+            lines.iter().map(|text| line(text)).collect::<String>(),
+        );
+        let ran = folder.feed(&["hook", "--client", "cursor"], stop.to_string());
+        assert!(ran.code == 0 && ran.err.is_empty(), "{ran:?}");
+    }
+    let texts: Vec<String> = entries(&folder, "s1").into_iter().map(|(_, text)| text).collect();
+    assert_eq!(texts, ["four", "one", "three", "two", "two", "two"]);
+}
+
+/// INVARIANT LRN-3: a fact that somebody took away is not learnt again in its session. One that went with a turn is, if its
+/// prompt is of another turn.
+#[test]
+fn a_decision_of_an_earlier_turn_outlives_the_turn_that_learnt_it() {
+    let folder = workplace();
+    let stream = Stream::of("claude-code", &folder);
+    stream.play(&folder, |_| true);
+    let rules = || folder.stream(&["list", "--kind", "rule"]);
+    let decisions = || folder.stream(&["list", "--kind", "decision"]);
+    assert_eq!((rules().len(), decisions().len()), (1, 1));
+    // Facts are learnt from the third prompt on, so this turn learnt both.
+    folder.json(&["undo", "--turn", "--session", &stream.session]);
+    assert_eq!((rules().len(), decisions().len()), (0, 0));
+    let ask = |name: &str| {
+        let mut prompt = stream.event(1).clone();
+        prompt["prompt_id"] = name.into();
+        stream.send(&folder, &prompt);
+        stream.send(
+            &folder,
+            &stream
+                .steps
+                .iter()
+                .rfind(|step| step["event"]["hook_event_name"] == "Stop")
+                .unwrap()["event"],
+        );
+    };
+    ask("next");
+    assert_eq!((rules().len(), decisions().len()), (1, 0));
+    folder.json(&["forget", &text(&rules()[0]["id"])]);
+    fs::remove_dir_all(folder.path("home/.local/state/treering/hooks")).unwrap();
+    ask("later");
+    assert_eq!((rules().len(), decisions().len()), (0, 0));
+}
+
+#[test]
+fn a_person_sees_what_a_turn_is_about() {
+    let folder = workplace();
+    let stream = Stream::of("claude-code", &folder);
+    stream.play(&folder, |_| true);
+    let listed = folder.run(&["log", "--turns"]);
+    for words in ["We decided to use pnpm", "https://example.com/prices", "+"] {
+        assert!(listed.out.contains(words), "{words}: {}", listed.out);
+    }
+    let preview = folder.run(&["undo", "--turn", "--dry-run"]);
+    for words in ["We decided to use pnpm", "pnpm it is.", "- entry/"] {
+        assert!(preview.out.contains(words), "{words}: {}", preview.out);
+    }
+    let turns = folder.stream(&["log", "--turns"]);
+    assert_eq!(turns.iter().filter(|turn| turn["sources"].is_array()).count(), 1);
+}
+
 #[test]
 fn a_turn_that_others_built_on_stays() {
     let folder = workplace();

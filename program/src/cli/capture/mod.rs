@@ -22,7 +22,7 @@ use self::state::{State, length};
 use crate::cli::args::named_class;
 use crate::cli::context::Context;
 use crate::cli::embedding::OF_ONE;
-use crate::hook::{Call, Event, HookClient, Said, Spoken, What, source_of};
+use crate::hook::{Call, Event, Happened, HookClient, Said, Spoken, source_of};
 use treering::agent::{Agent, Append, EnvelopeRequest, NewEntry, Reach, RecallQuery};
 use treering::inspect::agent::session::{Captured, end_session, learn, summarise};
 use treering::inspect::digest::{sha256, to_hex};
@@ -80,12 +80,12 @@ impl Capture {
             let text = format!("{variable} is set, so this event comes from a command of the agent");
             return Err(Error::denied(ErrorCode::NotAPerson, text));
         }
-        if event.what == What::Other {
+        if event.what == Happened::Other {
             return Ok(None);
         }
         let mut state = State::of(self.client, &event.session, &self.deadline)?;
         let folder = state.enter(self.client, event)?;
-        let is_prompt = matches!(event.what, What::Prompt { .. });
+        let is_prompt = matches!(event.what, Happened::Prompt { .. });
         let class = if is_prompt {
             Origin::DirectUser
         } else {
@@ -101,16 +101,16 @@ impl Capture {
                 .map_err(|error| Error::io("entering the folder of the client", error))?;
         }
         match &event.what {
-            What::Other => Ok(None),
-            What::Start => self.start(context, event, &mut state),
-            What::Prompt { text, name } => self.prompt(context, event, &mut state, text, name.as_deref()),
-            What::Tool(call) => self.tool(context, event, &mut state, call).map(|()| None),
-            What::Stop { said, name } => {
+            Happened::Other => Ok(None),
+            Happened::Start => self.start(context, event, &mut state),
+            Happened::Prompt { text, name } => self.prompt(context, event, &mut state, text, name.as_deref()),
+            Happened::Tool(call) => self.tool(context, event, &mut state, call).map(|()| None),
+            Happened::Stop { said, name } => {
                 let said = said.as_deref().map(|said| (said, name.as_deref()));
                 self.keep(context, event, &mut state, said).map(|()| None)
             }
-            What::Compact => self.keep(context, event, &mut state, None).map(|()| None),
-            What::End => {
+            Happened::Compact => self.keep(context, event, &mut state, None).map(|()| None),
+            Happened::End => {
                 self.keep(context, event, &mut state, None)?;
                 sessions::end_session(self.client, &event.session, &here()?).map(|()| None)
             }
@@ -300,7 +300,7 @@ impl Capture {
         state.save()?;
         done?;
         // The server of the client embeds new texts meanwhile. At the end of a session nobody waits.
-        if matches!(event.what, What::End) && self.deadline.has_time() {
+        if matches!(event.what, Happened::End) && self.deadline.has_time() {
             context.embed_after(&agent, Some(OF_ONE));
         }
         Ok(())
@@ -332,14 +332,12 @@ impl Capture {
         let (session, writer) = (event.session.as_str(), context.writer());
         let mut done = Ok(());
         if self.learns {
-            let learnt = learn(agent, &Reach::All, session, state.learnt, &writer);
-            done = done.and(unless_unknown(learnt.map(|learnt| {
-                state.learnt = learnt.until.unwrap_or(state.learnt);
-            })));
+            let learnt = learn(agent, &Reach::All, session, &writer).map(drop);
+            done = done.and(unless_unknown(learnt));
         }
         let is_step = state.turns <= EPISODE_AT.0 || state.turns % EPISODE_AT.1 == 0;
         let is_last = match event.what {
-            What::Stop { .. } => !self.client.has_end() && is_step,
+            Happened::Stop { .. } => !self.client.has_end() && is_step,
             _ => true,
         };
         if is_last {

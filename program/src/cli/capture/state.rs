@@ -57,8 +57,6 @@ pub(crate) struct State {
     pub(crate) shown: BTreeSet<String>,
     /// The length of the transcript when the context began.
     seen_from: u64,
-    /// The arrival number of the newest prompt from which facts were learnt.
-    pub(crate) learnt: u64,
     /// The seq of the commit before the turn.
     pub(crate) turn_from: u64,
     /// The number of prompts.

@@ -11,7 +11,7 @@ use super::install::wanted;
 #[cfg(feature = "mcp")]
 use super::mcp::Plan;
 use super::prelude::*;
-use crate::answers::store::{ClientSetup, Diagnosis, Examined, HookSetup};
+use crate::answers::store::{ClientSetup, Diagnosis, Examined, HookSetup, InstalledPart};
 #[cfg(feature = "mcp")]
 use crate::cli::clients::{Client, Start, program_file};
 #[cfg(feature = "mcp")]
@@ -20,7 +20,7 @@ use crate::cli::context::path_in;
 use crate::cli::context::real_path;
 use crate::cli::context::{explain, quoted, refuse_other_folder};
 #[cfg(feature = "mcp")]
-use crate::cli::install::{changes, program_of};
+use crate::cli::install::{Standing, changes, program_of};
 #[cfg(feature = "mcp")]
 use crate::hook::HookClient;
 use treering::inspect::engine;
@@ -80,6 +80,7 @@ impl Verb for Doctor {
             problems,
             clients,
             hooks: hooks(context),
+            installed: installed(context),
         };
         context.answer(&examined, show_examined)?;
         Ok(code)
@@ -162,6 +163,20 @@ fn show_examined(answer: &Examined, context: &mut Context) -> Result<()> {
         let text = format!("{file}: {}", one_line(problem));
         output.labelled(Meaning::Changed, setup.client, &text)?;
         if let Some(command) = &setup.remedy {
+            output.line(format_args!("repair with: {command}"))?;
+        }
+    }
+    // A problem of the hooks is told above.
+    let is_told = |part: &InstalledPart| {
+        answer
+            .hooks
+            .iter()
+            .any(|hook| hook.file == part.file && hook.problem.is_some())
+    };
+    for part in answer.installed.iter().filter(|part| !is_told(part)) {
+        if let (Some(problem), Some(command)) = (&part.problem, &part.remedy) {
+            let text = format!("{}: {}", one_line(&part.file), one_line(problem));
+            output.labelled(Meaning::Changed, part.client, &text)?;
             output.line(format_args!("repair with: {command}"))?;
         }
     }
@@ -259,8 +274,47 @@ fn hooks(context: &Context) -> Vec<HookSetup> {
     setups.collect()
 }
 
+/// Returns the files of each installation, with what is missing in them.
+#[cfg(feature = "mcp")]
+fn installed(context: &Context) -> Vec<InstalledPart> {
+    let mut parts = Vec::new();
+    for client in HookClient::ALL {
+        let wanted = wanted(context, client, false).ok();
+        let files = wanted
+            .and_then(|wanted| changes(client, &wanted).ok())
+            .unwrap_or_default();
+        let standings: Vec<Standing> = files.iter().map(|file| file.standing()).collect();
+        let is_there = |standing: &Standing| matches!(standing, Standing::InPart | Standing::Whole(_));
+        if !standings.iter().any(is_there) {
+            continue;
+        }
+        for (file, standing) in files.iter().zip(standings) {
+            let problem = match standing {
+                Standing::Absent => Some("what install writes is not in it".to_owned()),
+                Standing::InPart => Some("some of what install writes is not in it".to_owned()),
+                Standing::Unreadable => Some("it cannot be read".to_owned()),
+                Standing::Whole(program) => program
+                    .filter(|program| program_file(Path::new(program)).is_none())
+                    .map(|program| format!("the program {program} does not exist")),
+            };
+            parts.push(InstalledPart {
+                client: client.name(),
+                file: shown(&file.path),
+                remedy: problem.as_ref().map(|_| format!("treering install {client}")),
+                problem,
+            });
+        }
+    }
+    parts
+}
+
 #[cfg(not(feature = "mcp"))]
 fn hooks(_: &Context) -> Vec<HookSetup> {
+    Vec::new()
+}
+
+#[cfg(not(feature = "mcp"))]
+fn installed(_: &Context) -> Vec<InstalledPart> {
     Vec::new()
 }
 

@@ -10,7 +10,7 @@ use super::agent::person;
 use super::prelude::*;
 use crate::answers::line_diff::hunks;
 use crate::cli::context::real_path;
-use crate::cli::install::{Change, Planned, Wanted, changes};
+use crate::cli::install::{FileChange, Planned, Wanted, changes};
 use crate::hook::HookClient;
 
 /// The longest time for the difference of two settings files.
@@ -95,7 +95,7 @@ impl Verb for Install {
         let wanted = wanted(context, self.client, learns)?;
         let planned = changes(self.client, &wanted)?
             .iter()
-            .map(Change::install)
+            .map(FileChange::install)
             .collect::<Result<Vec<_>>>()?;
         carry_out(context, self.client, &planned, self.dry_run, self.yes)
     }
@@ -108,7 +108,7 @@ impl Verb for Uninstall {
         let wanted = wanted(context, self.client, false)?;
         let planned = changes(self.client, &wanted)?
             .iter()
-            .map(Change::uninstall)
+            .map(FileChange::uninstall)
             .collect::<Result<Vec<_>>>()?;
         carry_out(context, self.client, &planned, self.dry_run, self.yes)
     }

@@ -17,11 +17,16 @@ use treering::revert::Selection;
 
 /// The number of characters of the text of a changed object.
 const WORDS_CHARS: usize = 40;
+/// The number of characters of the prompt of a turn.
+const PROMPT_CHARS: usize = 60;
+/// The number of characters of what a turn read.
+const SOURCES_CHARS: usize = 80;
 
 /// List the commits, newest first
 ///
 /// # Notes
-/// For people, a line ends with the first words of an object that the commit changed. `show` lists all changes.
+/// For people, a line ends with the first words of an object that the commit changed. `show` lists all changes. With
+/// --turns, a line has the prompt, the changes of the turn, and what the turn read from outside.
 /// --actor A, --session S and --source SRC list only the commits of that writer. The mark ! stands before an untrusted
 /// writer: a tool, a document or an import.
 ///
@@ -144,7 +149,26 @@ fn list_turns(context: &mut Context, memory: &Memory, wanted: &Selection, limit:
             .map_or(true, |turn| turn.time <= until && wanted.is_in_time(turn.time))
     });
     let found = found.take(limit.unwrap_or(usize::MAX));
-    context.table(found, &["turn", "session", "commits", "from", "to", "time"])
+    let found = found.map(|turn| turn?.read(memory));
+    let gists = Gists::new(context, memory, None);
+    context.rows_by(memory, wanted, found, |turn, context| {
+        let prompt = turn
+            .prompt
+            .as_ref()
+            .map(|prompt| cut(&gists.of(prompt), PROMPT_CHARS));
+        let sources: Vec<&str> = turn.sources.iter().map(String::as_str).collect();
+        let mut cells = vec![
+            ("turn", named(&turn.turn)),
+            ("when", context.when(turn.time)),
+            ("prompt", optional(prompt.as_deref())),
+        ];
+        cells.extend(count_columns(turn.counts));
+        cells.extend([
+            ("read", plain(cut(&sources.join(" "), SOURCES_CHARS))),
+            ("session", minor(2, plain(&turn.session))),
+        ]);
+        cells
+    })
 }
 
 /// The graph and the snapshots next to the commits in the output of `log`.

@@ -4,6 +4,7 @@
 //! Layer 10, part of cli.
 
 use super::diff::show_changes;
+use super::gists::Gists;
 use super::prelude::*;
 use super::rollback::answer_moved;
 use crate::answers::commits::{Moved, ReversalPreview};
@@ -11,6 +12,9 @@ use crate::cli::human::heading;
 use crate::cli::turns::undo_turn;
 use treering::inspect::engine::Reversing;
 use treering::revert::Reverted;
+
+/// The number of objects that `undo --turn` lists.
+const OBJECTS_TOLD: usize = 20;
 
 /// Reverse your last change
 ///
@@ -73,19 +77,48 @@ fn undo_one_turn(context: &mut Context, turn: &str, dry_run: bool) -> Done {
     };
     let session = context.lane_options().session;
     let name = Some(turn).filter(|turn| !turn.is_empty());
-    let (turn, reverted) = undo_turn(&memory, session.as_deref(), name, dry_run, &context.writer())?;
+    let (turn_read, reverted) = undo_turn(&memory, session.as_deref(), name, dry_run, &context.writer())?;
     let sides = reverted.reverted.iter();
     let answer = UndoneTurn {
         counts: ChangeCounts::of(sides.map(|object| (object.from.is_some(), object.to.is_some()))),
-        turn: turn.turn,
-        session: turn.session,
+        turn: turn_read.turn.clone(),
+        session: turn_read.session.clone(),
         reverted,
     };
     let counts = context.counts_line(answer.counts);
+    let gists = Gists::new(context, &memory, None);
+    let prompt = turn_read
+        .prompt
+        .as_ref()
+        .map(|prompt| format!(" ({})", cut(&gists.of(prompt), GIST_CHARS)));
+    let prompt = prompt.unwrap_or_default();
     let what = if dry_run { "would take back" } else { "took back" };
     let (turn, session) = (&answer.turn, one_line(&answer.session));
-    let text = format!("{what} the turn {turn} of {session}: {counts}");
-    context.say(&answer, text)?;
+    let text = format!("{what} the turn {turn}{prompt} of {session}: {counts}");
+    context.answer(&answer, |answer, context| {
+        context.line(&text)?;
+        for object in answer.reverted.reverted.iter().take(OBJECTS_TOLD) {
+            let (sign, meaning) = match (object.from, object.to) {
+                (Some(_), None) => ("-", Meaning::Bad),
+                (None, _) => ("+", Meaning::Good),
+                _ => ("~", Meaning::Changed),
+            };
+            let version = object
+                .from
+                .or(object.to)
+                .map(|digest| memory.version(digest))
+                .transpose()?
+                .flatten();
+            let gist = version.map(|version| gists.of(&version)).unwrap_or_default();
+            let sign = context.output.paint(meaning, sign);
+            context.line(format_args!("{sign} {}  {gist}", object.id))?;
+        }
+        let more = answer.reverted.reverted.len().saturating_sub(OBJECTS_TOLD);
+        if more > 0 {
+            context.line(format_args!("... and {more} more"))?;
+        }
+        Ok(())
+    })?;
     context.note_dry_run(dry_run);
     if answer.reverted.committed.changed {
         context.note_way_back("reverse the change with");

@@ -9,16 +9,16 @@
 
 use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
-use std::{fs, io};
+use std::{env, fs, io};
 
 use serde_json::Value as Json;
 
-use super::edit::{Document, Step};
-use super::record::Record;
+use super::record::InstallRecord;
 use crate::cli::clients::{SERVER, toml_table};
 use crate::cli::context::shown;
 use crate::cli::errors::{input_error, refused};
 use crate::cli::input::open_regular;
+use crate::cli::json_edit::{Document, Step};
 use treering::{Error, ErrorCode, Result};
 
 /// The largest settings file, in bytes.
@@ -67,14 +67,35 @@ impl Entry {
         Self { path, value, kind }
     }
 
+    /// Checks whether a document has the entry, or an older one of this program.
+    fn is_in(&self, document: &Document) -> bool {
+        match document.get(&self.steps()) {
+            Some(Json::Array(items)) if self.kind == Kind::Item => !own_hooks(&items).is_empty(),
+            Some(server) if self.kind == Kind::Member => server.is_object() && is_own_server(&server),
+            _ => false,
+        }
+    }
+
     fn steps(&self) -> Vec<Step<'_>> {
         self.path.iter().map(|step| Step::Key(step)).collect()
     }
 }
 
+/// What a file has of an installation.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// Nothing.
+    Absent,
+    /// Not all.
+    InPart,
+    /// All, with the program that the server or the plugin names.
+    Whole(Option<String>),
+    Unreadable,
+}
+
 /// What a file gets.
 #[derive(Clone, Debug)]
-enum What {
+enum Content {
     Json(Vec<Entry>),
     /// The table of the server in a TOML file.
     Toml {
@@ -87,9 +108,9 @@ enum What {
 
 /// A change of a file.
 #[derive(Clone, Debug)]
-pub(crate) struct Change {
+pub(crate) struct FileChange {
     pub(crate) path: PathBuf,
-    what: What,
+    what: Content,
 }
 
 /// A change with the text before and after.
@@ -98,7 +119,7 @@ pub(crate) struct Planned {
     pub(crate) old: Option<String>,
     /// The text afterwards; `None` if the file goes.
     pub(crate) new: Option<String>,
-    record: Option<Record>,
+    record: Option<InstallRecord>,
 }
 
 impl Planned {
@@ -130,23 +151,23 @@ impl Planned {
         match &self.record {
             Some(record) => record.save(&self.path),
             None => {
-                Record::delete(&self.path);
+                InstallRecord::delete(&self.path);
                 Ok(())
             }
         }
     }
 }
 
-impl Change {
+impl FileChange {
     pub(crate) fn json(path: PathBuf, entries: Vec<Entry>) -> Self {
         Self {
             path,
-            what: What::Json(entries),
+            what: Content::Json(entries),
         }
     }
 
     pub(crate) fn toml(path: PathBuf, command: &str, args: &[String]) -> Self {
-        let what = What::Toml {
+        let what = Content::Toml {
             command: command.to_owned(),
             args: args.to_vec(),
         };
@@ -156,7 +177,7 @@ impl Change {
     pub(crate) fn whole(path: PathBuf, text: &str) -> Self {
         Self {
             path,
-            what: What::Whole(text.to_owned()),
+            what: Content::Whole(text.to_owned()),
         }
     }
 
@@ -168,20 +189,20 @@ impl Change {
         let old = read(&self.path)?;
         let text = old.as_deref().unwrap_or_default();
         // A record without its file is of an installation that somebody else removed.
-        let known = Record::of(&self.path).filter(|_| old.is_some());
-        let mut record = known.unwrap_or_else(|| Record {
+        let known = InstallRecord::of(&self.path).filter(|_| old.is_some());
+        let mut record = known.unwrap_or_else(|| InstallRecord {
             was_there: !text.trim().is_empty(),
             blank: old.clone().filter(|old| old.trim().is_empty()),
-            ..Record::default()
+            ..InstallRecord::default()
         });
         let new = match &self.what {
             // A file that the user wrote or edited stays.
-            What::Whole(own) if old.is_some() && text != own && text != record.added => text.to_owned(),
-            What::Whole(own) => {
+            Content::Whole(own) if old.is_some() && text != own && text != record.added => text.to_owned(),
+            Content::Whole(own) => {
                 record.added.clone_from(own);
                 own.clone()
             }
-            What::Toml { command, args } => {
+            Content::Toml { command, args } => {
                 if !is_own_server(&toml_server(text)) {
                     return Err(self.not_kept(OTHER_SERVER));
                 }
@@ -193,7 +214,7 @@ impl Change {
                 }
                 new
             }
-            What::Json(entries) => self.with_entries(text, entries, &mut record)?,
+            Content::Json(entries) => self.with_entries(text, entries, &mut record)?,
         };
         Ok(Planned {
             path: self.path.clone(),
@@ -203,7 +224,7 @@ impl Change {
         })
     }
 
-    fn with_entries(&self, text: &str, entries: &[Entry], record: &mut Record) -> Result<String> {
+    fn with_entries(&self, text: &str, entries: &[Entry], record: &mut InstallRecord) -> Result<String> {
         let is_blank = text.trim().is_empty();
         let start = if is_blank { "{}\n" } else { text };
         let refusal = |why: String| self.not_kept(&why);
@@ -251,14 +272,20 @@ impl Change {
         document: &mut Document,
         entry: &Entry,
         items: &[Json],
-        record: &mut Record,
+        record: &mut InstallRecord,
     ) -> Result<()> {
         let steps = entry.steps();
         let refusal = |why: String| self.not_kept(&why);
-        let Some((place, inner)) = own_hook(items) else {
+        let own = own_hooks(items);
+        let Some((place, inner)) = own.first().copied() else {
             note_inner(document, &steps, record);
             return document.insert(&steps, None, &entry.value).map_err(refusal);
         };
+        // A program with another file name may have installed them once more.
+        for other in own[1..].iter().rev() {
+            let path = path_of(&steps, items, *other);
+            remove_empty(document, &path, record).map_err(refusal)?;
+        }
         let mut path = steps.clone();
         path.push(Step::At(place));
         let mut new = &entry.value;
@@ -288,18 +315,18 @@ impl Change {
     /// The errors of [`Self::install`].
     pub(crate) fn uninstall(&self) -> Result<Planned> {
         let old = read(&self.path)?;
-        let record = Record::of(&self.path);
-        let known = record.clone().unwrap_or(Record {
+        let record = InstallRecord::of(&self.path);
+        let known = record.clone().unwrap_or(InstallRecord {
             was_there: true,
-            ..Record::default()
+            ..InstallRecord::default()
         });
         let text = old.as_deref().unwrap_or_default();
         let new = match &self.what {
             // The file goes only as this program wrote it.
-            What::Whole(own) => old.clone().filter(|text| text != own && *text != known.added),
-            What::Toml { .. } if !is_own_server(&toml_server(text)) => old.clone(),
-            What::Toml { .. } => Some(without_table(text, &known.added)).filter(|_| old.is_some()),
-            What::Json(entries) => match &old {
+            Content::Whole(own) => old.clone().filter(|text| text != own && *text != known.added),
+            Content::Toml { .. } if !is_own_server(&toml_server(text)) => old.clone(),
+            Content::Toml { .. } => Some(without_table(text, &known.added)).filter(|_| old.is_some()),
+            Content::Json(entries) => match &old {
                 Some(_) if !text.trim().is_empty() => Some(self.without_entries(text, entries, &known)?),
                 _ => old.clone(),
             },
@@ -318,20 +345,15 @@ impl Change {
         })
     }
 
-    fn without_entries(&self, text: &str, entries: &[Entry], record: &Record) -> Result<String> {
+    fn without_entries(&self, text: &str, entries: &[Entry], record: &InstallRecord) -> Result<String> {
         let refusal = |why: String| self.not_kept(&why);
         let mut document = Document::read(text).map_err(refusal)?;
         for entry in entries.iter().rev() {
             let steps = entry.steps();
             match (entry.kind, document.get(&steps)) {
                 (Kind::Item, Some(Json::Array(mut items))) => {
-                    while let Some((place, inner)) = own_hook(&items) {
-                        let mut path = steps.clone();
-                        path.push(Step::At(place));
-                        let hooks = items[place]["hooks"].as_array().map_or(0, Vec::len);
-                        if let Some(inner) = inner.filter(|_| hooks > 1) {
-                            path.extend([Step::Key("hooks"), Step::At(inner)]);
-                        }
+                    while let Some(own) = own_hooks(&items).first().copied() {
+                        let path = path_of(&steps, &items, own);
                         remove_empty(&mut document, &path, record).map_err(refusal)?;
                         items = match document.get(&steps) {
                             Some(Json::Array(items)) => items,
@@ -365,9 +387,41 @@ impl Change {
         refused(ErrorCode::FileExists, text, hint)
     }
 
+    /// Returns what is missing in the file of what an installation writes, if the file or anything in it is there.
+    pub(crate) fn standing(&self) -> Standing {
+        let Ok(text) = read(&self.path) else {
+            return Standing::Unreadable;
+        };
+        let Some(text) = text else { return Standing::Absent };
+        match &self.what {
+            // A file that the user edited is there, too.
+            Content::Whole(_) => Standing::Whole(program_in_plugin(&text)),
+            Content::Toml { .. } => match toml_server(&text) {
+                server if server.is_object() && is_own_server(&server) => {
+                    Standing::Whole(program_of_server(&server))
+                }
+                _ => Standing::Absent,
+            },
+            Content::Json(entries) => {
+                let Ok(document) = Document::read(&text) else {
+                    return Standing::Unreadable;
+                };
+                let needed = entries.iter().filter(|entry| entry.kind != Kind::Default);
+                let found: Vec<bool> = needed.map(|entry| entry.is_in(&document)).collect();
+                let server = entries.iter().find(|entry| entry.kind == Kind::Member);
+                let server = server.and_then(|entry| document.get(&entry.steps()));
+                match found.iter().filter(|found| **found).count() {
+                    0 => Standing::Absent,
+                    count if count < found.len() => Standing::InPart,
+                    _ => Standing::Whole(server.as_ref().and_then(program_of_server)),
+                }
+            }
+        }
+    }
+
     /// Returns the command that the file has for this program, if it has one.
     pub(crate) fn command_in_file(&self) -> Option<String> {
-        let What::Json(entries) = &self.what else {
+        let Content::Json(entries) = &self.what else {
             return None;
         };
         let document = Document::read(&read(&self.path).ok()??).ok()?;
@@ -378,7 +432,7 @@ impl Change {
                 let Some(Json::Array(items)) = document.get(&entry.steps()) else {
                     return None;
                 };
-                let (place, inner) = own_hook(&items)?;
+                let (place, inner) = own_hooks(&items).first().copied()?;
                 let hook = inner.map_or(&items[place], |inner| &items[place]["hooks"][inner]);
                 hook["command"].as_str().map(str::to_owned)
             })
@@ -390,7 +444,7 @@ fn insert(
     document: &mut Document,
     steps: &[Step<'_>],
     value: &Json,
-    record: &mut Record,
+    record: &mut InstallRecord,
 ) -> Result<(), String> {
     let there = (0..steps.len())
         .rev()
@@ -414,14 +468,14 @@ fn insert(
 }
 
 /// Notes the white space of an object or list that an insertion replaces.
-fn note_inner(document: &Document, steps: &[Step<'_>], record: &mut Record) {
+fn note_inner(document: &Document, steps: &[Step<'_>], record: &mut InstallRecord) {
     if let Some(inner) = document.inner_blank(steps) {
         record.emptied.entry(name_of(steps)).or_insert(Some(inner));
     }
 }
 
 /// Removes a value, and the objects and lists above it that are empty then, if an installation made them.
-fn remove_empty(document: &mut Document, path: &[Step<'_>], record: &Record) -> Result<(), String> {
+fn remove_empty(document: &mut Document, path: &[Step<'_>], record: &InstallRecord) -> Result<(), String> {
     let mut path = path;
     loop {
         let above = &path[..path.len() - 1];
@@ -434,7 +488,10 @@ fn remove_empty(document: &mut Document, path: &[Step<'_>], record: &Record) -> 
         };
         let was_made =
             inner.is_none() && (record.emptied.contains_key(&name_of(above)) || record.emptied.is_empty());
-        if !is_empty || !was_made || above.is_empty() {
+        let has_comment = document
+            .inner_blank(above)
+            .is_some_and(|inner| !inner.trim().is_empty());
+        if !is_empty || !was_made || has_comment || above.is_empty() {
             return Ok(());
         }
         path = above;
@@ -450,16 +507,53 @@ fn name_of(steps: &[Step<'_>]) -> String {
     keys.collect()
 }
 
-/// Returns the place of the first hook of this program in a list of hooks, or of groups of hooks.
-fn own_hook(items: &[Json]) -> Option<(usize, Option<usize>)> {
+/// The place of a hook in a list of hooks, or of a group with the place in it.
+type Own = (usize, Option<usize>);
+
+/// Returns the places of the hooks of this program.
+fn own_hooks(items: &[Json]) -> Vec<Own> {
     let is_own = |hook: &Json| hook["command"].as_str().is_some_and(is_own_command);
-    items.iter().enumerate().find_map(|(place, item)| {
-        if is_own(item) {
-            return Some((place, None));
-        }
-        let inner = item["hooks"].as_array()?.iter().position(is_own)?;
-        Some((place, Some(inner)))
-    })
+    let mut own = Vec::new();
+    for (place, item) in items.iter().enumerate() {
+        let inner = item["hooks"].as_array().into_iter().flatten().enumerate();
+        own.extend(
+            inner
+                .filter(|(_, hook)| is_own(hook))
+                .map(|(inner, _)| (place, Some(inner))),
+        );
+        own.extend(is_own(item).then_some((place, None)));
+    }
+    own
+}
+
+/// Returns the path of a hook, or of its group if nothing else is in it.
+fn path_of<'a>(list: &[Step<'a>], items: &[Json], (place, inner): Own) -> Vec<Step<'a>> {
+    let mut path = list.to_vec();
+    path.push(Step::At(place));
+    let hooks = items[place]["hooks"].as_array().map_or(0, Vec::len);
+    if let Some(inner) = inner.filter(|_| hooks > 1) {
+        path.extend([Step::Key("hooks"), Step::At(inner)]);
+    }
+    path
+}
+
+/// Checks whether a path names this program: the file that runs, or one named after it, perhaps with a version.
+fn is_own_program(program: &str) -> bool {
+    let name = Path::new(program)
+        .file_name()
+        .unwrap_or_default()
+        .to_string_lossy();
+    let own = env::current_exe().ok();
+    let is_running = own
+        .as_deref()
+        .and_then(Path::file_name)
+        .is_some_and(|own| *own == *name);
+    let rest = name.strip_prefix(SERVER);
+    let is_version = |rest: &str| {
+        let version = rest.trim_start_matches(['-', '_', '.', 'v']);
+        rest.is_empty() || rest == ".exe" || version.starts_with(|letter: char| letter.is_ascii_digit())
+    };
+    is_running || rest.is_some_and(is_version)
 }
 
 /// Checks whether a command runs a hook of this program, and nothing else. Variables may be set before it.
@@ -476,7 +570,7 @@ fn is_own_command(command: &str) -> bool {
     let Some((program, variables)) = words.split_last() else {
         return false;
     };
-    Path::new(program).file_name() == Some(SERVER.as_ref())
+    is_own_program(program)
         && variables.iter().all(|word| word.contains('='))
         && !options.contains(['|', '&', ';', '>', '<', '`', '$', '\n'])
 }
@@ -515,7 +609,24 @@ fn is_own_server(server: &Json) -> bool {
     let command = server["command"]
         .as_str()
         .or_else(|| server["command"][0].as_str());
-    command.is_none_or(|command| Path::new(command).file_name() == Some(SERVER.as_ref()))
+    command.is_none_or(is_own_program)
+}
+
+/// Returns the program that a server in a settings file runs.
+fn program_of_server(server: &Json) -> Option<String> {
+    let command = server["command"]
+        .as_str()
+        .or_else(|| server["command"][0].as_str());
+    command.map(str::to_owned)
+}
+
+/// Returns the program that the plugin for opencode runs. Another file runs none.
+fn program_in_plugin(text: &str) -> Option<String> {
+    let line = text
+        .lines()
+        .find_map(|line| line.strip_prefix("const COMMAND = "))?;
+    let words: Vec<String> = serde_json::from_str(line).ok()?;
+    words.into_iter().next()
 }
 
 /// Returns the program that the command of a hook runs.

@@ -3,10 +3,9 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-mod edit;
 mod files;
 mod places;
 mod record;
 
-pub(crate) use self::files::{Change, Planned, program_of};
+pub(crate) use self::files::{FileChange, Planned, Standing, program_of};
 pub(crate) use self::places::{Wanted, changes};

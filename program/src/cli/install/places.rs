@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Value as Json, json};
 
-use super::files::{Change, Entry};
+use super::files::{Entry, FileChange};
 use crate::cli::clients::SERVER;
 use crate::cli::context::in_words;
 use crate::hook::HookClient;
@@ -85,9 +85,9 @@ const EVENTS: [&str; 6] = [
 ///
 /// # Errors
 /// `NotFound` if the home folder is unknown.
-pub(crate) fn changes(client: HookClient, wanted: &Wanted) -> Result<Vec<Change>> {
+pub(crate) fn changes(client: HookClient, wanted: &Wanted) -> Result<Vec<FileChange>> {
     let home = home()?;
-    let place = Place {
+    let place = Target {
         home: &home,
         client,
         wanted,
@@ -101,17 +101,17 @@ pub(crate) fn changes(client: HookClient, wanted: &Wanted) -> Result<Vec<Change>
         HookClient::Codex => {
             let folder = codex_home(&home);
             vec![
-                Change::toml(
+                FileChange::toml(
                     folder.join("config.toml"),
                     &wanted.program,
                     &wanted.server(client),
                 ),
                 // There is no event for the end of a session.
-                Change::json(
+                FileChange::json(
                     folder.join("hooks.json"),
                     place.groups(&EVENTS[..5], TIMEOUT_SECONDS),
                 ),
-                Change::whole(folder.join("skills").join(SKILL_FILE), SKILL),
+                FileChange::whole(folder.join("skills").join(SKILL_FILE), SKILL),
             ]
         }
         HookClient::Gemini => {
@@ -132,7 +132,7 @@ pub(crate) fn changes(client: HookClient, wanted: &Wanted) -> Result<Vec<Change>
             ]
         }
         HookClient::Vscode => vec![
-            Change::json(
+            FileChange::json(
                 vscode_user(&home).join("mcp.json"),
                 vec![place.server("servers", true)],
             ),
@@ -166,19 +166,19 @@ pub(crate) fn changes(client: HookClient, wanted: &Wanted) -> Result<Vec<Change>
 }
 
 /// Where a client gets what.
-struct Place<'a> {
+struct Target<'a> {
     home: &'a Path,
     client: HookClient,
     wanted: &'a Wanted,
 }
 
-impl Place<'_> {
-    fn json(&self, file: &str, entries: Vec<Entry>) -> Change {
-        Change::json(self.home.join(file), entries)
+impl Target<'_> {
+    fn json(&self, file: &str, entries: Vec<Entry>) -> FileChange {
+        FileChange::json(self.home.join(file), entries)
     }
 
-    fn skill(&self, folder: &str) -> Change {
-        Change::whole(self.home.join(folder).join(SKILL_FILE), SKILL)
+    fn skill(&self, folder: &str) -> FileChange {
+        FileChange::whole(self.home.join(folder).join(SKILL_FILE), SKILL)
     }
 
     /// Returns the entry of the server, with its type if the client wants it.
@@ -214,7 +214,7 @@ impl Place<'_> {
         entries.collect()
     }
 
-    fn opencode(&self) -> Vec<Change> {
+    fn opencode(&self) -> Vec<FileChange> {
         let folder = xdg_base("XDG_CONFIG_HOME", ".config").unwrap_or_else(|| self.home.join(".config"));
         let folder = folder.join("opencode");
         let words = |args: Vec<String>| -> Vec<String> {
@@ -231,9 +231,9 @@ impl Place<'_> {
         let hook = json!(words(self.wanted.hook(self.client))).to_string();
         let plugin = OPENCODE_PLUGIN.replace(OPENCODE_COMMAND, &hook);
         vec![
-            Change::json(settings, vec![Entry::member(&["mcp", SERVER], server)]),
-            Change::whole(folder.join("plugins/treering.js"), &plugin),
-            Change::whole(folder.join("skills").join(SKILL_FILE), SKILL),
+            FileChange::json(settings, vec![Entry::member(&["mcp", SERVER], server)]),
+            FileChange::whole(folder.join("plugins/treering.js"), &plugin),
+            FileChange::whole(folder.join("skills").join(SKILL_FILE), SKILL),
         ]
     }
 }

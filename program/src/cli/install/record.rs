@@ -18,7 +18,7 @@ use treering::{Error, Result};
 /// What was made in a file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(default)]
-pub(crate) struct Record {
+pub(crate) struct InstallRecord {
     /// The text of the file if it had no entry at all, such as nothing or white space. `None` if there was no file.
     pub(crate) blank: Option<String>,
     /// Whether there was a file with entries.
@@ -29,7 +29,7 @@ pub(crate) struct Record {
     pub(crate) added: String,
 }
 
-impl Record {
+impl InstallRecord {
     /// Reads the record of a file, if there is one.
     pub(crate) fn of(file: &Path) -> Option<Self> {
         let text = fs::read_to_string(place(file)?).ok()?;

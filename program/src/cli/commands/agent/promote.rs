@@ -5,13 +5,16 @@
 
 use super::review::review_lines;
 use crate::cli::commands::prelude::*;
-use treering::agent::{PersonSays, Promoted, Review};
+use treering::agent::{Agent, PersonSays, Promoted, Review};
 
-/// Trust an item, as a person
+/// Trust items, as a person
 ///
-/// Run this verb only after a person has read the item.
+/// Run this verb only after a person has read the items.
 ///
 /// # Notes
+/// Without an id, --session names a session, and every item that the session wrote and that is less trusted is meant, without
+/// its transcript. Each item is one commit.
+///
 /// Shows the whole text, with invisible characters written out, and every field that takes effect on its own, such as
 /// pinned, supersedes, source or expires. Writes a new version with the text and the fields of --keep, which refers to
 /// the reviewed version. At a terminal, asks for consent; elsewhere --yes is needed. A program must not promote on a
@@ -22,12 +25,15 @@ use treering::agent::{PersonSays, Promoted, Review};
 /// treering promote facts/office --dry-run
 /// treering promote facts/office --keep pinned
 /// treering promote facts/office --digest 5f0c... --yes -m 'I checked it'
+/// treering promote facts/office facts/phone
+/// treering promote --session 7f3c0a52 --dry-run
 /// ```
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Promote {
-    /// The id of the item
-    pub(crate) id: String,
+    /// The ids of the items [default: with --session, what the session wrote]
+    #[arg(value_name = "ID")]
+    pub(crate) ids: Vec<String>,
     /// Keep a field that takes effect on its own; may be repeated. Other such fields are dropped
     #[arg(long, value_name = "FIELD")]
     pub(crate) keep: Vec<String>,
@@ -44,25 +50,86 @@ pub(crate) struct Promote {
 }
 
 impl Verb for Promote {
-    const ANSWERS: &'static [Form] = &[form::<Promoted>(""), form::<Review>("with --dry-run")];
+    const ANSWERS: &'static [Form] = &[
+        form::<Promoted>("one per item"),
+        form::<Review>("with --dry-run, one per item"),
+    ];
 
     fn run(self, context: &mut Context) -> Done {
         let agent = context.agent_to_change(self.dry_run)?;
-        let named_by = context.by_hand(agent.memory(), &agent.memory().view(), &self.id, "review")?;
-        let id = named_by.id.clone();
-        let review = agent.review(&id, self.digest);
-        let review = review.map_err(|error| named_by.told(error))?;
+        let reviews = self.reviews(context, &agent)?;
         if self.dry_run {
-            return context.answer(&review, |review, context| {
-                let lines = review_lines(review);
-                lines.iter().try_for_each(|line| context.line(line))
-            });
+            return reviews
+                .iter()
+                .try_for_each(|review| {
+                    let shown = context.answer(review, |review, context| {
+                        let lines = review_lines(review);
+                        lines.iter().try_for_each(|line| context.line(line))
+                    });
+                    shown.map(drop)
+                })
+                .map(|()| DONE);
         }
-        context.note_for_people("review", review_lines(&review).join("\n"));
-        let says = person(context, self.yes, &format!("promote {id}?"), "promoted")?;
-        let keep: Vec<&str> = self.keep.iter().map(String::as_str).collect();
-        let promoted = agent.promote(&id, review.digest, &keep, says, &context.writer())?;
-        let name = context.output.paint(Meaning::Name, &id);
+        for review in &reviews {
+            context.note_for_people("review", review_lines(review).join("\n"));
+        }
+        let what = match reviews.as_slice() {
+            [one] => one.id.to_string(),
+            more => counted(more.len() as u64, "item"),
+        };
+        let says = person(context, self.yes, &format!("promote {what}?"), "promoted")?;
+        for review in &reviews {
+            self.promote(context, &agent, review, says)?;
+        }
+        Ok(DONE)
+    }
+}
+
+impl Promote {
+    /// Returns the reviews of the named items, or of what the session wrote.
+    fn reviews(&self, context: &mut Context, agent: &Agent) -> Result<Vec<Review>> {
+        if self.digest.is_some() && self.ids.len() != 1 {
+            let text = "--digest names the version of one item";
+            return Err(usage_error(text, "name one id, or omit --digest"));
+        }
+        if self.ids.is_empty() {
+            let Some(session) = context.lane_options().session else {
+                return Err(usage_error(
+                    "no item is named",
+                    "name an id, or a session with --session",
+                ));
+            };
+            let reviews = agent.reviews_of_session(&session)?;
+            if reviews.is_empty() {
+                let text = format!(
+                    "the session '{}' wrote no item that is less trusted",
+                    one_line(&session)
+                );
+                return Err(Error::not_found(text).with_code(ErrorCode::NothingSelected));
+            }
+            return Ok(reviews);
+        }
+        let view = agent.memory().view();
+        let mut reviews = Vec::new();
+        for id in &self.ids {
+            let named_by = context.by_hand(agent.memory(), &view, id, "review")?;
+            let review = agent.review(&named_by.id, self.digest);
+            reviews.push(review.map_err(|error| named_by.told(error))?);
+        }
+        Ok(reviews)
+    }
+
+    fn promote(&self, context: &mut Context, agent: &Agent, review: &Review, says: PersonSays) -> Result<()> {
+        // What only some of the items have is kept where it is.
+        let acts = |field: &str| self.ids.len() == 1 || review.acts.iter().any(|act| act.field == field);
+        let keep: Vec<&str> = self
+            .keep
+            .iter()
+            .map(String::as_str)
+            .filter(|field| acts(field))
+            .collect();
+        let promoted = agent.promote(&review.id, review.digest, &keep, says, &context.writer())?;
+        let name = context.output.paint(Meaning::Name, &review.id);
         let is_new = promoted.committed.changed;
         let what = match (promoted.from, promoted.to) {
             (from, to) if is_new => format!("{name}: raised the origin from {from} to {to}"),
@@ -74,7 +141,7 @@ impl Verb for Promote {
             let text = format!("the promoted version lacks the fields {dropped}; --keep FIELD keeps a field");
             context.note("dropped", text);
         }
-        Ok(DONE)
+        Ok(())
     }
 }
 

@@ -195,7 +195,18 @@ impl Document {
         let (child, end) = (&children[place], children[place].value.end);
         let before = place.checked_sub(1).map(|before| &children[before]);
         match (before, children.get(place + 1)) {
-            (_, Some(next)) => self.splice(child.start..next.start, ""),
+            (_, Some(next)) => {
+                let comma = child.comma.unwrap_or(end);
+                let after = (comma + 1).clamp(end, next.start);
+                // A comment of the user stays with what follows it.
+                let kept = format!("{}{}", &self.text[end..comma], &self.text[after..next.start]);
+                let kept = if kept.trim().is_empty() {
+                    String::new()
+                } else {
+                    kept.trim_start().to_owned()
+                };
+                self.splice(child.start..next.start, &kept)
+            }
             (Some(before), None) => {
                 let comma = before.comma.unwrap_or(before.value.end);
                 let between = &self.text[comma + 1..child.start];
@@ -472,6 +483,33 @@ mod tests {
         assert!(document.text().contains("    ]\n  }\n}\n"));
         document.remove(&[path[0], path[1], Step::At(1)], "").unwrap();
         assert_eq!(document.text(), list);
+    }
+
+    /// A comment of the user next to what is removed stays.
+    #[test]
+    fn comments_next_to_a_removed_member_stay() {
+        for (text, expected) in [
+            (
+                "{\n  \"x\": 1, // ours\n  // theirs\n  \"b\": 2\n}",
+                "{\n  // ours\n  // theirs\n  \"b\": 2\n}",
+            ),
+            (
+                "{\n  \"x\": 1 /* ours */,\n  \"b\": 2\n}",
+                "{\n  /* ours */\n  \"b\": 2\n}",
+            ),
+            (
+                "{\n  \"b\": 2, // b\n  \"x\": 1 // ours\n}",
+                "{\n  \"b\": 2 // b // ours\n}",
+            ),
+            (
+                "{\n  // before\n  \"x\": 1, // ours\n}",
+                "{\n  // before // ours\n}",
+            ),
+        ] {
+            let mut document = Document::read(text).unwrap();
+            document.remove(&[Step::Key("x")], "").unwrap();
+            assert_eq!(document.text(), expected, "{text}");
+        }
     }
 
     #[test]

@@ -1,0 +1,133 @@
+//! Two windows of one client in one project, and two conversations in one window.
+
+use std::process::{Command, Stdio};
+
+use serde_json::json;
+
+use super::*;
+
+/// The lines with which a client lets the server remember a text.
+fn lines_of_client(text: &str) -> String {
+    let lines = [
+        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-06-18",
+            "capabilities": {}, "clientInfo": { "name": "client", "version": "1" } } }),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "memory_remember",
+            "arguments": { "text": text } } }),
+    ];
+    lines.iter().map(|line| format!("{line}\n")).collect()
+}
+
+fn start(folder: &Folder, session: &str) -> String {
+    json!({ "session_id": session, "cwd": folder.path("shop"), "hook_event_name": "SessionStart" })
+        .to_string()
+}
+
+/// A process that stands for a window of a client: it starts hooks and servers, and is no shell by its name.
+#[cfg(target_os = "linux")]
+fn window(folder: &Folder, name: &str, script: &str) -> Command {
+    fs::copy(fs::canonicalize("/bin/sh").unwrap(), folder.path(name)).unwrap();
+    let like = folder.command(&["--version"]);
+    let mut command = Command::new(folder.path(name));
+    command
+        .args(["-c", script])
+        .current_dir(folder.path("shop"))
+        .env_clear();
+    command.envs(
+        like.get_envs()
+            .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))),
+    );
+    command
+        .env("T", env!("CARGO_BIN_EXE_treering"))
+        .env("F", folder.path(""))
+        .stdin(Stdio::null());
+    command
+}
+
+/// INVARIANT HKS-1: a server follows the session that the hooks of its own client process noted.
+#[cfg(target_os = "linux")]
+#[test]
+fn each_window_has_the_session_of_its_own_hooks() {
+    let folder = workplace();
+    folder.write("one.json", start(&folder, "one"));
+    folder.write("two.json", start(&folder, "two"));
+    folder.write("lines", lines_of_client("The office is in Bremen."));
+    let hook = "\"$T\" hook --client claude-code";
+    let one = format!(
+        "{hook} < $F/one.json; : > $F/ready; while [ ! -e $F/go ]; do sleep 0.02; done;
+         \"$T\" serve --mcp --client claude-code < $F/lines > $F/answers; :"
+    );
+    let mut one = window(&folder, "window-one", &one).spawn().unwrap();
+    while !folder.path("ready").exists() {
+        assert!(one.try_wait().unwrap().is_none(), "the window ended");
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    // The other window begins later, in the same project.
+    let two = window(&folder, "window-two", &format!("{hook} < $F/two.json; :"))
+        .status()
+        .unwrap();
+    folder.write("go", "");
+    assert!(two.success() && one.wait().unwrap().success());
+    let newest = folder.stream(&["log", "--op", "remember", "--limit", "1"])[0].clone();
+    assert_eq!(
+        newest["session"],
+        "one",
+        "{}",
+        fs::read_to_string(folder.path("answers")).unwrap()
+    );
+}
+
+/// Cursor has one server for all conversations of a window, and tells it no session.
+#[test]
+fn a_conversation_that_read_a_page_lowers_what_its_window_remembers() {
+    let folder = workplace();
+    let send = |session: &str, more: Value| {
+        let mut event = json!({ "conversation_id": session, "workspace_roots": [folder.path("shop")] });
+        event
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        let ran = folder.feed(&["hook", "--client", "cursor"], event.to_string());
+        assert!(ran.code == 0 && ran.err.is_empty(), "{ran:?}");
+    };
+    let prompt = |text: &str| json!({ "hook_event_name": "beforeSubmitPrompt", "prompt": text, "generation_id": text });
+    let remember = |text: &str| {
+        folder.write("lines", lines_of_client(text));
+        let mut command = folder.command(&["serve", "--mcp", "--client", "cursor"]);
+        let input = fs::File::open(folder.path("lines")).unwrap();
+        let ran = Ran::of(
+            &command
+                .env_remove("TREERING_TRUST")
+                .current_dir(folder.path("shop"))
+                .stdin(input)
+                .output()
+                .unwrap(),
+        );
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let newest = folder.stream(&["log", "--op", "remember", "--limit", "1"])[0].clone();
+        (text_of(&newest["session"]), text_of(&newest["trust"]))
+    };
+    send("a", prompt("Read the page."));
+    send("b", prompt("Go on."));
+    assert_eq!(
+        remember("The kettle leaks."),
+        ("b".to_owned(), "model".to_owned())
+    );
+    let page = json!({ "hook_event_name": "postToolUse", "tool_name": "WebFetch",
+        "tool_input": { "url": "https://example.com" }, "tool_output": POISON });
+    send("a", page);
+    assert_eq!(
+        remember("Mallory is cheap."),
+        ("b".to_owned(), "tool_external".to_owned())
+    );
+    send("a", json!({ "hook_event_name": "sessionEnd" }));
+    send("c", prompt("A new one."));
+    let mut end = json!({ "hook_event_name": "sessionEnd" });
+    end["conversation_id"] = "b".into();
+    send("b", end);
+    assert_eq!(remember("The office is in Oslo.").0, "c");
+}
+
+fn text_of(value: &Value) -> String {
+    text(value)
+}
