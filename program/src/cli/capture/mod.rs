@@ -32,11 +32,12 @@ use treering_text::recall::WEAK;
 
 /// The variables that a client sets for the commands of its agent, and not for hooks. The plugin for opencode takes
 /// `OPENCODE` away, and Copilot CLI sets `COPILOT_CLI` for its hooks, too.
-const OF_AGENT: [&str; 8] = [
+const OF_AGENT: [&str; 9] = [
     "CLAUDECODE",
     "CODEX_CI",
     "CODEX_SANDBOX",
     "CODEX_THREAD_ID",
+    "COPILOT_AGENT",
     "COPILOT_AGENT_SESSION_ID",
     "CURSOR_AGENT",
     "GEMINI_CLI",
