@@ -409,6 +409,7 @@ mod tests {
     use super::*;
     use crate::serve::Caller;
     use crate::serve::operations::Profile;
+    use crate::serve::service::Form;
     use treering::Memory;
     use treering::agent::{Agent, Settings};
     use treering::{Origin, Writer};
@@ -452,6 +453,7 @@ mod tests {
             who: treering::agent::Caller::here(Writer::of(Origin::Model).session("s")),
             names_session: false,
             follows: None,
+            form: Form::Text,
             tokens_max: 200,
         };
         let server = Server::new(

@@ -8,7 +8,7 @@ use std::fmt::Display;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::line::{Line, Row};
+use super::line::{Line, Row, minute};
 use super::operation::{Answer, Effect, Operation, Page, Profile};
 use crate::answers::history::text_of;
 use crate::answers::words::{counted, quoted};
@@ -17,7 +17,7 @@ use crate::serve::errors::REVIEW_HINT;
 use crate::serve::naming::{LastVersion, Naming};
 use treering::blame::{BlamedPart, Part};
 use treering::inspect::agent::vocabulary::attribute;
-use treering::{Error, ErrorCode, HistoryEntry, Id, Memory, ObjectDigest, Origin, Result, Time, Value};
+use treering::{Error, ErrorCode, HistoryEntry, Memory, ObjectDigest, Origin, Result, Time, Value, View};
 
 /// The number of changes that a page of a history has at most.
 const CHANGES_OF_PAGE: usize = 100;
@@ -62,7 +62,7 @@ impl Version {
 }
 
 impl Row for Version {
-    fn line(&self) -> Line {
+    fn line(&self, _: &View) -> Line {
         self.made
             .line(format_args!("seq:{}", self.made.seq))
             .labelled("by", self.by)
@@ -97,8 +97,10 @@ impl Made {
     }
 
     fn line(&self, name: impl Display) -> Line {
-        let line = Line::of(name).says(self.trust).says([self.time]);
-        line.labelled("op", self.op.as_deref())
+        let line = Line::of(name).says(self.trust).says([minute(self.time)]);
+        let line = line.labelled("op", self.op.as_deref());
+        line.labelled("actor", self.actor.as_deref())
+            .labelled("session", self.session.as_deref())
     }
 }
 
@@ -112,7 +114,7 @@ impl Operation for History {
 
     fn run(self, service: &Service, page: &Page) -> Result<Answer<Changes>> {
         let view = page.view(service, None)?;
-        let (memory, id) = (service.memory(), Id::new(&self.id)?);
+        let (memory, id) = (service.memory(), service.id(&view, &self.id)?);
         let newest = view.commit().commit.seq;
         // The newest version that stands, or stood before a removal, tells the scope (SRV-3).
         let (reach, version) = (service.reach(None)?, service.last_version(&view, &id)?);
@@ -168,7 +170,7 @@ struct PartRow {
 }
 
 impl Row for PartRow {
-    fn line(&self) -> Line {
+    fn line(&self, _: &View) -> Line {
         self.made.line(&self.part).text(Some(&self.text))
     }
 }
