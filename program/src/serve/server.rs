@@ -113,14 +113,14 @@ impl Server {
         &self.counts
     }
 
-    /// Ends the work on vectors, and saves the indexes for the next process. Returns why texts lack vectors, if the model is
-    /// at fault. No call succeeds from now on.
-    pub(crate) fn close(&self) -> Option<String> {
-        let Serving { embedding, agent } = self.current.serving.lock().take()?;
-        drop(embedding);
-        // The indexes are derived, so a failed save only makes the next run slower.
-        drop(agent.keep_indexes());
-        agent.embedder().and_then(|embedder| embedder.fault())
+    /// Ends the work on vectors, and saves the indexes for the next process. No call succeeds from now on.
+    pub(crate) fn close(&self) {
+        let serving = self.current.serving.lock().take();
+        if let Some(Serving { embedding, agent }) = serving {
+            drop(embedding);
+            // The indexes are derived, so a failed save only makes the next run slower.
+            drop(agent.keep_indexes());
+        }
     }
 
     /// Waits until fewer than [`CALLS_MAX`] operations run.

@@ -164,12 +164,10 @@ impl Verb for Serve {
             None => mcp::serve(server, io::stdin(), output()?)?,
         }
         #[cfg(not(feature = "http"))]
+        drop(agent);
+        #[cfg(not(feature = "http"))]
         mcp::serve(server, io::stdin(), output()?)?;
-        if let Some(fault) = served.close() {
-            context
-                .output
-                .note("meaning", format!("{fault}; recall used words only"));
-        }
+        served.close();
         Ok(DONE)
     }
 }

@@ -17,7 +17,7 @@ use crate::serve::errors::REVIEW_HINT;
 use crate::serve::naming::{LastVersion, Naming};
 use treering::blame::{BlamedPart, Part};
 use treering::inspect::agent::vocabulary::attribute;
-use treering::{Error, ErrorCode, HistoryEntry, Memory, ObjectDigest, Origin, Result, Time, Value, View};
+use treering::{Error, ErrorCode, HistoryEntry, ObjectDigest, Origin, Result, Time, Value, View};
 
 /// The number of changes that a page of a history has at most.
 const CHANGES_OF_PAGE: usize = 100;
@@ -48,14 +48,15 @@ struct Version {
 }
 
 impl Version {
-    fn of(memory: &Memory, entry: &HistoryEntry) -> Result<Self> {
+    fn of(service: &Service, entry: &HistoryEntry) -> Result<Self> {
+        let memory = service.memory();
         let version = entry.digest.filter(|_| !entry.erased && !entry.lost);
         let version = version.map(|digest| memory.version(digest)).transpose()?;
         let maker = entry.maker();
         Ok(Self {
             digest: entry.digest,
             erased: entry.erased,
-            made: Made::of(entry, version.flatten().map(|version| version.origin())),
+            made: Made::of(service, entry, version.flatten().map(|version| version.origin())),
             by: maker.map(|maker| memory.seen_origin(maker.commit.trust)),
         })
     }
@@ -80,10 +81,13 @@ struct Made {
     session: Option<String>,
     trust: Option<Origin>,
     thinned: bool,
+    /// Whether the session is that of the caller.
+    #[serde(skip)]
+    is_own: bool,
 }
 
 impl Made {
-    fn of(entry: &HistoryEntry, trust: Option<Origin>) -> Self {
+    fn of(service: &Service, entry: &HistoryEntry, trust: Option<Origin>) -> Self {
         let maker = entry.maker().map(|maker| &maker.commit);
         Self {
             seq: entry.commit.commit.seq,
@@ -93,12 +97,16 @@ impl Made {
             session: maker.and_then(|commit| commit.session.clone()),
             trust,
             thinned: entry.thinned,
+            is_own: maker.is_some_and(|commit| commit.session.as_deref() == Some(service.session())),
         }
     }
 
     fn line(&self, name: impl Display) -> Line {
         let line = Line::of(name).says(self.trust).says([minute(self.time)]);
         let line = line.labelled("op", self.op.as_deref());
+        if self.is_own {
+            return line.says(["this session"]);
+        }
         line.labelled("actor", self.actor.as_deref())
             .labelled("session", self.session.as_deref())
     }
@@ -132,7 +140,7 @@ impl Operation for History {
         let entries = memory.changes_of(&id).filter(is_read).skip(page.start);
         let entries = entries.take(CHANGES_OF_PAGE + 1);
         let mut changes = entries
-            .map(|entry| Version::of(memory, &entry?))
+            .map(|entry| Version::of(service, &entry?))
             .collect::<Result<Vec<_>>>()?;
         let has_more = changes.len() > CHANGES_OF_PAGE;
         changes.truncate(CHANGES_OF_PAGE);
@@ -207,7 +215,7 @@ impl Operation for Blame {
                 .scanner()
                 .redact(&text_of(&part.value))
                 .into_owned(),
-            made: Made::of(&part.change, Some(memory.seen_origin(part.trust))),
+            made: Made::of(service, &part.change, Some(memory.seen_origin(part.trust))),
         });
         let parts: Vec<_> = parts.collect();
         let line = format!("{} of {}", counted(parts.len() as u64, "part"), quoted(&self.id));

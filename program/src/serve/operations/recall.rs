@@ -21,17 +21,20 @@ use treering::inspect::agent::search::MATCHES_MAX;
 use treering::inspect::ingest::moment::given;
 use treering::{Id, Kind, Origin, Result, Root, Time, View};
 use treering_text::recall::CHARS_A_TOKEN;
+use treering_text::visible::cut;
 
 /// The usual number of hits of a page.
 const LIMIT: usize = 10;
 /// The largest number of hits of a page.
 const LIMIT_MAX: usize = 100;
+/// The characters of a title before a text.
+const TITLE_CHARS: usize = 24;
 /// The characters of a first line that stands alone: 40 tokens.
 const HEAD_CHARS_ALONE: usize = 40 * CHARS_A_TOKEN;
 /// The characters of a first line, if a line with a cursor may follow.
 const HEAD_CHARS: usize = HEAD_CHARS_ALONE - 56;
 
-/// Find stored items, best first. Call it before you answer from memory.
+/// Find stored items, best first, each as (class, day) id: text. Call it before you answer from memory.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Recall {
@@ -106,10 +109,18 @@ shown! {
 
 impl Row for Hit {
     fn line(&self, view: &View) -> Line {
-        let line = Line::of_id(view, &self.id).says([self.trust]).on(self.time);
-        let line = line.says(self.is_weak.then_some("weak"));
+        let line = Line::of_id(view, &self.id).says([self.trust]);
+        let line = line.says(self.is_weak.then_some("weak")).flagged(&self.flags);
         let text = self.text.as_deref().filter(|text| !text.is_empty());
-        line.flagged(&self.flags).text(text.or(Some(&self.snippet)))
+        let text = text.unwrap_or(&self.snippet);
+        match self.titles.last() {
+            // The place of a text says more than its day.
+            Some(title) if !text.is_empty() => {
+                line.text(Some(&format!("{}: {text}", cut(title, TITLE_CHARS))))
+            }
+            Some(title) => line.on(self.time).text(Some(title)),
+            None => line.on(self.time).text(Some(text)),
+        }
     }
 }
 

@@ -72,7 +72,10 @@ impl Operation for Status {
             fault: embedder.and_then(|embedder| embedder.fault()),
             scopes,
         };
-        let reads: Vec<_> = standing.scopes.iter().map(|scope| quoted(scope)).collect();
+        // The scopes of the session and the actor repeat their names.
+        let reads = standing.scopes.iter();
+        let reads = reads.filter(|scope| !scope.starts_with("session:") && !scope.starts_with("agent:"));
+        let reads: Vec<_> = reads.map(|scope| quoted(scope)).collect();
         let mut line = format!(
             "{}, seq {}; class {}; reads {}; stores in {} as {}; session {}",
             counted(standing.objects, "object"),
