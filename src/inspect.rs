@@ -8,8 +8,8 @@
 #[cfg(feature = "agent")]
 pub mod agent {
     pub use crate::agent::{
-        Append, AuditRequest, Audited, CommitIfAny, DocumentReview, Fault, audit, clean_writer, follow_lines,
-        refuse_secret_name, review_documents, storeless_scanner,
+        Append, AuditRequest, Audited, CommitIfAny, DocumentReview, Fault, audit, clean_writer,
+        expected_version, follow_lines, refuse_secret_name, review_documents, storeless_scanner,
     };
     pub mod blocks {
         pub use crate::agent::blocks::{
@@ -89,7 +89,7 @@ pub mod engine {
         ChangeKind, Containment, KindSpace, KnownId, LaneWork, Ledger, Meaning, OriginRule, Problem,
         ProblemSeverity, Progress, Reached, ReferenceInfo, Remedy, Reversing, Reverted, Rollback,
         SalvageReport, SortedIds, Space, TextRecord, checkpoints_in, examine_store, first_change, inspection,
-        salvage_store, verify_store,
+        is_short_id, salvage_store, verify_store,
     };
 }
 #[cfg(feature = "ingest")]

@@ -109,12 +109,12 @@ pub use judge::{Judge, Judgement};
 pub use notes::{NewNote, NoteAction, NoteFound, NoteRead, NoteWritten, Replace};
 #[doc(hidden)]
 pub use remember::CommitIfAny;
-#[doc(hidden)]
-pub use remember::follow_lines;
 pub use remember::{
     Alike, LineVerdict, LinesOptions, LinesRemembered, OnDuplicate, RefusedLine, RememberOptions, Remembered,
     Status,
 };
+#[doc(hidden)]
+pub use remember::{expected_version, follow_lines};
 pub use scope::{Place, Reach};
 pub use search::{RecallHit, RecallQuery, Recalled, ScopeMatches, VectorCounts};
 pub use session::{Append, Appended, NewEntry, NotStored};

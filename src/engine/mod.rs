@@ -51,6 +51,7 @@ pub use read::ledger::{KnownId, LaneWork, Ledger, SortedIds};
 pub use read::query::{Matches, Query};
 pub use read::revision::Revision;
 pub use read::selection::Selection;
+pub use read::short_id::is_short_id;
 #[cfg(feature = "agent")]
 pub(crate) use read::state::State;
 pub use read::stats::{Containment, KindSpace, Space, Stats};

@@ -60,6 +60,17 @@ use digest::NodeHasher;
 use entry::LEVELS;
 use node::{Child, Kind};
 
+/// What a trie has below a path.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Below {
+    /// No entry.
+    Nothing,
+    /// One entry.
+    One(Entry),
+    /// Two entries or more.
+    Several,
+}
+
 /// A persistent map from key paths to [`Entry`]s with a Merkle root.
 #[derive(Clone, Default)]
 pub struct Trie {
@@ -110,6 +121,32 @@ impl Trie {
         Ok(leaf
             .filter(|entry| entry.key.as_bytes().starts_with(prefix))
             .copied())
+    }
+
+    /// Returns what the trie has below the first `levels` digits of `prefix`.
+    ///
+    /// # Errors
+    /// The errors of [`Self::get`].
+    pub(crate) fn below(&self, prefix: &KeyPath, levels: usize, source: &dyn NodeSource) -> Result<Below> {
+        let Some(mut child) = self.top.as_ref() else {
+            return Ok(Below::Nothing);
+        };
+        for level in 0..levels {
+            if let Some(entry) = child.entry() {
+                let is_below = (level..levels).all(|level| entry.key.nibble(level) == prefix.nibble(level));
+                return Ok(if is_below {
+                    Below::One(*entry)
+                } else {
+                    Below::Nothing
+                });
+            }
+            let branch = child.branch(level, source)?;
+            child = match branch.and_then(|branch| branch.child(prefix.nibble(level))) {
+                Some(next) => next,
+                None => return Ok(Below::Nothing),
+            };
+        }
+        Ok(child.entry().map_or(Below::Several, |entry| Below::One(*entry)))
     }
 
     /// Returns the entries at `keys`, in their order. The walks to several keys go level by level together, so that they

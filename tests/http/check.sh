@@ -13,7 +13,7 @@ serve() { # starts a server with a new store; sets url and token
     stop
     rm -rf "$work/$1" && mkdir -p "$work/$1"
     "$program" --store "$work/$1/store" init >/dev/null
-    "$program" --store "$work/$1/store" serve --http 127.0.0.1:0 --profile full --json >"$work/$1/listens" &
+    "$program" --store "$work/$1/store" serve --structured --http 127.0.0.1:0 --profile full --json >"$work/$1/listens" &
     server=$!
     while ! test -s "$work/$1/listens"; do sleep 0.1; done
     url=$(sed 's/.*"url":"\([^"]*\)".*/\1/' "$work/$1/listens")

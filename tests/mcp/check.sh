@@ -9,15 +9,15 @@ serve() { # a new store for each client
     rm -rf "$work/$1" && mkdir -p "$work/$1" && cd "$work/$1" && "$program" --store "$work/$1/store" init >/dev/null
 }
 serve python-store
-"$work/python/bin/python" "$here/check.py" "$program" serve --mcp --profile full --store "$work/python-store/store"
+"$work/python/bin/python" "$here/check.py" "$program" serve --mcp --structured --profile full --store "$work/python-store/store"
 serve typescript-store
-node "$work/check.mjs" "$program" serve --mcp --profile full --store "$work/typescript-store/store"
+node "$work/check.mjs" "$program" serve --mcp --structured --profile full --store "$work/typescript-store/store"
 serve inspector-store
 inspect() {
     # The inspector takes the options of the server for its own, so a script has them.
     (cd "$work" && node_modules/.bin/mcp-inspector --cli "$work/server.sh" "$@")
 }
-printf '#!/bin/sh\nexec "%s" serve --mcp --store "%s"\n' "$program" "$work/inspector-store/store" >"$work/server.sh"
+printf '#!/bin/sh\nexec "%s" serve --mcp --structured --store "%s"\n' "$program" "$work/inspector-store/store" >"$work/server.sh"
 chmod +x "$work/server.sh"
 tools=$(inspect --method tools/list | grep -c '"name": "memory_')
 test "$tools" = 8

@@ -7,8 +7,8 @@ from typing import Any
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 
-# The arguments name the program and its options, for example: treering serve --mcp --store memory
-COMMAND = sys.argv[1:] or ["treering", "serve", "--mcp"]
+# The arguments name the program and its options, for example: treering serve --mcp --structured --store memory
+COMMAND = sys.argv[1:] or ["treering", "serve", "--mcp", "--structured"]
 
 
 async def main() -> None:

@@ -3,13 +3,13 @@
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StdioClientTransport } from "@modelcontextprotocol/sdk/client/stdio.js";
 
-// The arguments name the program and its options, for example: treering serve --mcp --store memory
+// The arguments name the program and its options, for example: treering serve --mcp --structured --store memory
 const [command = "treering", ...args] = process.argv.slice(2);
 
 type Hits = { hits: { snippet: string }[] };
 
 const client = new Client({ name: "example", version: "1.0.0" });
-await client.connect(new StdioClientTransport({ command, args: args.length > 0 ? args : ["serve", "--mcp"] }));
+await client.connect(new StdioClientTransport({ command, args: args.length > 0 ? args : ["serve", "--mcp", "--structured"] }));
 
 async function call<Answer>(name: string, given: Record<string, unknown> = {}): Promise<Answer> {
   const result = await client.callTool({ name, arguments: given });

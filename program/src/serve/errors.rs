@@ -44,7 +44,7 @@ fn next_step(error: &Error, profile: Profile) -> Option<String> {
             "memory_recall finds items by words; memory_get without id lists them; memory_snapshot lists the names of states"
         }
         ErrorCode::NothingToUndo | ErrorCode::NothingToRedo => {
-            "memory_undo takes back only what this session did; how: rollback returns to an older state"
+            "memory_undo takes back only what this session did; action: rollback returns to an older state"
         }
         ErrorCode::NothingSelected => {
             "memory_get names the session of an item; memory_status names that of this connection; give a session or source that wrote something"

@@ -15,6 +15,7 @@ use serde::Serialize;
 use serde_json::{Map, Value as Json, json};
 
 use super::Service;
+use super::operations::named;
 use crate::answers::words::counted;
 use treering::View;
 use treering::agent::Reach;
@@ -77,6 +78,13 @@ impl LeftOut {
 #[derive(Serialize, JsonSchema)]
 #[serde(transparent)]
 pub(super) struct Named(Id);
+
+impl Named {
+    /// Returns the id as a text shows it.
+    pub(super) fn named(&self, view: &View) -> String {
+        named(view, &self.0)
+    }
+}
 
 /// Decides which ids of a state are named, and counts the others (NID-1).
 pub(super) struct Naming<'a> {

@@ -22,7 +22,7 @@ use super::counts::Counts;
 use super::operations::{self, Profile, Sent};
 use super::service::{Caller, Service};
 use treering::Async;
-use treering::agent::Agent;
+use treering::agent::{Agent, Embedding};
 use treering::{Error, Result};
 
 /// The number of operations that run at the same time.
@@ -32,9 +32,25 @@ const CALLS: NonZeroUsize = NonZeroUsize::new(CALLS_MAX as usize).expect("32 is 
 /// Opens the store again.
 pub(crate) type Reopen = Box<dyn Fn() -> Result<Agent> + Send + Sync>;
 
+/// An agent, with the thread that computes the vectors of its new texts. Field order: the thread ends first.
+struct Serving {
+    embedding: Embedding,
+    agent: Agent,
+}
+
+impl Serving {
+    fn of(agent: Agent) -> Self {
+        Self {
+            embedding: agent.embed_in_background(),
+            agent,
+        }
+    }
+}
+
 /// The agent over the present store, and how to open the one that replaces it.
 struct Current {
-    agent: Mutex<Agent>,
+    /// `None` after the server was closed.
+    serving: Mutex<Option<Serving>>,
     reopen: Reopen,
 }
 
@@ -44,18 +60,23 @@ impl Current {
     /// # Errors
     /// The errors of opening the store that replaced the one before.
     fn agent(&self) -> Result<Agent> {
-        let mut agent = self.agent.lock();
-        if !agent.memory().is_in_place() {
-            *agent = (self.reopen)()?;
+        let mut serving = self.serving.lock();
+        let closed = || Error::internal("the server has closed its store");
+        let agent = &serving.as_ref().ok_or_else(closed)?.agent;
+        if agent.memory().is_in_place() {
+            return Ok(agent.clone());
         }
-        Ok(agent.clone())
+        let agent = (self.reopen)()?;
+        *serving = Some(Serving::of(agent.clone()));
+        Ok(agent)
     }
 }
 
 /// What the clients of a server share. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct Server {
-    agent: Async<Current>,
+    agent: Async<Arc<Current>>,
+    current: Arc<Current>,
     caller: Arc<Caller>,
     profile: Profile,
     #[cfg(feature = "http")]
@@ -65,12 +86,13 @@ pub(crate) struct Server {
 impl Server {
     /// Returns a server. A missing actor of `caller`, and a session that nobody named, are named after each client.
     pub(crate) fn new(agent: Agent, reopen: Reopen, caller: Caller, profile: Profile) -> Self {
-        let current = Current {
-            agent: Mutex::new(agent),
+        let current = Arc::new(Current {
+            serving: Mutex::new(Some(Serving::of(agent))),
             reopen,
-        };
+        });
         Self {
-            agent: Async::with_calls(current, CALLS),
+            agent: Async::with_calls(Arc::clone(&current), CALLS),
+            current,
             caller: Arc::new(caller),
             profile,
             #[cfg(feature = "http")]
@@ -89,6 +111,16 @@ impl Server {
     #[cfg(feature = "http")]
     pub(crate) fn counts(&self) -> &Counts {
         &self.counts
+    }
+
+    /// Ends the work on vectors, and saves the indexes for the next process. No call succeeds from now on.
+    pub(crate) fn close(&self) {
+        let serving = self.current.serving.lock().take();
+        if let Some(Serving { embedding, agent }) = serving {
+            drop(embedding);
+            // The indexes are derived, so a failed save only makes the next run slower.
+            drop(agent.keep_indexes());
+        }
     }
 
     /// Waits until fewer than [`CALLS_MAX`] operations run.
@@ -111,7 +143,7 @@ impl Server {
         caller: Caller,
         work: impl FnOnce(&Service) -> Result<T> + Send + 'static,
     ) -> Result<T> {
-        let call = move |current: &Current| {
+        let call = move |current: &Arc<Current>| {
             let service = Service::new(current.agent()?, caller);
             // The locks are never poisoned, and a change is committed whole or not at all.
             catch_unwind(AssertUnwindSafe(|| work(&service)))

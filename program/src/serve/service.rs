@@ -10,6 +10,7 @@ use std::sync::Arc;
 use crate::answers::history::SnapshotLine;
 use treering::agent::{self, Agent, Reach};
 use treering::inspect::agent::clean_writer;
+use treering::inspect::engine::is_short_id;
 use treering::inspect::ingest::moment;
 use treering::{Error, ErrorKind, Id, Memory, Object, Origin, Result, Revision, Scope, View, Writer};
 
@@ -17,6 +18,19 @@ use treering::{Error, ErrorKind, Id, Memory, Object, Origin, Result, Revision, S
 pub(crate) const TOKENS_MAX: usize = 2_000;
 /// The smallest limit on the tokens of an answer. An answer about one item fits into it.
 pub(crate) const TOKENS_LEAST: usize = 200;
+
+/// The number of forgotten items among which a short id is looked up.
+const FORGOTTEN_MAX: usize = 1_000;
+
+/// The form of answers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Form {
+    /// One text, for a model.
+    #[default]
+    Text,
+    /// JSON for a program, beside the text for a person.
+    Structured,
+}
 
 /// Who calls, and what an answer may contain.
 #[derive(Clone, Debug)]
@@ -29,6 +43,7 @@ pub(crate) struct Caller {
     pub(crate) follows: Option<Follows>,
     /// The other conversations of the client from which a call may come. If one is tainted, the call is untrusted.
     pub(crate) others: Vec<String>,
+    pub(crate) form: Form,
     pub(crate) tokens_max: usize,
 }
 
@@ -83,6 +98,15 @@ impl Service {
             agent,
             caller: Arc::new(caller),
         }
+    }
+
+    /// Returns the same service with answers of another form.
+    pub(crate) fn answering(&self, form: Form) -> Self {
+        let caller = Caller {
+            form,
+            ..self.caller().clone()
+        };
+        Self::new(self.agent.clone(), caller)
     }
 
     pub(crate) fn agent(&self) -> &Agent {
@@ -221,12 +245,48 @@ impl Service {
         self.caller.who.reach(word.map(ScopeWord::name).as_slice())
     }
 
-    /// Returns the object `id` of a state, if the caller's scopes contain it (SRV-3).
+    /// Returns the id that a call names. A text in the form of a short id is always a short id: that of an item of a state
+    /// in the caller's scopes, or of one that was forgotten there. So it names no other item that has this text as its id.
+    ///
+    /// # Errors
+    /// `NotFound` if no item has the short id; `InvalidInput` if the text is no id, or (code `ambiguous`) if several ids
+    /// have the short id.
+    pub(crate) fn id(&self, view: &View, text: &str) -> Result<Id> {
+        if !is_short_id(text) {
+            return Id::new(text);
+        }
+        let reach = self.reach(None)?;
+        let is_here = |object: &Object| reach.has(object.scope());
+        let found = match view.of_short_id(text) {
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            found => found?.filter(is_here),
+        };
+        if let Some(object) = found {
+            return Ok(object.id().clone());
+        }
+        let forgotten = self.agent.forgotten(view, &reach, FORGOTTEN_MAX)?;
+        let mut ids = forgotten.iter().map(|forgotten| forgotten.item.object().id());
+        let id = ids.find(|id| view.short_id(id) == text).cloned();
+        id.ok_or_else(|| {
+            Error::not_found(format!("no item has the short id '{text}'"))
+                .with_hint("memory_recall finds items by words, and memory_get without id lists them")
+        })
+    }
+
+    /// Returns the ids that a call names.
+    ///
+    /// # Errors
+    /// The errors of [`Self::id`].
+    pub(crate) fn ids(&self, view: &View, texts: &[String]) -> Result<Vec<Id>> {
+        texts.iter().map(|text| self.id(view, text)).collect()
+    }
+
+    /// Returns the object of a state that a call names, if the caller's scopes contain it (SRV-3).
     ///
     /// # Errors
     /// `NotFound` if the state has no such object in these scopes.
-    pub(crate) fn object(&self, view: &View, id: &str) -> Result<Object> {
-        let id = Id::new(id)?;
+    pub(crate) fn object(&self, view: &View, text: &str) -> Result<Object> {
+        let id = self.id(view, text)?;
         let reach = self.reach(None)?;
         let found = match view.get(&id) {
             // An erased object has no scope, so its caller learns no more than that it is gone.
@@ -234,7 +294,7 @@ impl Service {
             found => found?.filter(|object| reach.has(object.scope())),
         };
         found.ok_or_else(|| {
-            Error::not_found(format!("no item has the id '{id}'"))
+            Error::not_found(format!("no item has the id '{text}'"))
                 .with_hint("memory_recall finds items by words, and memory_get without id lists them")
         })
     }

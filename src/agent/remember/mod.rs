@@ -39,7 +39,7 @@ use super::item::{NewItem, add_new};
 use super::stored_text::StoredText;
 use super::vocabulary::kind;
 use crate::digest::ObjectDigest;
-use crate::engine::{CommitInfo, Staged, Writer};
+use crate::engine::{CommitInfo, Memory, Staged, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Origin, Scope};
 pub use fields::CommitIfAny;
@@ -150,6 +150,28 @@ pub struct Remembered {
     pub is_redacted: bool,
     /// The name of the draft that contains the item, if the item is in quarantine.
     pub held_as: Option<String>,
+}
+
+/// Returns the digest that `typed` abbreviates: all of its digits, or the first ones of the present version of `id`.
+///
+/// # Errors
+/// `InvalidInput` if the text is no digest; `Conflict` if the present version is another one.
+pub fn expected_version(memory: &Memory, id: &Id, typed: &str) -> Result<ObjectDigest> {
+    if let Ok(digest) = typed.parse() {
+        return Ok(digest);
+    }
+    let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    if typed.len() < 8 || !typed.bytes().all(is_digit) {
+        return Err(Error::invalid(format!("'{typed}' is not a digest"))
+            .with_hint("a digest has 64 hexadecimal digits; give all 64 digits, or at least the first 8"));
+    }
+    let found = memory.view().get(id)?.map(|object| object.digest());
+    let found = found.filter(|digest| digest.to_hex().starts_with(typed));
+    found.ok_or_else(|| {
+        Error::conflict(format!("the current version of '{id}' is not {typed}"))
+            .with_ids(vec![id.to_string()])
+            .with_hint("read the item again, and repeat the change with the new digest")
+    })
 }
 
 impl Agent {

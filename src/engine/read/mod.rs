@@ -20,6 +20,7 @@ mod proof;
 pub(crate) mod query;
 pub(crate) mod revision;
 pub(crate) mod selection;
+pub(crate) mod short_id;
 pub(crate) mod source;
 pub(crate) mod state;
 pub(crate) mod stats;

@@ -246,7 +246,7 @@ impl View {
         self.load_kept(&entry, what).map(Some)
     }
 
-    fn load_kept(&self, entry: &Entry, what: impl FnOnce() -> String) -> Result<Object> {
+    pub(super) fn load_kept(&self, entry: &Entry, what: impl FnOnce() -> String) -> Result<Object> {
         let object = self.state.load(entry)?;
         if object.is_placeholder() {
             return Err(erased_by(&self.state.store, &what(), object.erased_by()));

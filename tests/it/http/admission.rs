@@ -257,12 +257,12 @@ fn the_attacks_that_the_program_refuses_are_refused() {
         ("memory_undo", json!({}), (403, "less_trusted")),
         (
             "memory_undo",
-            json!({ "how": "rollback", "to": "seq:0", "others": true }),
+            json!({ "action": "rollback", "to": "seq:0", "others": true }),
             (403, "less_trusted"),
         ),
         (
             "memory_undo",
-            json!({ "how": "revert", "session": "shared" }),
+            json!({ "action": "revert", "session": "shared" }),
             (403, "less_trusted"),
         ),
         ("memory_get", json!({ "id": "other/x" }), (404, "not_found")),

@@ -40,7 +40,11 @@ pub(crate) struct Reply {
 impl Server {
     /// Starts a server at a free port.
     pub(crate) fn start(folder: &Folder, options: &[&str]) -> Self {
-        let arguments = [&["serve", "--http", "127.0.0.1:0", "--json"], options].concat();
+        let arguments = [
+            &["serve", "--http", "127.0.0.1:0", "--json", "--structured"],
+            options,
+        ]
+        .concat();
         let mut command = folder.command(&arguments);
         let mut child = command
             .stdout(Stdio::piped())

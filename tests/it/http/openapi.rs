@@ -86,9 +86,12 @@ fn a_request_body_says_what_is_allowed() {
     assert_eq!(schema["properties"]["limit"]["type"], json!(["integer", "null"]));
     let undo =
         &document["paths"]["/v1/memory_undo"]["post"]["requestBody"]["content"]["application/json"]["schema"];
-    assert_eq!(undo["properties"]["how"]["anyOf"][1], json!({ "type": "null" }));
     assert_eq!(
-        server.refused("memory_undo", &json!({ "how": null })).1,
+        undo["properties"]["action"]["anyOf"][1],
+        json!({ "type": "null" })
+    );
+    assert_eq!(
+        server.refused("memory_undo", &json!({ "action": null })).1,
         "nothing_to_undo"
     );
     // What the schema allows and forbids, the operation does.

@@ -50,7 +50,7 @@ fn calls() -> Vec<(&'static str, Value)> {
         ("memory_snapshot", json!({ "action": "diff", "from": "before" })),
         ("memory_snapshot", json!({ "action": "list" })),
         ("memory_undo", json!({})),
-        ("memory_undo", json!({ "how": "redo" })),
+        ("memory_undo", json!({ "action": "redo" })),
         ("memory_quarantine", json!({})),
     ]
 }

@@ -28,7 +28,7 @@ fn each_session_takes_back_in_its_own_scope_and_in_no_other() {
             json!({ "text": format!("Tea of {session}."), "id": id }),
         );
         assert_eq!(done("memory_undo", json!({}))["removed"], 1);
-        assert_eq!(done("memory_undo", json!({ "how": "redo" }))["added"], 1);
+        assert_eq!(done("memory_undo", json!({ "action": "redo" }))["added"], 1);
         done("memory_forget", json!({ "ids": [id] }));
         assert_eq!(
             done("memory_unforget", json!({ "ids": [id] }))["restored"][0]["id"],
@@ -38,8 +38,8 @@ fn each_session_takes_back_in_its_own_scope_and_in_no_other() {
     let root = folder.root();
     for (session, other) in [("ann", "bob"), ("bob", "ann")] {
         for arguments in [
-            json!({ "how": "revert", "session": other }),
-            json!({ "how": "rollback", "to": "seq:0", "others": true }),
+            json!({ "action": "revert", "session": other }),
+            json!({ "action": "rollback", "to": "seq:0", "others": true }),
         ] {
             let reply = post(&server, session, "memory_undo", &arguments);
             assert_eq!(
@@ -52,7 +52,7 @@ fn each_session_takes_back_in_its_own_scope_and_in_no_other() {
     }
     assert_eq!(folder.root(), root);
     for session in ["bob", "ann"] {
-        let reply = post(&server, session, "memory_undo", &json!({ "how": "revert" }));
+        let reply = post(&server, session, "memory_undo", &json!({ "action": "revert" }));
         assert_eq!(reply.status, 200, "{reply:?}");
         assert_eq!(reply.json()["reverted"][0]["id"], format!("{session}/tea"));
     }

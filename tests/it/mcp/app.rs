@@ -10,7 +10,7 @@ const MIME: &str = "text/html;profile=mcp-app";
 
 /// Starts a server, and greets it as a client with these extensions.
 fn greeted(folder: &Folder, options: &[&str], extensions: &Value) -> Client {
-    let mut client = Client::spawn(folder, options);
+    let mut client = Client::spawn_for_model(folder, options);
     let about = json!({ "name": "Chat", "version": "1" });
     let capabilities = json!({ "extensions": extensions });
     let params =
@@ -60,9 +60,19 @@ fn a_client_that_shows_apps_gets_the_inbox() {
         assert!(
             html.contains("default-src 'none'") && !html.contains("http://") && !html.contains("https://")
         );
-        let id = client.remember("The office is in Bergen.");
+        client.told("memory_remember", json!({ "text": "The office is in Bergen." }));
         let inbox = client.call("memory_inbox", json!({}));
-        assert_eq!(inbox["learned"]["items"][0]["id"], id.as_str(), "{inbox}");
+        assert_eq!(
+            inbox["learned"]["items"][0]["text"], "The office is in Bergen.",
+            "{inbox}"
+        );
+        // The page marks its requests, and gets structured content.
+        let asked =
+            json!({ "name": "memory_status", "arguments": {}, "_meta": { "treering/structured": true } });
+        let answer = client.ask("tools/call", asked);
+        assert!(answer["result"]["structuredContent"].is_object(), "{answer}");
+        let answer = client.result("memory_status", json!({}));
+        assert!(answer["structuredContent"].is_null(), "{answer}");
     }
 }
 

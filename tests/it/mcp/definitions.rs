@@ -8,11 +8,15 @@ use super::{Client, Folder};
 use crate::program::text;
 
 /// The most tokens that the definitions of the default profile may take in a prompt.
-const TOKENS_MAX: usize = 2_500;
+const TOKENS_MAX: usize = 2_200;
 
 fn tools(profile: &str) -> Vec<Value> {
+    tools_of(&["--profile", profile])
+}
+
+fn tools_of(options: &[&str]) -> Vec<Value> {
     let folder = Folder::with_store();
-    let mut client = Client::start(&folder, &["--profile", profile]);
+    let mut client = Client::start_for_model(&folder, options);
     client.ask("tools/list", json!({}))["result"]["tools"]
         .as_array()
         .unwrap()
@@ -29,7 +33,7 @@ const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../docs/mcp.md");
 #[test]
 fn the_definitions_are_those_that_were_reviewed() {
     let folder = Folder::with_store();
-    let mut client = Client::start(&folder, &["--profile", "full"]);
+    let mut client = Client::start_for_model(&folder, &["--profile", "full"]);
     let mut all = serde_json::Map::new();
     for method in [
         "tools/list",
@@ -125,10 +129,10 @@ fn what_a_profile_says_names_only_its_tools() {
             ),
             ("memory_remember", json!({ "text": "" })),
             ("memory_undo", json!({})),
-            ("memory_undo", json!({ "how": "redo" })),
-            ("memory_undo", json!({ "how": "rollback" })),
-            ("memory_undo", json!({ "how": "rollback", "to": "none" })),
-            ("memory_undo", json!({ "how": "revert", "session": "none" })),
+            ("memory_undo", json!({ "action": "redo" })),
+            ("memory_undo", json!({ "action": "rollback" })),
+            ("memory_undo", json!({ "action": "rollback", "to": "none" })),
+            ("memory_undo", json!({ "action": "revert", "session": "none" })),
             ("memory_get", json!({ "id": "none" })),
             ("memory_note", json!({ "action": "delete" })),
             ("memory_forget", json!({ "ids": ["none"] })),
@@ -162,6 +166,28 @@ fn the_definitions_of_the_default_profile_take_few_tokens() {
     assert!(tokens < TOKENS_MAX, "{tokens} tokens");
 }
 
+/// One name chooses the action in all tools. The tool `memory` has the arguments that models know.
+#[test]
+fn one_argument_chooses_the_action() {
+    for tool in tools("full").iter().filter(|tool| tool["name"] != "memory") {
+        let arguments = tool["inputSchema"]["properties"].as_object().unwrap();
+        let choices = arguments.iter().filter(|(_, schema)| schema["enum"].is_array());
+        let choices: Vec<_> = choices.map(|(name, _)| name.as_str()).collect();
+        assert!(
+            choices.iter().all(|name| ["action", "scope"].contains(name)),
+            "{choices:?}"
+        );
+    }
+    // The older name is still read.
+    let folder = Folder::with_store();
+    let mut client = Client::start(&folder, &[]);
+    client.remember("Tea is green.");
+    let undone = client.call("memory_undo", json!({ "how": "revert", "dry_run": true }));
+    assert_eq!(undone["reverted"].as_array().unwrap().len(), 1, "{undone}");
+    let both = json!({ "how": "revert", "action": "undo" });
+    assert_eq!(client.refused("memory_undo", both)["code"], "usage");
+}
+
 /// INVARIANT SCH-1: a schema has no reference, no format and no list of types.
 #[test]
 fn schemas_are_plain_and_hints_are_complete() {
@@ -184,7 +210,9 @@ fn schemas_are_plain_and_hints_are_complete() {
             _ => {}
         }
     }
-    for tool in tools("full") {
+    // A tool that declares a schema of its answer must give structured content, and a model pays for the schema.
+    assert!(tools("full").iter().all(|tool| tool["outputSchema"].is_null()));
+    for tool in tools_of(&["--profile", "full", "--structured"]) {
         check(&tool["inputSchema"]);
         check(&tool["outputSchema"]);
         assert_eq!(tool["inputSchema"]["type"], "object", "{tool}");

@@ -103,7 +103,7 @@ fn what_a_way_back_leaves_names_no_id_of_another_scope() {
     put(&folder, "b/kid", "project:b", "a/new", &[]);
     folder.json(&["remove", "b/top"]);
     for dry_run in [true, false] {
-        let arguments = json!({ "how": "revert", "dry_run": dry_run });
+        let arguments = json!({ "action": "revert", "dry_run": dry_run });
         let reverted = result(&mut client, "memory_undo", &arguments);
         let content = &reverted["structuredContent"];
         let kept: Vec<_> = content["kept"].as_array().unwrap().iter().collect();

@@ -3,6 +3,7 @@
 mod app;
 mod attacks;
 mod definitions;
+mod for_models;
 mod ids;
 mod install;
 mod lines;
@@ -11,7 +12,7 @@ mod protocol;
 mod tools;
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::process::{Child, ChildStdin, ChildStdout, Stdio};
+use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
@@ -33,10 +34,25 @@ impl Client {
         client
     }
 
-    /// Starts a server in the folder.
+    /// Starts a server in the folder, which gives structured content, too.
     pub(crate) fn spawn(folder: &Folder, options: &[&str]) -> Self {
-        let arguments = [&["serve", "--mcp"], options].concat();
-        let mut command = folder.command(&arguments);
+        Self::spawn_for_model(folder, &[&["--structured"], options].concat())
+    }
+
+    /// Starts a server in the folder, whose answers are texts, and greets it.
+    pub(crate) fn start_for_model(folder: &Folder, options: &[&str]) -> Self {
+        let mut client = Self::spawn_for_model(folder, options);
+        client.greet("2025-11-25");
+        client
+    }
+
+    /// Starts a server in the folder, whose answers are texts.
+    pub(crate) fn spawn_for_model(folder: &Folder, options: &[&str]) -> Self {
+        Self::of(folder.command(&[&["serve", "--mcp"], options].concat()))
+    }
+
+    /// Starts a server by its command.
+    pub(crate) fn of(mut command: Command) -> Self {
         // The client's process may have any class: it does not reach the model.
         let command = command
             .stdin(Stdio::piped())
@@ -121,6 +137,13 @@ impl Client {
             "{shown}"
         );
         error
+    }
+
+    /// Calls a tool that succeeds, and returns the text of its answer.
+    pub(crate) fn told(&mut self, tool: &str, arguments: Value) -> String {
+        let result = self.result(tool, arguments);
+        assert_ne!(result["isError"], true, "{result}");
+        text(&result["content"][0]["text"])
     }
 
     /// Stores a text and returns its id.

@@ -28,7 +28,7 @@ fn a_fact_is_remembered_recalled_read_forgotten_and_brought_back() {
 
     let result = client.result("memory_recall", json!({ "query": "where is the office" }));
     assert!(
-        text(&result["content"][0]["text"]).starts_with("1 hit in "),
+        text(&result["content"][0]["text"]).starts_with("1 hit\n"),
         "{result}"
     );
 
@@ -47,7 +47,7 @@ fn a_fact_is_remembered_recalled_read_forgotten_and_brought_back() {
     assert!(!client.recall("Oslo").1.contains(&id));
     client.call("memory_undo", json!({}));
     assert!(client.recall("Oslo").1.contains(&id));
-    client.call("memory_undo", json!({ "how": "redo" }));
+    client.call("memory_undo", json!({ "action": "redo" }));
     assert!(!client.recall("Oslo").1.contains(&id));
     assert_eq!(client.refused("memory_forget", json!({}))["code"], "no_criteria");
     assert_eq!(
@@ -110,20 +110,20 @@ fn snapshots_differences_and_the_ways_back() {
     );
     let preview = client.call(
         "memory_undo",
-        json!({ "how": "rollback", "to": "snap:0", "dry_run": true }),
+        json!({ "action": "rollback", "to": "snap:0", "dry_run": true }),
     );
     assert_eq!(
         (&preview["removed"], &preview["dry_run"]),
         (&json!(1), &json!(true))
     );
-    let back = client.call("memory_undo", json!({ "how": "rollback", "to": "snap:0" }));
+    let back = client.call("memory_undo", json!({ "action": "rollback", "to": "snap:0" }));
     assert_eq!(back["root"], before["root"]);
     client.call("memory_undo", json!({}));
     assert_eq!(client.recall("snapshot").1[0], id);
 
     // A revert takes back exactly what this connection wrote, and is itself undone.
     folder.json(&["remember", "Written by a person.", "--id", "facts/person"]);
-    let reverted = client.call("memory_undo", json!({ "how": "revert" }));
+    let reverted = client.call("memory_undo", json!({ "action": "revert" }));
     assert!(reverted["reverted"].as_array().unwrap().len() == 2, "{reverted}");
     let left = client.call("memory_get", json!({}));
     assert_eq!(left["items"].as_array().unwrap().len(), 1, "{left}");
@@ -135,7 +135,7 @@ fn snapshots_differences_and_the_ways_back() {
             .len(),
         3
     );
-    for bad in [json!({ "how": "rollback" }), json!({ "how": "fly" })] {
+    for bad in [json!({ "action": "rollback" }), json!({ "action": "fly" })] {
         assert_eq!(client.refused("memory_undo", bad)["code"], "usage");
     }
     // An argument that only another way uses is refused, with the way that uses it.
@@ -147,12 +147,12 @@ fn snapshots_differences_and_the_ways_back() {
         ("revert", "others", json!(true), "rollback"),
         ("rollback", "session", json!("nobody"), "revert"),
     ] {
-        let mut arguments = json!({ "how": how });
+        let mut arguments = json!({ "action": how });
         arguments[name] = value;
         let refused = client.refused("memory_undo", arguments);
         assert_eq!(refused["code"], "usage", "{refused}");
         assert!(
-            text(&refused["hint"]).contains(&format!("how: {user}, or without {name}")),
+            text(&refused["hint"]).contains(&format!("action: {user}, or without {name}")),
             "{refused}"
         );
     }
@@ -375,7 +375,7 @@ fn an_unknown_tool_or_argument_is_answered_with_the_valid_ones() {
         ("memory_recall", json!({})),
         ("memory_recall", json!({ "query": 7 })),
         ("memory_status", json!({ "x": 1 })),
-        ("memory_undo", json!({ "how": "fly" })),
+        ("memory_undo", json!({ "action": "fly" })),
     ] {
         let error = client.refused(tool, bad.clone());
         assert_eq!(error["code"], "usage", "{bad}: {error}");
@@ -416,7 +416,7 @@ fn the_full_profile_reads_history_and_writes_transcripts() {
     let shown = text(&reader.result("memory_history", json!({ "id": "facts/y" }))["content"][0]["text"]);
     let row = shown.lines().nth(2).unwrap();
     assert!(
-        row.starts_with("- (document, ") && row.contains(", op remember, by model) seq:"),
+        row.starts_with("- (document, ") && row.contains(", op remember, this session, by model) seq:"),
         "{shown}"
     );
     let parts = client.call("memory_blame", json!({ "id": "facts/x" }));
@@ -482,7 +482,7 @@ fn a_session_finds_and_reverts_the_one_that_was_wrong() {
     let wrong = later.call("memory_get", json!({ "id": "facts/office" }));
     let session = &wrong["items"][0]["session"];
     assert_eq!(session, "bad", "{wrong}");
-    later.call("memory_undo", json!({ "how": "revert", "session": session }));
+    later.call("memory_undo", json!({ "action": "revert", "session": session }));
     let right = later.call("memory_get", json!({ "id": "facts/office" }));
     let item = &right["items"][0];
     assert_eq!(

@@ -25,7 +25,7 @@ use crate::hook::HookClient;
 use crate::serve::http::{self, Listening, Page, RequestLog, Ticket, Token};
 use crate::serve::operations::Profile;
 use crate::serve::server::Reopen;
-use crate::serve::service::{TOKENS_LEAST, TOKENS_MAX};
+use crate::serve::service::{self, TOKENS_LEAST, TOKENS_MAX};
 use crate::serve::{Caller, Follows, Server, Service, mcp};
 use treering::Writer;
 use treering::agent::{self, Agent, Confinement};
@@ -64,6 +64,7 @@ const NO_HTTP: bool = !cfg!(feature = "http");
 /// treering serve --mcp
 /// treering serve --mcp --scope project:tea --session night-run
 /// treering serve --mcp --profile minimal --max-tokens 800
+/// treering serve --mcp --structured
 /// treering serve --http 127.0.0.1:7070 --token-file ~/.treering-token
 /// treering serve --ui
 /// treering serve --ui --write --http 127.0.0.1:7070
@@ -86,6 +87,9 @@ pub(crate) struct Serve {
     /// and the project of this folder]
     #[arg(long, value_name = "SCOPE")]
     scope: Option<String>,
+    /// Answer MCP with structured content, too: for a program. A model may get such an answer twice
+    #[arg(long)]
+    structured: bool,
     /// The largest answer, in tokens of about four characters
     #[arg(long, value_name = "N", default_value_t = TOKENS_MAX)]
     max_tokens: usize,
@@ -155,16 +159,17 @@ impl Verb for Serve {
         }
         enter_folder_of_client();
         let (server, agent) = self.server(context)?;
-        let _embedding = agent.embed_in_background();
+        let served = server.clone();
         #[cfg(feature = "http")]
         match address {
             Some(address) => self.http.serve(context, server, agent.memory(), address)?,
             None => mcp::serve(server, io::stdin(), output()?)?,
         }
         #[cfg(not(feature = "http"))]
+        drop(agent);
+        #[cfg(not(feature = "http"))]
         mcp::serve(server, io::stdin(), output()?)?;
-        // The indexes are derived, so a failed save only makes the next run slower.
-        drop(agent.keep_indexes());
+        served.close();
         Ok(DONE)
     }
 }
@@ -221,6 +226,11 @@ impl Serve {
             names_session,
             follows,
             others: Vec::new(),
+            form: if self.structured {
+                service::Form::Structured
+            } else {
+                service::Form::Text
+            },
             tokens_max: self.max_tokens,
         };
         // A bad scope is an error now, not in each answer.

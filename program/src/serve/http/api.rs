@@ -12,6 +12,7 @@ use serde_json::{Map, Value, json};
 use super::admission::ChosenSession;
 use super::answer;
 use crate::serve::operations::{self, Effect, Entry, Profile};
+use crate::serve::service::Form;
 use crate::serve::{Caller, Server};
 use treering::{Error, ErrorCode, Result};
 use treering_text::visible::printable;
@@ -65,6 +66,7 @@ async fn call(
 /// Returns the caller of a request: all clients are one, but for the session that each may choose.
 fn caller(server: &Server, session: ChosenSession) -> Caller {
     let mut caller = server.caller().clone();
+    caller.form = Form::Structured;
     let named = || caller.names_session.then(|| format!("http-{}", caller.session()));
     if let Some(session) = session.0.or_else(named) {
         caller.who.writer.session = Some(session);

@@ -30,6 +30,8 @@ pub(super) const URI: &str = "ui://treering/inbox";
 pub(super) const TOOL: &str = "memory_inbox";
 const EXTENSION: &str = "io.modelcontextprotocol/ui";
 const MIME: &str = "text/html;profile=mcp-app";
+/// The field of a request of the page.
+const STRUCTURED: &str = "treering/structured";
 const SCRIPT: &str = include_str!("app/inbox.js");
 const STYLE: &str = include_str!("app/inbox.css");
 
@@ -42,6 +44,11 @@ pub(super) fn is_shown_by(context: &RequestContext<RoleServer>) -> bool {
         .as_ref()
         .and_then(Json::as_array)
         .is_some_and(|types| types.iter().any(|one| one == MIME))
+}
+
+/// Checks whether the page sent a request. It reads the structure of an answer, and a model its text.
+pub(super) fn wants_structure(meta: &MetaObject) -> bool {
+    meta.get(STRUCTURED) == Some(&Json::Bool(true))
 }
 
 /// Adds the tool of the page to the tools of a profile, which may have it.

@@ -20,6 +20,7 @@ use super::{app, memory_tool, prompts, resources};
 use crate::answers::program::Refused;
 use crate::serve::errors;
 use crate::serve::operations::{self, Effect, Entry, Profile, Sent, kind_of};
+use crate::serve::service::Form;
 use crate::serve::{Caller, Follows, Server, Service};
 use treering::inspect::agent::refuse_secret_name;
 use treering::{Error, ErrorCode, ErrorKind, Result};
@@ -36,7 +37,7 @@ const INSTRUCTIONS: [&str; 10] = [
     "- To remove a wrong item: memory_forget.",
     "- Before a risky change: memory_snapshot.",
     "- To go back: memory_undo.",
-    "- If truncated is true, repeat the call with the cursor.",
+    "- If an answer ends with a cursor, repeat the call with it to read on.",
 ];
 
 /// How long a client may keep a list, in milliseconds. The lists of a server never change.
@@ -89,6 +90,9 @@ impl Handler {
         let writer = &mut caller.who.writer;
         writer.session = Some(present.or(session).unwrap_or_else(|| own.clone()));
         writer.actor = writer.actor.take().or(name);
+        if app::wants_structure(&context.meta) {
+            caller.form = Form::Structured;
+        }
         caller
     }
 
@@ -103,7 +107,10 @@ impl Handler {
 
     fn tools(&self) -> Vec<Tool> {
         let profile = self.server.profile();
-        let mut tools: Vec<_> = operations::of_profile(profile).map(tool_of).collect();
+        let form = self.server.caller().form;
+        let mut tools: Vec<_> = operations::of_profile(profile)
+            .map(|one| tool_of(one, form))
+            .collect();
         if profile == Profile::Full {
             tools.push(memory_tool::tool());
         }
@@ -157,7 +164,7 @@ fn name_of(client: &str) -> Option<String> {
 }
 
 /// Returns the definition of an operation as a tool.
-fn tool_of(operation: &Entry) -> Tool {
+fn tool_of(operation: &Entry, form: Form) -> Tool {
     let mut arguments = (operation.arguments)();
     let description = arguments.remove("description");
     let description = description
@@ -166,22 +173,25 @@ fn tool_of(operation: &Entry) -> Tool {
         .unwrap_or_default()
         .to_owned();
     let effect = operation.effect;
-    Tool::new(operation.name, description, arguments)
-        .with_title(operation.title)
-        .with_raw_output_schema(Arc::new((operation.answer)()))
-        .with_annotations(
-            ToolAnnotations::new()
-                .read_only(effect == Effect::Reads)
-                .destructive(effect == Effect::Removes)
-                .idempotent(operation.is_idempotent)
-                .open_world(false),
-        )
+    let tool = Tool::new(operation.name, description, arguments).with_title(operation.title);
+    // A tool with a schema of its answer must give structured content.
+    let tool = match form {
+        Form::Text => tool,
+        Form::Structured => tool.with_raw_output_schema(Arc::new((operation.answer)())),
+    };
+    tool.with_annotations(
+        ToolAnnotations::new()
+            .read_only(effect == Effect::Reads)
+            .destructive(effect == Effect::Removes)
+            .idempotent(operation.is_idempotent)
+            .open_world(false),
+    )
 }
 
-/// Returns the answer of a tool.
+/// Returns the answer of a tool: one text, because some clients give the model the text, others the structured content,
+/// and others both. A program gets structured content beside it, if the server was started so.
 pub(super) fn success(sent: Sent) -> CallToolResult {
     let mut result = CallToolResult::success(vec![ContentBlock::text(sent.text)]);
-    // The memory tool answers in texts only.
     result.structured_content = (!sent.json.is_empty()).then_some(Json::Object(sent.json));
     result
 }
@@ -265,7 +275,9 @@ impl ServerHandler for Handler {
         let mut tools = self.tools();
         if app::is_shown_by(&context) {
             tools = app::with_tool(tools, || {
-                operations::find(Profile::Full, app::TOOL).ok().map(tool_of)
+                operations::find(Profile::Full, app::TOOL)
+                    .ok()
+                    .map(|one| tool_of(one, Form::Text))
             });
         }
         let mut list = ListToolsResult::with_all_items(tools);
@@ -294,7 +306,7 @@ impl ServerHandler for Handler {
             .into());
         }
         if request.name == app::TOOL && app::is_shown_by(&context) {
-            let work = move |service: &Service| app::call(service, arguments);
+            let work = move |service: &Service| app::call(&service.answering(Form::Structured), arguments);
             let done = server.count(caller, app::TOOL, work).await;
             return Ok(match done {
                 Ok(sent) => success(sent),

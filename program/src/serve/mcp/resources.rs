@@ -22,6 +22,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::answers::json::to_json;
 use crate::serve::Service;
 use crate::serve::operations::{Profile, find};
+use crate::serve::service::Form;
 use treering::{Error, ErrorCode, Query, Result};
 use treering_text::visible::printable;
 
@@ -102,8 +103,10 @@ pub(super) fn read(service: &Service, uri: &str) -> Result<ReadResourceResult> {
         Json::Object(arguments) => arguments,
         _ => Map::new(),
     };
-    let sent = (find(Profile::Full, operation)?.run)(service, arguments)?;
-    let contents = if kind == "envelope" {
+    let is_text = kind == "envelope";
+    let service = service.answering(if is_text { Form::Text } else { Form::Structured });
+    let sent = (find(Profile::Full, operation)?.run)(&service, arguments)?;
+    let contents = if is_text {
         ResourceContents::text(sent.text, uri).with_mime_type("text/plain")
     } else {
         let text = to_json(&sent.json).map_err(|error| Error::internal(error.to_string()))?;

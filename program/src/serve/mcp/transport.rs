@@ -409,6 +409,7 @@ mod tests {
     use super::*;
     use crate::serve::Caller;
     use crate::serve::operations::Profile;
+    use crate::serve::service::Form;
     use treering::Memory;
     use treering::agent::{Agent, Settings};
     use treering::{Origin, Writer};
@@ -453,6 +454,7 @@ mod tests {
             names_session: false,
             follows: None,
             others: Vec::new(),
+            form: Form::Text,
             tokens_max: 200,
         };
         let server = Server::new(

@@ -1,11 +1,11 @@
-//! The answer of an operation, and its form for a client: JSON and a short text, both within the caller's limit.
+//! The answer of an operation, and its form for a client: a text, and JSON for a program, each within the caller's limit.
 //!
 //! # Layer
 //! Layer 9, part of serve.
 //!
 //! # Invariants
 //! - ANS-1: the JSON of an answer has at most the caller's tokens, and so has its text. If rows or a part of a text are
-//!   left out, `truncated` is true; if a next page has them, there is a `cursor`.
+//!   left out, `truncated` is true, and the text says so; if a next page has them, there is a `cursor`.
 //! - ANS-2: an answer shows no invisible character raw. In the text, a stored text takes one line, so it cannot look like
 //!   another row. Only the text of a whole item, or an envelope, keeps its lines.
 //! - ANS-4: an answer counts the items that it may not name, in `left_out` and in the first line of its text (NID-1).
@@ -18,6 +18,7 @@ use super::operation::Operation;
 use super::page::Page;
 use crate::serve::Service;
 use crate::serve::naming::LeftOut;
+use crate::serve::service::Form;
 use treering::{Error, Result, View};
 use treering_text::recall::{CHARS_A_TOKEN, tokens};
 use treering_text::visible::{one_line, printable};
@@ -32,6 +33,8 @@ const MEMBERS_LEAST: usize = 4;
 const CUT: &str = "shortened to the limit of tokens";
 /// The estimate of the tokens of the fields that every answer has.
 const TOKENS_OF_EVERY: usize = 60;
+/// The estimate of the tokens of the line with the cursor.
+const TOKENS_OF_CURSOR: usize = 20;
 
 /// What an operation answers.
 pub(crate) struct Answer<A> {
@@ -54,11 +57,14 @@ pub(crate) struct Answer<A> {
     is_one: bool,
     /// The items that the operation left out.
     left_out: LeftOut,
+    /// Whether the first line tells the number of these items.
+    is_told: bool,
 }
 
 /// An answer as a client gets it.
 #[derive(Debug)]
 pub(crate) struct Sent {
+    /// Empty for a caller that gets a text.
     pub(crate) json: Map<String, Json>,
     pub(crate) text: String,
 }
@@ -77,6 +83,7 @@ impl<A: Serialize> Answer<A> {
             has_more: false,
             is_one: false,
             left_out: LeftOut::default(),
+            is_told: false,
         }
     }
 
@@ -87,7 +94,7 @@ impl<A: Serialize> Answer<A> {
         answer: impl FnOnce(Vec<R>) -> A,
         line: impl Into<String>,
     ) -> Self {
-        let lines = rows.iter().map(R::line).collect();
+        let lines = rows.iter().map(|row| row.line(&view)).collect();
         Self {
             rows: lines,
             ..Self::new(view, answer(rows), line)
@@ -97,6 +104,13 @@ impl<A: Serialize> Answer<A> {
     /// Says which items the operation left out (ANS-4).
     pub(crate) fn leaving_out(mut self, left_out: LeftOut) -> Self {
         self.left_out = left_out;
+        self
+    }
+
+    /// Says which items the operation left out, of which its first line tells already (ANS-4).
+    pub(crate) fn counting_out(mut self, left_out: LeftOut) -> Self {
+        self.left_out = left_out;
+        self.is_told = true;
         self
     }
 
@@ -140,7 +154,7 @@ impl<A: Serialize> Answer<A> {
         page: &Page,
         arguments: &Map<String, Json>,
     ) -> Result<Sent> {
-        let limit = service.caller().tokens_max;
+        let (limit, form) = (service.caller().tokens_max, service.caller().form);
         let internal = |error| Error::internal(format!("an answer is not JSON: {error}"));
         let answer = serde_json::to_value(&self.answer).map_err(internal)?;
         let left_out = self.left_out;
@@ -153,25 +167,35 @@ impl<A: Serialize> Answer<A> {
         if !left_out.is_nothing() {
             all.insert("left_out".to_owned(), left_out.json());
         }
-        let root = self.view.root().to_string();
         let paged = rows.map(|name| (name, all.remove(name).unwrap_or_else(|| json!([]))));
-        // Lists beside the paged one are cut at the limit, too.
-        let mut is_cut = fit(&mut all, limit.saturating_sub(TOKENS_OF_EVERY));
-        let line = one_line(&(self.line + &left_out.line()));
-        let mut room = limit.saturating_sub(size(&all) + TOKENS_OF_EVERY + tokens(&line));
-        let mut next = None;
-        let mut lines = vec![line];
+        let told = if self.is_told {
+            String::new()
+        } else {
+            left_out.line()
+        };
+        let mut lines = vec![one_line(&(self.line + &told))];
         lines.extend(self.notes.iter().map(|line| one_line(line)));
+        let mut is_cut = false;
+        let beside = match form {
+            Form::Text => TOKENS_OF_CURSOR + lines.iter().map(|line| tokens(line) + 1).sum::<usize>(),
+            Form::Structured => {
+                // Lists beside the paged one are cut at the limit, too.
+                is_cut = fit(&mut all, limit.saturating_sub(TOKENS_OF_EVERY));
+                size(&all) + TOKENS_OF_EVERY + tokens(&lines[0])
+            }
+        };
+        let mut room = limit.saturating_sub(beside);
+        let mut next = None;
         if let Some((name, Json::Array(mut rows))) = paged {
             if let (true, Some(row)) = (self.is_one, rows.first_mut()) {
-                let (text, cut, end) = page_of_text(row, page.start, &mut room);
+                let (text, cut, end) = page_of_text(row, page.start, form, &mut room);
                 is_cut |= cut;
                 next = end;
                 lines.extend(text);
             } else {
                 let rest = rows.into_iter().zip(self.rows);
                 let rest = rest.skip(page.start.saturating_sub(self.skipped));
-                let (taken, more, cut) = fitting(rest, &mut room);
+                let (taken, more, cut) = fitting(rest, form, &mut room);
                 is_cut |= cut;
                 if more || self.has_more {
                     next = Some(page.start + taken.len());
@@ -186,25 +210,26 @@ impl<A: Serialize> Answer<A> {
         lines.retain(|line| !line.is_empty());
         let cursor = next.map(|start| Page::cursor(&self.view, start, arguments));
         let last = |is_cut: bool| match &cursor {
-            Some(cursor) => Some(format!(
-                "more: call again with the same arguments and cursor \"{cursor}\""
-            )),
+            Some(cursor) => Some(format!("more: cursor {cursor}")),
             None => is_cut.then(|| CUT.to_owned()),
         };
         is_cut |= fit_lines(&mut lines, limit, last(true).map_or(0, |line| tokens(&line) + 1));
         lines.extend(last(is_cut));
-        let truncated = is_cut || cursor.is_some();
-        all.insert("root".to_owned(), json!(root));
-        all.insert("truncated".to_owned(), json!(truncated));
+        let text = lines.join("\n");
+        if form == Form::Text {
+            return Ok(Sent {
+                json: Map::new(),
+                text,
+            });
+        }
+        all.insert("root".to_owned(), json!(self.view.root().to_string()));
+        all.insert("truncated".to_owned(), json!(is_cut || cursor.is_some()));
         if let Some(cursor) = cursor {
             all.insert("cursor".to_owned(), json!(cursor));
         }
         let count = size(&all) + tokens("\"tokens\":1000,");
         all.insert("tokens".to_owned(), json!(count));
-        Ok(Sent {
-            json: all,
-            text: lines.join("\n"),
-        })
+        Ok(Sent { json: all, text })
     }
 }
 
@@ -236,23 +261,32 @@ fn shortened(value: Json) -> Option<Json> {
 }
 
 /// Takes the rows that fit into `room`, at least one. Returns them, whether rows are left, and whether a row was cut.
-fn fitting(rows: impl Iterator<Item = (Json, Line)>, room: &mut usize) -> (Vec<(Json, Line)>, bool, bool) {
+fn fitting(
+    rows: impl Iterator<Item = (Json, Line)>,
+    form: Form,
+    room: &mut usize,
+) -> (Vec<(Json, Line)>, bool, bool) {
+    let needed = |row: &Json, line: &Line| match form {
+        Form::Text => tokens(&line.to_string()) + 1,
+        Form::Structured => size(row) + 1,
+    };
     let (mut taken, mut is_cut) = (Vec::new(), false);
     for (mut row, mut line) in rows {
-        let mut needed = size(&row) + 1;
-        if needed > *room {
+        if needed(&row, &line) > *room {
             if !taken.is_empty() {
                 return (taken, true, is_cut);
             }
-            if cut(&mut row, *room) {
-                is_cut = true;
+            is_cut = match form {
+                Form::Text => line.fit(room.saturating_mul(CHARS_A_TOKEN)),
+                Form::Structured => cut(&mut row, *room),
+            };
+            if is_cut && form == Form::Structured {
                 // No text of the row is longer than the longest one that the cut left.
                 let longest = longest(&mut row).map_or(0, |text| text.chars().count());
                 line.cut(longest);
             }
-            needed = size(&row) + 1;
         }
-        *room = room.saturating_sub(needed);
+        *room = room.saturating_sub(needed(&row, &line));
         taken.push((row, line));
     }
     (taken, false, is_cut)
@@ -333,15 +367,23 @@ fn longest_list(value: &mut Json) -> Option<&mut Vec<Json>> {
 
 /// Puts the part of the text of a row that the page shows into the row. Returns this part, whether a field of the row was
 /// cut, and the place at which the next page begins.
-fn page_of_text(row: &mut Json, start: usize, room: &mut usize) -> (Option<String>, bool, Option<usize>) {
+fn page_of_text(
+    row: &mut Json,
+    start: usize,
+    form: Form,
+    room: &mut usize,
+) -> (Option<String>, bool, Option<usize>) {
     let text = row.as_object_mut().and_then(|row| row.remove("text"));
-    let is_cut = cut(row, room.saturating_sub(PART_CHARS_LEAST));
-    *room = room.saturating_sub(size(row) + tokens(",\"text\":\"\""));
+    let mut is_cut = false;
+    if form == Form::Structured {
+        is_cut = cut(row, room.saturating_sub(PART_CHARS_LEAST));
+        *room = room.saturating_sub(size(row) + tokens(",\"text\":\"\""));
+    }
     let (Some(Json::String(text)), Some(row)) = (text, row.as_object_mut()) else {
         return (None, is_cut, None);
     };
     // The text of the answer has the line and the cursor beside it.
-    let (part, more) = part_of(&text, start, room.saturating_mul(CHARS_A_TOKEN));
+    let (part, more) = part_of(&text, start, form, room.saturating_mul(CHARS_A_TOKEN));
     row.insert("text".to_owned(), Json::String(part.clone()));
     let next = more.then(|| start + part.chars().count());
     (Some(part), is_cut, next)
@@ -378,12 +420,13 @@ fn longest(value: &mut Json) -> Option<&mut String> {
     }
 }
 
-/// Returns the part of `text` after `start` characters, of at most `room` characters as JSON, and whether more follows.
-fn part_of(text: &str, start: usize, room: usize) -> (String, bool) {
+/// Returns the part of `text` after `start` characters, of at most `room` characters in the form, and whether more follows.
+fn part_of(text: &str, start: usize, form: Form, room: usize) -> (String, bool) {
     let mut part = String::new();
     let mut room = room.max(ROW_CHARS_LEAST);
     for char in text.chars().skip(start) {
         let needed = match char {
+            _ if form == Form::Text => 1,
             '"' | '\\' | '\n' | '\r' | '\t' => 2,
             char if char.is_control() => "\\u0000".len(),
             _ => 1,

@@ -43,15 +43,14 @@ impl Operation for Forget {
     type Answer = Forgotten;
 
     fn run(self, service: &Service, _: &Page) -> Result<Answer<Forgotten>> {
-        let ids = self.ids.unwrap_or_default();
-        let ids = ids.iter().map(|id| Id::new(id)).collect::<Result<Vec<_>>>()?;
+        let view = service.head()?;
+        let ids = service.ids(&view, &self.ids.unwrap_or_default())?;
         let tags = self.tags.unwrap_or_default();
         if ids.is_empty() && tags.is_empty() {
             return Err(Error::invalid("the call names nothing to forget")
                 .with_code(ErrorCode::NoCriteria)
                 .with_hint("give ids or tags"));
         }
-        service.head()?;
         let what = Forgetting {
             ids,
             all_tags: tags,
@@ -69,12 +68,21 @@ impl Operation for Forget {
             let count = forgot.others.len().to_string();
             line.extend(["; not in these scopes: ", &count]);
         }
+        if !forgot.pinned.is_empty() {
+            line.extend(["; pinned and kept: ", &forgot.pinned.len().to_string()]);
+        }
         let items = forgot.items.iter();
         let forgotten: Vec<_> = items.map(|item| ItemShown::of(service.agent(), item)).collect();
-        let ids = forgotten.iter().map(|item| Line::of(&item.id));
+        let removed = forgotten.iter().map(|item| item.line(&view));
         let others = forgot.others.iter();
-        let others = others.map(|id| Line::of(id).says(["not in these scopes"]));
-        let notes: Vec<_> = ids.chain(others).map(|line| line.to_string()).collect();
+        let others = others.map(|id| Line::of_id(&view, id).says(["not in these scopes"]));
+        let pinned = forgot.pinned.iter();
+        let pinned = pinned.map(|id| Line::of_id(&view, id).says(["pinned"]));
+        let notes: Vec<_> = removed
+            .chain(others)
+            .chain(pinned)
+            .map(|line| line.to_string())
+            .collect();
         let answer = Forgotten {
             forgotten,
             pinned: forgot.pinned,

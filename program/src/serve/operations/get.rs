@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::line::{Line, Row, Text};
+use super::line::{Line, Row, Text, minute, short};
 use super::operation::{Answer, Effect, Operation, Page, Profile};
 use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
@@ -14,7 +14,7 @@ use crate::serve::naming::{LeftOut, Named, Naming};
 use crate::serve::service::ScopeWord;
 use treering::Result;
 use treering::agent::{Item, Reach, StoredText};
-use treering::{Id, Kind, Object, Query, Time, View};
+use treering::{Id, Kind, Object, ObjectDigest, Query, Time, View};
 
 /// The usual number of items of a page.
 const LIMIT: usize = 20;
@@ -24,12 +24,14 @@ const LIMIT_MAX: usize = 200;
 const LIST_CHARS: usize = 200;
 /// The number of children that an item lists.
 const CHILDREN: usize = 100;
+/// The number of children that the text names.
+const CHILDREN_TOLD: usize = 10;
 
-/// Read one item by id, or list items.
+/// Read one item whole by id, or list items.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Get {
-    /// Without it, the answer is a list
+    /// Without it, list items
     id: Option<String>,
     kind: Option<String>,
     /// The beginning of the ids
@@ -67,6 +69,8 @@ struct ItemRow {
     children: Vec<Named>,
     created: Option<Time>,
     expires: Option<Time>,
+    /// The version, for `expected`.
+    digest: Option<ObjectDigest>,
 }
 
 impl ItemRow {
@@ -85,6 +89,7 @@ impl ItemRow {
             children: Vec::new(),
             created: view.stamps(object.id())?.map(|(created, _)| created),
             expires: object.expires(),
+            digest: None,
         })
     }
 
@@ -101,6 +106,7 @@ impl ItemRow {
         let shown = |text: String| (!row.shown.withheld).then(|| scanner.redact(&text).into_owned());
         let parent = object.parent().map(Id::new).transpose()?;
         let children = view.children(object.id(), Some(CHILDREN))?;
+        let digest = Some(object.digest());
         let item = Item::from(object);
         Ok(Self {
             parent: naming.name_any(parent)?,
@@ -109,6 +115,7 @@ impl ItemRow {
             source: item.source().and_then(shown),
             session: item.session().and_then(shown),
             children: naming.names(children)?,
+            digest,
             ..row
         })
     }
@@ -124,8 +131,8 @@ impl ItemRow {
 }
 
 impl Row for ItemRow {
-    fn line(&self) -> Line {
-        self.shown.line(&self.id)
+    fn line(&self, view: &View) -> Line {
+        self.shown.line(view, &self.id)
     }
 }
 
@@ -149,7 +156,9 @@ impl Operation for Get {
             let mut naming = Naming::new(service, &view, with_untrusted)?;
             let item = ItemRow::whole(service, &view, object, with_untrusted, &mut naming)?;
             let left_out = naming.left_out;
-            let line = about(&item);
+            // The id of a withheld item is an untrusted text, which the call may not have given (SRV-3).
+            let name = if item.shown.withheld { id } else { item.id.as_str() };
+            let line = about(&view, &item, name);
             let items = Items { items: vec![item] };
             let answer = Answer::new(view, items, line).of_one_text();
             return Ok(answer.leaving_out(left_out));
@@ -199,14 +208,14 @@ impl Get {
 }
 
 /// Returns the first line about one item: its class and flags, and then what is stored (ANS-3).
-fn about(item: &ItemRow) -> String {
+fn about(view: &View, item: &ItemRow, name: &str) -> String {
     let shown = &item.shown;
     let flags = shown.flags.iter().map(|flag| format!(", flag {}", quoted(flag)));
     let mut line = format!(
         "({}{}) {} is a {} in {}",
         shown.trust,
         flags.collect::<String>(),
-        quoted(item.id.as_str()),
+        quoted(name),
         quoted(&item.kind),
         quoted(&item.scope)
     );
@@ -217,8 +226,28 @@ fn about(item: &ItemRow) -> String {
         let tags: Vec<_> = item.tags.iter().map(|tag| quoted(tag)).collect();
         line.extend(["; tags ", &tags.join(", ")]);
     }
-    for (what, text) in [("subject", &item.subject), ("source", &item.source)] {
+    for (what, text) in [
+        ("subject", &item.subject),
+        ("source", &item.source),
+        ("session", &item.session),
+    ] {
         line.extend(text.iter().map(|text| format!("; {what} {}", quoted(text))));
     }
+    for (what, time) in [("created", item.created), ("expires", item.expires)] {
+        line.extend(time.map(|time| format!("; {what} {}", minute(time))));
+    }
+    line.extend(
+        item.parent
+            .iter()
+            .map(|parent| format!("; below {}", parent.named(view))),
+    );
+    if !item.children.is_empty() {
+        let shown = item.children.iter().take(CHILDREN_TOLD);
+        let mut shown: Vec<_> = shown.map(|child| child.named(view)).collect();
+        let left = item.children.len() - shown.len();
+        shown.extend((left > 0).then(|| format!("{left} more")));
+        line.extend(["; above ", &shown.join(", ")]);
+    }
+    line.extend(item.digest.map(|digest| format!("; version {}", short(digest))));
     line
 }

@@ -8,7 +8,7 @@ use std::fmt::Display;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::line::{Line, Row};
+use super::line::{Line, Row, minute};
 use super::operation::{Answer, Effect, Operation, Page, Profile};
 use crate::answers::history::text_of;
 use crate::answers::words::{counted, quoted};
@@ -17,7 +17,7 @@ use crate::serve::errors::REVIEW_HINT;
 use crate::serve::naming::{LastVersion, Naming};
 use treering::blame::{BlamedPart, Part};
 use treering::inspect::agent::vocabulary::attribute;
-use treering::{Error, ErrorCode, HistoryEntry, Id, Memory, ObjectDigest, Origin, Result, Time, Value};
+use treering::{Error, ErrorCode, HistoryEntry, ObjectDigest, Origin, Result, Time, Value, View};
 
 /// The number of changes that a page of a history has at most.
 const CHANGES_OF_PAGE: usize = 100;
@@ -48,21 +48,22 @@ struct Version {
 }
 
 impl Version {
-    fn of(memory: &Memory, entry: &HistoryEntry) -> Result<Self> {
+    fn of(service: &Service, entry: &HistoryEntry) -> Result<Self> {
+        let memory = service.memory();
         let version = entry.digest.filter(|_| !entry.erased && !entry.lost);
         let version = version.map(|digest| memory.version(digest)).transpose()?;
         let maker = entry.maker();
         Ok(Self {
             digest: entry.digest,
             erased: entry.erased,
-            made: Made::of(entry, version.flatten().map(|version| version.origin())),
+            made: Made::of(service, entry, version.flatten().map(|version| version.origin())),
             by: maker.map(|maker| memory.seen_origin(maker.commit.trust)),
         })
     }
 }
 
 impl Row for Version {
-    fn line(&self) -> Line {
+    fn line(&self, _: &View) -> Line {
         self.made
             .line(format_args!("seq:{}", self.made.seq))
             .labelled("by", self.by)
@@ -80,10 +81,13 @@ struct Made {
     session: Option<String>,
     trust: Option<Origin>,
     thinned: bool,
+    /// Whether the session is that of the caller.
+    #[serde(skip)]
+    is_own: bool,
 }
 
 impl Made {
-    fn of(entry: &HistoryEntry, trust: Option<Origin>) -> Self {
+    fn of(service: &Service, entry: &HistoryEntry, trust: Option<Origin>) -> Self {
         let maker = entry.maker().map(|maker| &maker.commit);
         Self {
             seq: entry.commit.commit.seq,
@@ -93,12 +97,18 @@ impl Made {
             session: maker.and_then(|commit| commit.session.clone()),
             trust,
             thinned: entry.thinned,
+            is_own: maker.is_some_and(|commit| commit.session.as_deref() == Some(service.session())),
         }
     }
 
     fn line(&self, name: impl Display) -> Line {
-        let line = Line::of(name).says(self.trust).says([self.time]);
-        line.labelled("op", self.op.as_deref())
+        let line = Line::of(name).says(self.trust).says([minute(self.time)]);
+        let line = line.labelled("op", self.op.as_deref());
+        if self.is_own {
+            return line.says(["this session"]);
+        }
+        line.labelled("actor", self.actor.as_deref())
+            .labelled("session", self.session.as_deref())
     }
 }
 
@@ -112,7 +122,7 @@ impl Operation for History {
 
     fn run(self, service: &Service, page: &Page) -> Result<Answer<Changes>> {
         let view = page.view(service, None)?;
-        let (memory, id) = (service.memory(), Id::new(&self.id)?);
+        let (memory, id) = (service.memory(), service.id(&view, &self.id)?);
         let newest = view.commit().commit.seq;
         // The newest version that stands, or stood before a removal, tells the scope (SRV-3).
         let (reach, version) = (service.reach(None)?, service.last_version(&view, &id)?);
@@ -130,7 +140,7 @@ impl Operation for History {
         let entries = memory.changes_of(&id).filter(is_read).skip(page.start);
         let entries = entries.take(CHANGES_OF_PAGE + 1);
         let mut changes = entries
-            .map(|entry| Version::of(memory, &entry?))
+            .map(|entry| Version::of(service, &entry?))
             .collect::<Result<Vec<_>>>()?;
         let has_more = changes.len() > CHANGES_OF_PAGE;
         changes.truncate(CHANGES_OF_PAGE);
@@ -168,7 +178,7 @@ struct PartRow {
 }
 
 impl Row for PartRow {
-    fn line(&self) -> Line {
+    fn line(&self, _: &View) -> Line {
         self.made.line(&self.part).text(Some(&self.text))
     }
 }
@@ -205,7 +215,7 @@ impl Operation for Blame {
                 .scanner()
                 .redact(&text_of(&part.value))
                 .into_owned(),
-            made: Made::of(&part.change, Some(memory.seen_origin(part.trust))),
+            made: Made::of(service, &part.change, Some(memory.seen_origin(part.trust))),
         });
         let parts: Vec<_> = parts.collect();
         let line = format!("{} of {}", counted(parts.len() as u64, "part"), quoted(&self.id));

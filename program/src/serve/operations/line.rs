@@ -4,32 +4,81 @@
 //! Layer 9, part of serve. Pure.
 //!
 //! # Invariants
+//! - ANS-5: a long id has its short form, which every argument for an id takes.
 //! - ANS-3: a row begins with what the program says of it, the class first. A stored name follows, in quotes unless it is
 //!   one plain word. So no id, kind or text looks like a class.
 
 use std::fmt::{self, Display, Formatter};
+use std::slice;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answers::words::quoted;
 use treering::agent::{Agent, Item, StoredText};
-use treering::{Id, Origin};
+use treering::inspect::engine::is_short_id;
+use treering::{Id, ObjectDigest, Origin, Time, View};
+use treering_text::recall::CHARS_A_TOKEN;
 use treering_text::visible::{one_line, printable};
 
 /// What a line says in place of a withheld text.
 const WITHHELD: &str = "withheld, because it is not trusted";
 
+/// The characters of an id that stays whole.
+const ID_CHARS: usize = 20;
+/// The digits of a digest that name a version.
+const DIGITS: usize = 12;
+/// The characters of a row beside its text: twelve tokens, with the end of the line.
+const ROW_CHARS: usize = 12 * CHARS_A_TOKEN - 1;
+
+/// The characters of the text of an item that an operation changed.
+const BEGINNING_CHARS: usize = 60;
+
 /// A row of an answer.
 pub(crate) trait Row {
-    /// Returns the line of the row in the text.
-    fn line(&self) -> Line;
+    /// Returns the line of the row in the text of an answer about a state.
+    fn line(&self, view: &View) -> Line;
+}
+
+/// Returns an id as a text shows it (ANS-5).
+pub(crate) fn named(view: &View, id: &Id) -> String {
+    let shown = quoted(id.as_str());
+    if shown.chars().count() > ID_CHARS || is_short_id(id.as_str()) {
+        return view.short_id(id);
+    }
+    shown.into_owned()
+}
+
+/// Returns the beginning of a digest, which names the version of an item.
+pub(super) fn short(digest: ObjectDigest) -> String {
+    let mut digits = digest.to_hex();
+    digits.truncate(DIGITS);
+    digits
+}
+
+/// Returns the day of a time.
+pub(super) fn day(time: Time) -> String {
+    let text = time.to_string();
+    text.split_once('T')
+        .map_or(text.as_str(), |(day, _)| day)
+        .to_owned()
+}
+
+/// Returns a time to the minute.
+pub(super) fn minute(time: Time) -> String {
+    let text = time.to_string();
+    let shown = text
+        .split_once('T')
+        .map(|(day, clock)| format!("{day} {}", &clock[..clock.len().min(5)]));
+    shown.unwrap_or(text)
 }
 
 /// A line about something stored: what the program says of it, its name, and its text (ANS-3).
 #[derive(Default)]
 pub(crate) struct Line {
     about: Vec<String>,
+    /// What the line says if the parts beside the text have room for it.
+    day: Option<String>,
     flags: Vec<String>,
     name: String,
     text: String,
@@ -39,9 +88,42 @@ impl Line {
     /// Returns the line of what has this stored name.
     pub(super) fn of(name: impl Display) -> Self {
         Self {
-            name: name.to_string(),
+            name: Some(name.to_string())
+                .filter(|name| !name.is_empty())
+                .map(|name| quoted(&name).into_owned())
+                .unwrap_or_default(),
             ..Self::default()
         }
+    }
+
+    /// Returns the line of an item.
+    pub(super) fn of_id(view: &View, id: &Id) -> Self {
+        Self {
+            name: named(view, id),
+            ..Self::default()
+        }
+    }
+
+    /// Adds the day, unless the line is too long.
+    pub(super) fn on(mut self, time: Time) -> Self {
+        self.day = Some(day(time));
+        self
+    }
+
+    /// Returns the part before the text.
+    fn head(&self, day: Option<&String>) -> String {
+        let about = [&self.about[..], day.map_or(&[][..], slice::from_ref), &self.flags].concat();
+        let about = if about.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", about.join(", "))
+        };
+        let name = if self.name.is_empty() {
+            String::new()
+        } else {
+            format!(" {}", self.name)
+        };
+        format!("-{about}{name}")
     }
 
     /// Adds words of the program: a class, a kind of change, or a time.
@@ -77,6 +159,15 @@ impl Line {
         self.text(if is_withheld { Some(WITHHELD) } else { text })
     }
 
+    /// Cuts the text, so that the line has at most `most` characters. Returns whether it did.
+    pub(super) fn fit(&mut self, most: usize) -> bool {
+        let over = self.to_string().chars().count().saturating_sub(most);
+        let shown = one_line(&self.text).chars().count();
+        self.text = one_line(&self.text);
+        self.cut(shown.saturating_sub(over).max(1));
+        over > 0 && shown > 0
+    }
+
     /// Cuts the text to `most` characters.
     pub(super) fn cut(&mut self, most: usize) {
         if self.text.chars().count() > most {
@@ -88,14 +179,9 @@ impl Line {
 
 impl Display for Line {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str("-")?;
-        let about = [&self.about[..], &self.flags].concat();
-        if !about.is_empty() {
-            write!(f, " ({})", about.join(", "))?;
-        }
-        if !self.name.is_empty() {
-            write!(f, " {}", quoted(&self.name))?;
-        }
+        let dated = self.head(self.day.as_ref());
+        let fits = dated.chars().count() + ": ".len() <= ROW_CHARS;
+        f.write_str(&if fits { dated } else { self.head(None) })?;
         if !self.text.is_empty() {
             write!(f, ": {}", one_line(&self.text))?;
         }
@@ -115,9 +201,9 @@ shown! {
 }
 
 impl Text {
-    /// Returns the line of the text below a stored name.
-    pub(super) fn line(&self, name: impl Display) -> Line {
-        let line = Line::of(name).says([self.trust]).flagged(&self.flags);
+    /// Returns the line of the text of an item.
+    pub(super) fn line(&self, view: &View, id: &Id) -> Line {
+        let line = Line::of_id(view, id).says([self.trust]).flagged(&self.flags);
         line.text_unless(self.withheld, self.text.as_deref())
     }
 }
@@ -132,6 +218,13 @@ pub(super) struct ItemShown {
 }
 
 impl ItemShown {
+    /// Returns the line of the item, with the beginning of its text.
+    pub(super) fn line(&self, view: &View) -> Line {
+        let mut line = self.shown.line(view, &self.id);
+        line.cut(BEGINNING_CHARS);
+        line
+    }
+
     /// Returns an item. Withholds an untrusted text.
     pub(super) fn of(agent: &Agent, item: &Item) -> Self {
         let object = item.object();

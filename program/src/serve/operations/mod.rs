@@ -73,6 +73,7 @@ mod undo;
 
 pub(crate) use self::answer::Sent;
 pub(crate) use self::arguments::{fit, kind_of};
+pub(crate) use self::line::named;
 use self::operation::entry;
 pub(crate) use self::operation::{Effect, Entry, Profile};
 use treering::{Error, ErrorCode, Result};

@@ -6,13 +6,14 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::line::{Line, Row, Text};
+use super::line::{Line, Row, Text, named};
 use super::operation::{Answer, Choice, Effect, Operation, Page, Profile};
 use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
 use treering::agent::{NewNote, NoteAction, NoteRead, Replace, StoredText};
+use treering::inspect::agent::session::root_session;
 use treering::inspect::agent::trust::held_back;
-use treering::{Error, ErrorCode, Id, Result, Root};
+use treering::{Error, ErrorCode, Id, Result, Root, View};
 
 /// The largest number of notes of a page.
 const LIMIT: usize = 50;
@@ -74,22 +75,26 @@ pub(super) struct NoteRow {
     owner: Option<String>,
     #[serde(flatten)]
     shown: Text,
+    #[serde(skip)]
+    is_others: bool,
 }
 
 impl NoteRow {
-    fn of(service: &Service, note: NoteRead) -> Self {
+    fn of(service: &Service, note: NoteRead, own: &str) -> Self {
         let object = note.item.object();
         Self {
             id: object.id().clone(),
             shown: StoredText::of(service.agent(), object, false).into(),
+            is_others: note.owner.as_deref() != Some(own),
             owner: note.owner,
         }
     }
 }
 
 impl Row for NoteRow {
-    fn line(&self) -> Line {
-        self.shown.line(&self.id)
+    fn line(&self, view: &View) -> Line {
+        let line = self.shown.line(view, &self.id);
+        line.says(self.is_others.then_some("not yours"))
     }
 }
 
@@ -100,6 +105,7 @@ impl Operation for Note {
     const PROFILE: Profile = Profile::Default;
     const CHOICE: Option<Choice> = Some(Choice {
         argument: "action",
+        older: None,
         default: "write",
         users: &[("text", &["write", "search"]), ("id", &["write", "delete"])],
     });
@@ -110,7 +116,7 @@ impl Operation for Note {
         let view = page.view(service, None)?;
         let (agent, scope, writer) = (service.agent(), service.scope(None)?, service.writer()?);
         let session = service.session().to_owned();
-        let id = self.id.as_deref().map(Id::new).transpose()?;
+        let id = self.id.as_deref().map(|id| service.id(&view, id)).transpose()?;
         let missing = |what: &str| {
             Error::invalid(format!("the action '{}' needs {what}", self.action))
                 .with_code(ErrorCode::Usage)
@@ -131,12 +137,11 @@ impl Operation for Note {
                 if let Some(held) = &written.held {
                     return Err(held_back(agent, held));
                 }
-                let name = written.id.as_ref().map_or("", |id| id.as_str());
                 let view = agent.memory().view();
+                let name = written.id.as_ref().map_or("".into(), |id| named(&view, id));
                 let mut line = format!(
-                    "{} note {} in {}",
+                    "{} note {name} in {}",
                     written.action,
-                    quoted(name),
                     quoted(written.scope.as_str())
                 );
                 let class = service.class(&view)?;
@@ -155,8 +160,8 @@ impl Operation for Note {
                 let id = id.ok_or_else(|| missing("id"))?;
                 let (deleted, _) = agent.delete_note(&id, &scope, &writer)?;
                 let line = if deleted { "deleted" } else { "there is no note" };
-                let line = format!("{line} {}", quoted(id.as_str()));
                 let view = agent.memory().view();
+                let line = format!("{line} {}", named(&view, &id));
                 let root = view.root();
                 Ok(Answer::new(view, Noted::Deleted { deleted, id, root }, line))
             }
@@ -174,7 +179,8 @@ impl Operation for Note {
                 notes.truncate(wanted);
                 let count = notes.len().saturating_sub(page.start) as u64;
                 let line = format!("{} in {}", counted(count, "note"), quoted(scope.as_str()));
-                let notes = notes.into_iter().map(|note| NoteRow::of(service, note));
+                let own = root_session(&view, &session)?;
+                let notes = notes.into_iter().map(|note| NoteRow::of(service, note, &own));
                 let notes = notes.collect();
                 Ok(Answer::of_rows(view, notes, |notes| Noted::Found { notes }, line).with_more(has_more))
             }

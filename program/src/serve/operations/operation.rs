@@ -47,12 +47,22 @@ pub(crate) enum Effect {
 /// An argument that chooses what the call does, and the arguments that only some of its values use.
 pub(crate) struct Choice {
     pub(super) argument: &'static str,
+    /// An older name of the argument, which is still read.
+    pub(super) older: Option<&'static str>,
     pub(super) default: &'static str,
     /// The arguments, each with the values that use it.
     pub(super) users: &'static [(&'static str, &'static [&'static str])],
 }
 
 impl Choice {
+    /// Gives an argument with the older name its name.
+    fn rename(&self, arguments: &mut Map<String, Json>) {
+        let older = self.older.filter(|_| !arguments.contains_key(self.argument));
+        if let Some(given) = older.and_then(|older| arguments.remove(older)) {
+            arguments.insert(self.argument.to_owned(), given);
+        }
+    }
+
     /// Returns an error if an argument is given that the chosen value does not use.
     fn check(&self, arguments: &Map<String, Json>) -> Result<()> {
         let argument = self.argument;
@@ -154,6 +164,9 @@ fn run<O: Operation>(service: &Service, arguments: Map<String, Json>) -> Result<
 
 /// Reads the arguments, does the work, and returns the answer within the caller's limit.
 fn answer<O: Operation>(service: &Service, mut arguments: Map<String, Json>) -> Result<Sent> {
+    if let Some(choice) = O::CHOICE {
+        choice.rename(&mut arguments);
+    }
     // Some clients send null for an argument that the model left out. Only a known argument may be left out (OPS-2).
     if arguments.values().any(Json::is_null) {
         let known = schema::arguments::<O>(O::PAGED.is_some());

@@ -16,6 +16,8 @@ use treering::{Error, ErrorCode, Result, Time, View};
 
 /// The number of digits of the root in a cursor.
 const ROOT_DIGITS: usize = 16;
+/// The base of the numbers in a cursor.
+const RADIX: u32 = 16;
 /// The largest place in an answer that a cursor may name.
 const START_MAX: usize = 1_000_000;
 
@@ -52,8 +54,8 @@ impl Page {
         let [root, now, start, check] = parts[..] else {
             return Err(refused());
         };
-        let now: i64 = now.parse().map_err(|_| refused())?;
-        let start: usize = start.parse().map_err(|_| refused())?;
+        let now = i64::from_str_radix(now, RADIX).map_err(|_| refused())?;
+        let start = usize::from_str_radix(start, RADIX).map_err(|_| refused())?;
         let is_root = root.len() == ROOT_DIGITS && root.bytes().all(|byte| byte.is_ascii_hexdigit());
         if !is_root || start > START_MAX || check != check_of(arguments) {
             return Err(refused());
@@ -82,8 +84,11 @@ impl Page {
     /// Returns the cursor of the page that begins at `start`.
     pub(super) fn cursor(view: &View, start: usize, arguments: &Map<String, Json>) -> String {
         let root = view.root().to_string();
-        let (root, now) = (&root[..ROOT_DIGITS.min(root.len())], view.now().as_micros());
-        format!("{root}.{now}.{start}.{}", check_of(arguments))
+        let (root, now) = (
+            &root[..ROOT_DIGITS.min(root.len())],
+            view.now().as_micros().max(0),
+        );
+        format!("{root}.{now:x}.{start:x}.{}", check_of(arguments))
     }
 }
 
@@ -94,5 +99,5 @@ fn check_of(arguments: &Map<String, Json>) -> String {
         .map(|(name, value)| format!("{name}={value}"))
         .collect();
     sorted.sort_unstable();
-    format!("{:08x}", crc32fast::hash(sorted.join("\n").as_bytes()))
+    format!("{:04x}", crc32fast::hash(sorted.join("\n").as_bytes()) >> 16)
 }

@@ -9,16 +9,17 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value as Json};
 
-use super::line::{Line, Text};
+use super::line::{Line, Text, named, short};
 use super::operation::{Answer, Effect, Operation, Page, Profile};
 use crate::answers::words::quoted;
 use crate::serve::Service;
 use crate::serve::naming::LeftOut;
 use crate::serve::service::ScopeWord;
 use treering::agent::{Alike, ItemFields, NewItem, RememberOptions, Status};
+use treering::inspect::agent::expected_version;
 use treering::inspect::agent::trust::held_back;
 use treering::inspect::ingest::moment::{after, span};
-use treering::{Id, Origin, Result, Root, Scope};
+use treering::{Error, ErrorCode, Id, ObjectDigest, Origin, Result, Root, Scope};
 use treering_text::recall::five_digits;
 
 /// Store one statement for later sessions. Never store secrets. The answer names items that say the same or the
@@ -39,10 +40,12 @@ pub(super) struct Remember {
     subject: Option<String>,
     /// The URL, file or tool that you read it from, if it is not your own
     read_from: Option<String>,
-    /// Ids
+    /// Ids that it replaces
     supersedes: Option<Vec<String>>,
     /// 12h, 30d
     ttl: Option<String>,
+    /// With id: the version it must still have, by memory_get
+    expected: Option<String>,
 }
 
 /// The answer of `memory_remember`.
@@ -52,6 +55,8 @@ pub(super) struct Stored {
     root: Root,
     status: Status,
     scope: Scope,
+    /// The version that is stored now.
+    digest: Option<ObjectDigest>,
     duplicates: Vec<Similar>,
     conflicts: Vec<Similar>,
 }
@@ -79,12 +84,13 @@ impl Operation for Remember {
         arguments.get("read_from").is_some_and(|from| !from.is_null())
     }
 
-    fn run(self, service: &Service, _: &Page) -> Result<Answer<Stored>> {
+    fn run(mut self, service: &Service, _: &Page) -> Result<Answer<Stored>> {
         let agent = service.agent();
         let is_own = self.read_from.is_none();
+        let options = self.resolved(service)?;
         let mut writer = service.writer()?;
         writer.source.clone_from(&self.read_from);
-        let mut remembered = agent.remember(self.item(service)?, &RememberOptions::default(), &writer)?;
+        let mut remembered = agent.remember(self.item(service)?, &options, &writer)?;
         if let Some(held) = &remembered.held_as {
             return Err(held_back(agent, held));
         }
@@ -92,15 +98,22 @@ impl Operation for Remember {
         let class = view.get(&remembered.id)?.map(|object| object.origin());
         let mut line = match remembered.status {
             Status::Duplicate | Status::Unchanged => {
-                format!("already stored as {}", quoted(remembered.id.as_str()))
+                format!("already stored as {}", named(&view, &remembered.id))
             }
             Status::Disabled => "nothing was stored: the memory is disabled".to_owned(),
             status => format!(
                 "{status} {} in {}",
-                quoted(remembered.id.as_str()),
+                named(&view, &remembered.id),
                 quoted(remembered.scope.as_str())
             ),
         };
+        if options.expected.is_some() {
+            line.extend(
+                remembered
+                    .digest
+                    .map(|digest| format!("; version {}", short(digest))),
+            );
+        }
         if remembered.is_redacted {
             line.push_str("; secrets were replaced by markers");
         }
@@ -122,7 +135,7 @@ impl Operation for Remember {
             alike.retain(|one| one.shown.trust.is_trusted());
             untrusted += found - alike.len();
             notes.extend(alike.iter().map(|one| {
-                let line = Line::of(&one.id).says([one.shown.trust]).says([what]);
+                let line = Line::of_id(&view, &one.id).says([one.shown.trust]).says([what]);
                 line.text(one.shown.text.as_deref()).to_string()
             }));
         }
@@ -132,6 +145,7 @@ impl Operation for Remember {
             id: remembered.id,
             status: remembered.status,
             scope: remembered.scope,
+            digest: remembered.digest,
             duplicates: similar(remembered.duplicates),
             conflicts: similar(remembered.conflicts),
         };
@@ -143,6 +157,29 @@ impl Operation for Remember {
 }
 
 impl Remember {
+    /// Puts whole ids into the place of short ones. Returns the options of the verb.
+    fn resolved(&mut self, service: &Service) -> Result<RememberOptions> {
+        let view = service.head()?;
+        let whole = |text: &String| Ok(service.id(&view, text)?.to_string());
+        self.id = self.id.as_ref().map(whole).transpose()?;
+        if let Some(ids) = &mut self.supersedes {
+            *ids = ids.iter().map(whole).collect::<Result<_>>()?;
+        }
+        let expected = match (&self.expected, &self.id) {
+            (None, _) => None,
+            (Some(_), None) => {
+                return Err(Error::invalid("expected needs id")
+                    .with_code(ErrorCode::Usage)
+                    .with_hint("memory_get shows the id and the version of an item"));
+            }
+            (Some(version), Some(id)) => Some(expected_version(service.memory(), &Id::new(id)?, version)?),
+        };
+        Ok(RememberOptions {
+            expected,
+            ..RememberOptions::default()
+        })
+    }
+
     fn item(self, service: &Service) -> Result<NewItem> {
         let ttl = self.ttl.as_deref().map(span).transpose()?;
         let now = service.head()?.now();

@@ -6,7 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::line::{Line, Row};
+use super::line::{Line, Row, minute};
 use super::operation::{Answer, Choice, Effect, Operation, Page, Profile};
 use crate::answers::history::SnapshotLine;
 use crate::answers::words::{counted, quoted};
@@ -112,14 +112,14 @@ impl SnapshotRow {
 }
 
 impl Row for SnapshotRow {
-    fn line(&self) -> Line {
+    fn line(&self, view: &View) -> Line {
         match self {
             Self::Snapshot {
                 revision,
                 trust,
                 time,
                 ..
-            } => Line::of(revision).says(*trust).says([time]),
+            } => Line::of(revision).says(*trust).says([minute(*time)]),
             Self::Change {
                 id,
                 change,
@@ -127,7 +127,7 @@ impl Row for SnapshotRow {
                 flags,
                 text,
             } => {
-                let line = Line::of(id).says([trust]).says([change]);
+                let line = Line::of_id(view, id).says([trust]).says([change]);
                 line.flagged(flags).text(text.as_deref())
             }
         }
@@ -141,6 +141,7 @@ impl Operation for Snapshot {
     const PROFILE: Profile = Profile::Default;
     const CHOICE: Option<Choice> = Some(Choice {
         argument: "action",
+        older: None,
         default: "take",
         users: &[
             ("name", &["take"]),

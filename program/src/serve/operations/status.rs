@@ -12,6 +12,9 @@ use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
 use treering::{Origin, Result, Root, Scope};
 
+/// The digits of a root that name a state.
+const ROOT_DIGITS: usize = 12;
+
 /// The size of the memory, its root, and the scopes, session and trust of this connection.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -34,6 +37,8 @@ pub(super) struct Standing {
     trust: Origin,
     /// The number of changes that wait for a person.
     quarantined: usize,
+    /// Why texts are found by words only, if the model is at fault.
+    fault: Option<String>,
 }
 
 impl Operation for Status {
@@ -47,6 +52,7 @@ impl Operation for Status {
         let view = service.head()?;
         let (memory, caller) = (service.memory(), service.caller());
         let reach = service.reach(None)?;
+        let embedder = service.agent().embedder();
         let scopes = reach
             .names()
             .into_iter()
@@ -63,10 +69,14 @@ impl Operation for Status {
             actor: caller.who.writer.actor.clone(),
             trust: service.class(&view)?,
             quarantined: service.agent().quarantined(&reach)?.len(),
+            fault: embedder.and_then(|embedder| embedder.fault()),
             scopes,
         };
-        let reads: Vec<_> = standing.scopes.iter().map(|scope| quoted(scope)).collect();
-        let line = format!(
+        // The scopes of the session and the actor repeat their names.
+        let reads = standing.scopes.iter();
+        let reads = reads.filter(|scope| !scope.starts_with("session:") && !scope.starts_with("agent:"));
+        let reads: Vec<_> = reads.map(|scope| quoted(scope)).collect();
+        let mut line = format!(
             "{}, seq {}; class {}; reads {}; stores in {} as {}; session {}",
             counted(standing.objects, "object"),
             standing.seq,
@@ -75,6 +85,18 @@ impl Operation for Status {
             quoted(standing.scope.as_str()),
             standing.actor.as_deref().map_or("nobody".into(), quoted),
             quoted(&standing.session),
+        );
+        let mut root = standing.root.to_string();
+        root.truncate(ROOT_DIGITS);
+        line.extend(["; root ", &root]);
+        if standing.quarantined > 0 {
+            line.extend(["; for a person to review: ", &standing.quarantined.to_string()]);
+        }
+        line.extend(
+            standing
+                .fault
+                .iter()
+                .map(|fault| format!("; recall uses words only: {fault}")),
         );
         Ok(Answer::new(view, standing, line))
     }

@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::line::Line;
 use super::operation::{Answer, Choice, Effect, Operation, Page, Profile};
 use crate::answers::commits::{ReversalPreview, RollbackPreview, counts};
 use crate::answers::words::{counted, quoted};
@@ -15,6 +16,9 @@ use treering::inspect::engine::ChangeKind;
 use treering::inspect::object::Op;
 use treering::revert::{Conflicts, Reverted, Selection};
 use treering::{Change, ChangeCounts, Committed, Error, ErrorCode, Id, Memory, Result, Root, View, Writer};
+
+/// The number of objects that the text names.
+const TOLD: usize = 20;
 
 named! {
     /// A way back.
@@ -39,7 +43,7 @@ named! {
 pub(super) struct Undo {
     /// [default: undo]
     #[serde(default)]
-    how: Way,
+    action: Way,
     /// rollback: a snapshot, seq:7, @-3, a root or a time
     to: Option<String>,
     /// revert: [default: this one, or any with source]
@@ -115,7 +119,8 @@ impl Operation for Undo {
     const EFFECT: Effect = Effect::Removes;
     const PROFILE: Profile = Profile::Minimal;
     const CHOICE: Option<Choice> = Some(Choice {
-        argument: "how",
+        argument: "action",
+        older: Some("how"),
         default: "undo",
         users: &[
             ("to", &["rollback"]),
@@ -133,7 +138,7 @@ impl Operation for Undo {
         let mut writer = service.writer()?;
         writer.reason.clone_from(&self.reason);
         let writer = service.clean(&writer)?;
-        match self.how {
+        match self.action {
             Way::Undo => self.reverse(memory, Op::UNDO, &writer),
             Way::Redo => self.reverse(memory, Op::REDO, &writer),
             Way::Rollback => self.rollback(memory, &writer),
@@ -156,7 +161,10 @@ impl Undo {
                 changes: preview.changes.into_iter().map(ChangedId::from).collect(),
                 ..self.counted(&view, preview.seq, preview.counts)
             };
-            return Ok(Answer::new(view, undone, line));
+            let changes = undone.changes.iter().take(TOLD);
+            let notes = changes.map(|one| Line::of_id(&view, &one.id).says([one.change]).to_string());
+            let notes: Vec<_> = notes.collect();
+            return Ok(Answer::new(view, undone, line).with_notes(notes));
         }
         let committed = match op {
             Op::UNDO => memory.undo(writer)?,
@@ -207,7 +215,7 @@ impl Undo {
         let rollback = if all { rollback.across_lanes() } else { rollback };
         let committed = rollback.by(writer).map_err(|error| match error.code() {
             ErrorCode::OtherLanes => error.with_hint(
-                "others: true also rolls back their work; how: undo reverses only your own last change",
+                "others: true also rolls back their work; action: undo reverses only your own last change",
             ),
             _ => error,
         })?;
@@ -250,11 +258,30 @@ impl Undo {
             reverted: Some(RevertedIds::of(reverted, &mut naming)?),
         };
         let left_out = naming.left_out;
-        Ok(Answer::new(view, undone, line).leaving_out(left_out))
+        let notes = undone.reverted.iter().flat_map(|ids| ids.lines(&view));
+        let notes: Vec<_> = notes.take(TOLD).collect();
+        Ok(Answer::new(view, undone, line)
+            .with_notes(notes)
+            .leaving_out(left_out))
     }
 }
 
 impl RevertedIds {
+    /// Returns a line for each object.
+    fn lines(&self, view: &View) -> Vec<String> {
+        let kept = self
+            .kept
+            .iter()
+            .map(|one| format!("- (kept, {}) {}", one.because, one.id.named(view)));
+        let derived = self
+            .derived
+            .iter()
+            .map(|id| format!("- (derived) {}", id.named(view)));
+        let reverted = self.reverted.iter();
+        let reverted = reverted.map(|one| Line::of_id(view, &one.id).says(["reverted"]).to_string());
+        kept.chain(derived).chain(reverted).collect()
+    }
+
     fn of(done: Reverted, naming: &mut Naming<'_>) -> Result<Self> {
         let mut ids = Self::default();
         for object in done.reverted {

@@ -19,8 +19,8 @@ use treering::agent::{
     Agent, Alike, Caller, Citation, ItemFields, LinesOptions, NewItem, OnDuplicate, RefusedLine,
     RememberOptions, Remembered, Status,
 };
-use treering::inspect::agent::follow_lines;
 use treering::inspect::agent::trust::held_back;
+use treering::inspect::agent::{expected_version, follow_lines};
 use treering_text::recall::MERGE;
 
 /// The number of characters of another item in the output for people.
@@ -149,10 +149,12 @@ fn remember_one(context: &mut Context, mut verb: Remember) -> Done {
     let remember = |agent: &Agent| -> Result<(Remembered, Option<Time>)> {
         let item = item_of(&verb, &caller, agent.memory().view().now())?;
         let expires = item.expires;
+        let named = verb.id.as_deref().zip(verb.expected.as_deref());
+        let expected = named.map(|(id, typed)| expected_version(agent.memory(), &Id::new(id)?, typed));
         let options = RememberOptions {
             on_duplicate: verb.on_duplicate,
             key: verb.key.clone(),
-            expected: expected(agent.memory(), &verb)?,
+            expected: expected.transpose()?,
             with_untrusted: verb.shown.with_untrusted,
             ..RememberOptions::default()
         };
@@ -228,29 +230,6 @@ fn item_of(verb: &Remember, caller: &Caller, now: Time) -> Result<NewItem> {
         ..ItemFields::default()
     };
     fields.into_item(caller)
-}
-
-/// Returns the full digest of `--expected`. Resolves an abbreviated digest against the current version of the id.
-fn expected(memory: &Memory, verb: &Remember) -> Result<Option<ObjectDigest>> {
-    let (Some(typed), Some(id)) = (&verb.expected, &verb.id) else {
-        return Ok(None);
-    };
-    if let Ok(digest) = typed.parse() {
-        return Ok(Some(digest));
-    }
-    let is_digit = |byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    if typed.len() < 8 || !typed.bytes().all(is_digit) {
-        return Err(Error::invalid(format!("'{typed}' is not a digest"))
-            .with_hint("a digest has 64 hexadecimal digits; type all 64 digits, or at least the first 8"));
-    }
-    let found = memory.view().get(&Id::new(id)?)?.map(|object| object.digest());
-    let found = found.filter(|digest| digest.to_hex().starts_with(typed.as_str()));
-    let missing = || {
-        Error::conflict(format!("the current version of '{id}' is not {typed}"))
-            .with_ids(vec![id.clone()])
-            .with_hint("read the item again, and repeat the change with the new digest")
-    };
-    found.map(Some).ok_or_else(missing)
 }
 
 fn show_item_remembered(answer: &Remembered, context: &mut Context) -> Result<()> {

@@ -98,7 +98,11 @@ const show = (inbox) => {
   button(end, "Refresh", refresh)
 }
 
-const refresh = async () => show((await call("memory_inbox", {})).json)
+const refresh = async () => {
+  const { json, text } = await call("memory_inbox", {})
+  show(json)
+  if (!json) add(page, "p", text)
+}
 
 /** Shows what taking back a session would change, with the texts. */
 const session = async (name) => {
