@@ -228,6 +228,7 @@ impl Agent {
         let is_limited = scopes.is_some_and(|scopes| !scopes.is_none());
         let what = Forgetting {
             ids: self::ids(py, &ids)?,
+            versions: Vec::new(),
             all_tags: texts(tags, "tags")?,
             any_tags: texts(any_tags, "any_tags")?,
             before: maybe_time(before)?,

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::embedding::Embedding;
 use super::envelope::Shelves;
+use super::inbox::Noted;
 use super::judge::Judge;
 use super::remember::Texts;
 use super::search::{RecallIndex, VectorCounts, Vectors};
@@ -58,6 +59,7 @@ pub struct Agent {
     recall_index: Arc<RecallIndex>,
     duplicate_index: Arc<Holder<Texts>>,
     shelves: Arc<Holder<Shelves>>,
+    noted: Arc<Holder<Noted>>,
     judge: Option<Arc<dyn Judge>>,
 }
 
@@ -74,6 +76,7 @@ impl Agent {
             recall_index: Arc::default(),
             duplicate_index: Arc::default(),
             shelves: Arc::default(),
+            noted: Arc::default(),
             judge: None,
         }
     }
@@ -157,6 +160,16 @@ impl Agent {
     ) -> Result<T> {
         let shelves = &self.shelves;
         shelves.read(view, shelves.of(view)?, |known, _| read(known.value()))
+    }
+
+    /// Calls `read` with the index of the inbox of the state of `view`.
+    ///
+    /// # Errors
+    /// The errors of [`Holder::reach`].
+    pub(super) fn with_noted<T>(&self, view: &View, read: impl FnOnce(&Noted) -> T) -> Result<T> {
+        let of = (view.opened(), view.state());
+        let (found, _) = self.noted.reach(of, |_| true, || None, |_| Ok(()))?;
+        Ok(read(found.value()))
     }
 
     /// Calls `read` with the recall index of the state of `view`. Concurrent callers are not blocked.

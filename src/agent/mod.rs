@@ -54,6 +54,7 @@ mod fault;
 pub(crate) mod forget;
 pub(crate) mod guard;
 pub(crate) mod import;
+mod inbox;
 mod index_keys;
 mod item;
 mod judge;
@@ -99,6 +100,8 @@ pub use guard::{
     ChangeLimits, Checked, Checks, CommandCheck, Guarded, KindRules, PinnedRules, Policy, QuotaLimits,
     Refuse, RefusedRules, Report, ScanRules, TrustRules,
 };
+#[doc(hidden)]
+pub use inbox::Group;
 #[doc(hidden)]
 pub use item::ItemFields;
 pub use item::{Citation, Item, NewItem, Sensitivity};

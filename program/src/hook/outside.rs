@@ -57,13 +57,14 @@ const OWN: [&str; 5] = [
     "treering-",
 ];
 /// The tools of this program's server. A test compares them with the server's own list.
-pub(crate) const OWN_TOOLS: [&str; 14] = [
+pub(crate) const OWN_TOOLS: [&str; 15] = [
     "append",
     "blame",
     "envelope",
     "forget",
     "get",
     "history",
+    "inbox",
     "note",
     "quarantine",
     "recall",

@@ -22,6 +22,7 @@ use super::change::{Rule, change};
 use super::decay::written;
 use super::item::Item;
 use super::scope::Reach;
+use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Query, View, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Kind, Time};
@@ -31,6 +32,8 @@ use crate::object::{Id, Kind, Time};
 pub struct Forgetting {
     /// Only items with one of these ids. An empty list matches every item.
     pub ids: Vec<Id>,
+    /// Only these versions, because a person saw them. An empty list matches every version.
+    pub versions: Vec<ObjectDigest>,
     /// Only items with all of these tags.
     pub all_tags: Vec<String>,
     /// Only items with at least one of these tags. An empty list matches every item.
@@ -57,7 +60,9 @@ impl Forgetting {
     fn accepts(&self, view: &View, item: &Item) -> Result<bool> {
         let is_same = |wanted: &Option<String>, found: Option<String>| wanted.is_none() || *wanted == found;
         let object = item.object();
-        let fits = item.has_tags(&self.all_tags, &self.any_tags)
+        let is_seen = self.versions.is_empty() || self.versions.contains(&object.digest());
+        let fits = is_seen
+            && item.has_tags(&self.all_tags, &self.any_tags)
             && is_same(&self.session, item.session())
             && is_same(&self.source, item.source())
             && self

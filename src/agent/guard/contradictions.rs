@@ -17,6 +17,7 @@ use crate::agent::judge::relation;
 use crate::agent::search::key_of;
 use crate::agent::superseding::{Superseding, object_at};
 use crate::agent::{Agent, Item};
+use crate::engine::View;
 use crate::error::{Error, Result};
 use crate::object::{Object, Origin, Scope};
 use treering_text::recall::{Compare, Contradiction, Key, Relation};
@@ -35,7 +36,7 @@ pub(super) fn of_pinned(
     let texts = texts.filter(|new| !keys.is_empty() && !pinned.contains_key(new.id().as_str()));
     let contradictions = Contradictions {
         agent,
-        turn,
+        view: turn.draft.base(),
         is_above: &|old, _| Ok(keys.contains(old)),
         failed: RefCell::default(),
     };
@@ -62,7 +63,7 @@ pub(super) fn of_trusted(agent: &Agent, turn: &Turn<'_>) -> Result<Option<Failur
     };
     let contradictions = Contradictions {
         agent,
-        turn,
+        view: turn.draft.base(),
         is_above: &|old, new| Ok(class_of(old)?.is_some_and(|class| class.is_above(new.origin()))),
         failed: RefCell::default(),
     };
@@ -70,10 +71,29 @@ pub(super) fn of_trusted(agent: &Agent, turn: &Turn<'_>) -> Result<Option<Failur
     contradictions.refuse(texts, "more trusted items", advice)
 }
 
+/// Returns an item with one of these keys that contradicts `object`, in its scope or the global scope.
+///
+/// # Errors
+/// `Corrupt` or `Io` if an object cannot be read; the error of the host's judge.
+pub(in crate::agent) fn contradicting(
+    agent: &Agent,
+    view: &View,
+    object: &Object,
+    among: &HashSet<Key>,
+) -> Result<Option<Object>> {
+    let contradictions = Contradictions {
+        agent,
+        view,
+        is_above: &|old, _| Ok(among.contains(old)),
+        failed: RefCell::default(),
+    };
+    Ok(contradictions.first(object)?.map(|(old, _)| old))
+}
+
 /// The comparison of new texts with the items above them, in the state before the change.
 struct Contradictions<'a> {
     agent: &'a Agent,
-    turn: &'a Turn<'a>,
+    view: &'a View,
     /// Whether the item with a key is above a new object.
     is_above: &'a dyn Fn(&Key, &Object) -> Result<bool>,
     /// The first failure of a comparison.
@@ -104,10 +124,7 @@ impl Contradictions<'_> {
         let Some(text) = new.content().filter(|text| !text.is_empty()) else {
             return Ok(None);
         };
-        let (view, itself) = (
-            self.turn.draft.base(),
-            key_of(self.agent.memory(), new.id().as_str()),
-        );
+        let (view, itself) = (self.view, key_of(self.agent.memory(), new.id().as_str()));
         let scopes = [new.scope(), Scope::GLOBAL];
         let item = item_of(new.to_new()?);
         // CON-1: the filter selects before the nearest items are chosen.

@@ -30,6 +30,7 @@ mod turn;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
+pub(super) use contradictions::contradicting;
 pub use policy::{
     ChangeLimits, CommandCheck, KindRules, PinnedRules, Policy, QuotaLimits, Refuse, RefusedRules, ScanRules,
     TrustRules,

@@ -14,6 +14,7 @@
 //! - RMB-3: `remember` never replaces a session, an object below a session, or a note of a session.
 
 mod duplicate_index;
+mod edit;
 mod fields;
 mod intake;
 mod line;

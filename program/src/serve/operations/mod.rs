@@ -59,6 +59,7 @@ mod forget;
 mod full;
 mod get;
 mod history;
+mod inbox;
 mod line;
 mod note;
 mod operation;
@@ -89,6 +90,7 @@ const OPERATIONS: &[Entry] = &[
     entry::<status::Status>(),
     entry::<history::History>(),
     entry::<history::Blame>(),
+    entry::<inbox::AskInbox>(),
     entry::<full::Envelope>(),
     entry::<full::Append>(),
     entry::<full::Unforget>(),

@@ -85,6 +85,7 @@ impl Verb for Forget {
         let named_by = context.all_by_hand(agent.memory(), &view, &self.ids, "forget")?;
         let mut what = Forgetting {
             ids: named_by.iter().map(|named| named.id.clone()).collect(),
+            versions: Vec::new(),
             all_tags: self.tag,
             any_tags: self.any_tag,
             before: time::given(self.older_than.as_deref(), now)?,
