@@ -8,8 +8,8 @@
 #[cfg(feature = "agent")]
 pub mod agent {
     pub use crate::agent::{
-        Append, AuditRequest, Audited, CommitIfAny, DocumentReview, Fault, audit, clean_writer, follow_lines,
-        refuse_secret_name, review_documents, storeless_scanner,
+        Append, AuditRequest, Audited, CommitIfAny, DocumentReview, Fault, audit, clean_writer, edit,
+        follow_lines, refuse_secret_name, review_documents, storeless_scanner,
     };
     pub mod blocks {
         pub use crate::agent::blocks::{
@@ -33,6 +33,9 @@ pub mod agent {
         pub mod odek {
             pub use crate::agent::import::odek::scope_of_file;
         }
+    }
+    pub mod inbox {
+        pub use crate::agent::inbox::{Group, conflicts, learned_scopes, noted};
     }
     pub mod markdown {
         pub use crate::agent::markdown::stem;

@@ -54,7 +54,7 @@ mod fault;
 pub(crate) mod forget;
 pub(crate) mod guard;
 pub(crate) mod import;
-mod inbox;
+pub(crate) mod inbox;
 mod index_keys;
 mod item;
 mod judge;
@@ -101,14 +101,14 @@ pub use guard::{
     Refuse, RefusedRules, Report, ScanRules, TrustRules,
 };
 #[doc(hidden)]
-pub use inbox::Group;
-#[doc(hidden)]
 pub use item::ItemFields;
 pub use item::{Citation, Item, NewItem, Sensitivity};
 pub use judge::{Judge, Judgement};
 pub use notes::{NewNote, NoteAction, NoteFound, NoteRead, NoteWritten, Replace};
 #[doc(hidden)]
 pub use remember::CommitIfAny;
+#[doc(hidden)]
+pub use remember::edit;
 #[doc(hidden)]
 pub use remember::follow_lines;
 pub use remember::{

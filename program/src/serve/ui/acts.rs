@@ -15,6 +15,7 @@ use super::shown::object_named;
 use super::ways_back::writer_of;
 use crate::answers::agent::held::HeldReviewed;
 use treering::agent::{Forgetting, PersonSays, Review};
+use treering::inspect::agent::edit as correct;
 use treering::inspect::object::Op;
 use treering::{Change, CommitInfo, Error, ErrorCode, Id, Object, ObjectDigest, Result};
 
@@ -130,13 +131,13 @@ pub(crate) fn promote(reader: &Reader, asked: &OnItem) -> Result<Acted> {
 ///
 /// # Errors
 /// `Denied` (code `read_only`) if the page only reads; `InvalidInput` (code `no_text`) without a text; `Denied` (code
-/// `quarantined`) if the scan stops the text; the errors of `Agent::edit`.
+/// `quarantined`) if the scan stops the text; the errors of [`correct`].
 pub(crate) fn edit(reader: &Reader, asked: &OnItem) -> Result<Acted> {
     let (id, digest, old) = asked.seen(reader)?;
     let writer = writer_of(reader, asked.how.reason.as_deref(), &format!("corrects {id}"))?;
     let text = asked.text.as_deref().unwrap_or_default();
     // The preview of a real change shows the scan first, so that no text of a person enters the quarantine unseen.
-    let seen = reader.agent.edit(&id, digest, text, &writer, true)?;
+    let seen = correct(&reader.agent, &id, digest, text, &writer, true)?;
     let mut acted = Acted {
         rows: vec![edited(reader, &old, &seen.text)?],
         stopped: seen.verdict > treering::agent::Verdict::Flag,
@@ -153,7 +154,7 @@ pub(crate) fn edit(reader: &Reader, asked: &OnItem) -> Result<Acted> {
         )
         .with_hint("nothing was changed: write the text as a plain fact"));
     }
-    let done = reader.agent.edit(&id, digest, text, &writer, false)?;
+    let done = correct(&reader.agent, &id, digest, text, &writer, false)?;
     acted.commit = (done.digest != Some(digest)).then_some(done.commit);
     Ok(acted)
 }
