@@ -8,7 +8,7 @@
 #[cfg(feature = "agent")]
 pub mod agent {
     pub use crate::agent::{
-        Append, AuditRequest, Audited, CommitIfAny, DocumentReview, Fault, audit, clean_writer,
+        Append, AuditRequest, Audited, CommitIfAny, DocumentReview, Fault, audit, clean_writer, edit,
         expected_version, follow_lines, refuse_secret_name, review_documents, storeless_scanner,
     };
     pub mod blocks {
@@ -33,6 +33,9 @@ pub mod agent {
         pub mod odek {
             pub use crate::agent::import::odek::scope_of_file;
         }
+    }
+    pub mod inbox {
+        pub use crate::agent::inbox::{Group, conflicts, learned_scopes, noted};
     }
     pub mod markdown {
         pub use crate::agent::markdown::stem;

@@ -54,7 +54,7 @@ mod fault;
 pub(crate) mod forget;
 pub(crate) mod guard;
 pub(crate) mod import;
-mod inbox;
+pub(crate) mod inbox;
 mod index_keys;
 mod item;
 mod judge;
@@ -109,6 +109,10 @@ pub use judge::{Judge, Judgement};
 pub use notes::{NewNote, NoteAction, NoteFound, NoteRead, NoteWritten, Replace};
 #[doc(hidden)]
 pub use remember::CommitIfAny;
+#[doc(hidden)]
+pub use remember::edit;
+#[doc(hidden)]
+pub use remember::follow_lines;
 pub use remember::{
     Alike, LineVerdict, LinesOptions, LinesRemembered, OnDuplicate, RefusedLine, RememberOptions, Remembered,
     Status,

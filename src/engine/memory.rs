@@ -355,7 +355,8 @@ impl Memory {
     ///
     /// # Errors
     /// The errors of [`Self::diff`] and of `visit`.
-    pub(crate) fn each_change(
+    #[doc(hidden)]
+    pub fn each_change(
         &self,
         older: &View,
         newer: &View,

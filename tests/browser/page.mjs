@@ -3,11 +3,11 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import puppeteer from "puppeteer-core";
-import { empty, hostile, large, poisoned } from "./page_stores.mjs";
+import { daily, empty, hostile, large, poisoned } from "./page_stores.mjs";
 import { TEXTS } from "./page_texts.mjs";
 
 const [, , program, work, ...wanted] = process.argv;
-const PARTS = ["find", "hostile", "large", "axe", "shots"];
+const PARTS = ["decide", "find", "hostile", "large", "axe", "shots"];
 const SIZES = [[1280, 800], [390, 844]];
 const THEMES = ["light", "dark"];
 const FIRST_PAINT_MS = 300;
@@ -94,6 +94,7 @@ async function find() {
   const begun = Date.now();
   await settled(page);
   await click(page, "a, button", (text) => text.trim() === "Sessions");
+  await click(page, "a", (text) => text.trim() === "To check first");
   // The row that says that it replaced the most of what others wrote.
   const replaced = (text) => Number(/replaced (\d+) versions? of others/.exec(text)?.[1] ?? 0);
   const rows = await inSight(page, ".row");
@@ -128,7 +129,7 @@ async function openAgain(server) {
   const address = await server.address();
   const [bare, fragment] = address.split("#");
   const { page, close } = await open(bare);
-  const isOpen = (tab) => tab.evaluate(() => !document.body.classList.contains("locked") && document.getElementById("live").classList.contains("on") && document.querySelectorAll(".row").length > 0);
+  const isOpen = (tab) => tab.evaluate(() => !document.body.classList.contains("locked") && document.getElementById("live").classList.contains("on") && document.querySelectorAll(".row, .note").length > 0);
   await wait(600);
   const says = async (text) => (await inSight(page, "main .empty")).some((one) => one.text.includes(text));
   check(await says("newest address"), "without a ticket the page says which address opens it");
@@ -161,6 +162,7 @@ async function takeBack(store, guilty) {
   const { page, close } = await open(await server.address());
   await settled(page);
   await click(page, "a", (text) => text.trim() === "Sessions");
+  await click(page, "a", (text) => text.trim() === "To check first");
   await click(page, ".row", (text) => text.includes(guilty));
   await click(page, "aside button", (text) => text.startsWith("Take back"));
   const preview = (await inSight(page, "dialog"))[0].text;
@@ -179,7 +181,7 @@ async function takeBack(store, guilty) {
   await settled(page);
   const wayBack = (await inSight(page, ".toast code"))[0]?.text ?? "no command";
   const row = (await inSight(page, ".row")).find((one) => one.text.includes(guilty));
-  check(!row || /none alive/.test(row.text), "after the confirmation nothing of the session is alive");
+  check(!row || /nothing is left/.test(row.text), "after the confirmation nothing of the session is alive");
   check([guilty, undefined].includes(await active()), "the cursor is at no other session");
   const button = await page.evaluate(() => [...document.querySelectorAll("aside button.danger")].map((one) => one.disabled));
   check(button.length === 1 && button[0] && (await inSight(page, "aside")).some(({ text }) => text.includes("Nothing of it is left")), "the session offers nothing to take back");
@@ -213,8 +215,8 @@ async function beginEmpty() {
   await settled(page);
   const command = (await inSight(page, "main code"))[0]?.text ?? "no command";
   store.paste(command);
-  await page.waitForSelector(".row:not(.waiting)", { timeout: 10_000 }).catch(() => {});
-  check((await inSight(page, ".row")).length === 1, `an empty memory shows what its command stores: ${command}`);
+  await page.waitForSelector(".note", { timeout: 10_000 }).catch(() => {});
+  check((await inSight(page, "#group-learned")).length === 1, `an empty memory shows what its command stores: ${command}`);
   // A shell and the program may take such an id for a quote or an option.
   store.put([{ id: "--it's", kind: "note", content: "word ".repeat(25_000) }], []);
   await go(page, `objects?${new URLSearchParams({ id: "--it's" })}`);
@@ -225,7 +227,7 @@ async function beginEmpty() {
   server.end();
 }
 
-const ALLOWED = new Set("HTML HEAD META TITLE LINK SCRIPT BODY A HEADER DIV IMG STRONG SPAN NAV SECTION P FOOTER BUTTON FORM LABEL INPUT KBD MAIN ASIDE NOSCRIPT H1 H2 H3 UL OL LI DL DT DD TIME CODE B I INS DEL HR ARTICLE DATALIST OPTION svg path circle rect".split(" "));
+const ALLOWED = new Set("HTML HEAD META TITLE LINK SCRIPT BODY A HEADER DIV IMG STRONG SPAN NAV SECTION P FOOTER BUTTON FORM LABEL INPUT KBD MAIN ASIDE NOSCRIPT H1 H2 H3 UL OL LI DL DT DD TIME CODE B I INS DEL HR ARTICLE SELECT OPTGROUP OPTION BLOCKQUOTE FIELDSET LEGEND TEXTAREA DIALOG svg path circle rect".split(" "));
 
 // Looks at hostile texts in every view: none may become more than text.
 async function hostileTexts() {
@@ -238,7 +240,7 @@ async function hostileTexts() {
     const read = await fetch("/ui/objects?count=200", { headers: { Authorization: `Bearer ${token}` } });
     return (await read.json()).rows;
   });
-  const places = ["objects", "objects?only=untrusted", "sessions", "timeline", "compare", "compare?from=seq:45&to=@", ...TEXTS.flatMap((text) => [`search?${new URLSearchParams({ q: text })}`, `compare?${new URLSearchParams({ from: text, to: text })}`])];
+  const places = ["inbox", "objects", "objects?only=untrusted", "sessions", "timeline", "compare", "compare?from=seq:45&to=@", ...TEXTS.flatMap((text) => [`search?${new URLSearchParams({ q: text })}`, `compare?${new URLSearchParams({ from: text, to: text })}`])];
   for (const row of rows) places.push(`objects?${new URLSearchParams({ id: row.key ?? row.id })}`);
   for (let seq = 1; seq <= 47; seq += 1) places.push(`timeline?commit=seq:${seq}`);
   const sessions = await page.evaluate(async () => {
@@ -291,7 +293,7 @@ async function largeStore() {
   console.log(`the server listens after ${Date.now() - begun} ms`);
   for (const run of ["cold", "warm"]) {
     const { page, bad, close } = await open(await server.address());
-    await page.waitForSelector(".row:not(.waiting)", { timeout: 60_000 });
+    await page.waitForSelector(".note", { timeout: 60_000 });
     const times = await page.evaluate(() => ({
       paint: performance.getEntriesByName("first-contentful-paint")[0].startTime,
       rows: performance.now(),
@@ -345,7 +347,93 @@ async function scroll(page, view) {
   check(longest < TASK_MS, `${view}: ${total} rows, ${rows} elements, longest task ${longest === 0 ? "under 50" : longest.toFixed(0)} ms, frames ${frames[Math.floor(frames.length / 2)].toFixed(1)} ms (99 %: ${frames[Math.floor(frames.length * 0.99)].toFixed(1)} ms)`);
 }
 
-const VIEWS = (guilty) => ["objects", "objects?only=untrusted", "objects?id=facts/boiler/000", "sessions", `sessions?lane=${guilty}`, "timeline", "timeline?commit=seq:12", "compare", "compare?from=before-the-review", "search?q=key", "search?q=nothing-has-this", "objects?only=flagged"];
+const VIEWS = (guilty) => ["inbox", "inbox?id=facts/boiler/000", "objects", "objects?only=untrusted", "objects?id=facts/boiler/000", "sessions", `sessions?lane=${guilty}`, "timeline", "timeline?commit=seq:12", "compare", "compare?from=before-the-review", "search?q=key", "search?q=nothing-has-this", "objects?only=flagged"];
+
+// Does with the mouse alone what a person does in the inbox: corrects a wrong fact, releases a text, and takes a bad session
+// back, each in under a minute.
+async function decide() {
+  const store = daily(program, work);
+  const reading = store.serve();
+  const reader = await open(await reading.address());
+  await settled(reader.page);
+  const commands = await reader.page.$$eval("main code", (found) => found.map((one) => one.textContent));
+  check(commands.some((text) => /serve --ui --write/.test(text)) && commands.some((text) => /quarantine --release/.test(text)), "without --write the inbox names the commands");
+  check((await reader.page.$$("main button.act")).length === 0, "without --write the inbox offers no decision");
+  await reader.close();
+  reading.end();
+  const server = store.serve(["--write"]);
+  const { page, bad, close } = await open(await server.address());
+  await settled(page);
+  const timed = async (what, work_) => {
+    const begun = Date.now();
+    await work_();
+    const seconds = (Date.now() - begun) / 1000;
+    check(seconds < FIND_SECONDS, `${what} in ${seconds.toFixed(1)} s with the mouse alone`);
+  };
+  const scrollTo = (text) => page.evaluate((wanted_) => [...document.querySelectorAll(".note")].find((one) => one.innerText.includes(wanted_))?.scrollIntoView({ block: "center" }), text);
+  // Clicks a button of the note with this text.
+  const on = async (text, label) => {
+    await scrollTo(text);
+    await wait(50);
+    const place = await page.evaluate((wanted_, name) => {
+      const note = [...document.querySelectorAll(".note")].find((one) => one.innerText.includes(wanted_));
+      const box = [...(note?.querySelectorAll("button, a") ?? [])].find((one) => one.innerText.trim() === name)?.getBoundingClientRect();
+      return box && { x: box.left + box.width / 2, y: box.top + box.height / 2 };
+    }, text, label);
+    if (!place) throw new Error(`no ${label} at ${text}`);
+    await page.mouse.click(place.x, place.y);
+    await settled(page);
+  };
+  const confirm = async () => {
+    await page.waitForFunction(() => document.querySelector("dialog button[type=submit]")?.disabled === false, { timeout: 10_000 });
+    await click(page, "dialog button[type=submit]", () => true);
+    await wait(400);
+    await settled(page);
+  };
+  await timed("a wrong fact was corrected", async () => {
+    await on("The office is on the moon.", "Edit");
+    await page.click("#new-text", { count: 3 });
+    await page.keyboard.type("The office is in Bergen.");
+    await wait(600);
+    await settled(page);
+    check((await inSight(page, "dialog"))[0].text.includes("will be replaced"), "the difference is shown before the change");
+    await confirm();
+  });
+  check(/in Bergen/.test(store.run(["get", "facts/office"])), "the fact is corrected");
+  await timed("a quarantined text was released", async () => {
+    await on("previous instructions", "Release");
+    check(/Why it waits/.test((await inSight(page, "dialog"))[0].text), "the preview says why the text waits");
+    await confirm();
+  });
+  check(!/rejected/.test(store.run(["quarantine", "--all-scopes"])), "the quarantine is empty");
+  await timed("a bad session was taken back", async () => {
+    await on("replaced 3 versions of others", "See what it changed");
+    await click(page, "aside button", (text) => text.startsWith("Take back"));
+    await confirm();
+  });
+  check(/seven rooms/.test(store.run(["get", "facts/rooms"])), "the session is taken back");
+  // A dialog closes when the person goes elsewhere, and the search field empties.
+  await go(page, "inbox");
+  await on("Prices of scrap", "Trust");
+  check((await page.$$("dialog[open]")).length === 1, "a decision opens a dialog");
+  await page.evaluate(() => history.back());
+  await settled(page);
+  check((await page.$$("dialog")).length === 0, "a dialog closes on navigation");
+  await page.type("#query", "office");
+  await page.keyboard.press("Enter");
+  await settled(page);
+  await click(page, "nav a", (text) => text.startsWith("Inbox"));
+  check(await page.$eval("#query", (field) => field.value) === "", "the search field empties when its list is left");
+  // The keyboard reaches the notes, and the focus is seen.
+  await page.focus("#main");
+  await page.keyboard.press("Tab");
+  await page.keyboard.press("ArrowDown");
+  const outline = await page.evaluate(() => getComputedStyle(document.activeElement.closest("p, button") ?? document.activeElement).outlineStyle);
+  check(outline !== "none", "the focus in the inbox is seen");
+  check(bad.length === 0, `nothing else happened ${bad.join("; ")}`);
+  await close();
+  server.end();
+}
 
 // Runs axe-core on every view, in both themes and sizes.
 async function axe() {
@@ -373,7 +461,38 @@ async function axe() {
     }
   }
   server.end();
+  const inbox = await axeInbox(source);
+  found += inbox.found;
+  runs += inbox.runs;
   check(found === 0, `axe-core reports ${found} violations in ${runs} runs`);
+}
+
+// Runs axe-core on the inbox with something in each of its groups, and on each dialog of a decision.
+async function axeInbox(source) {
+  const server = daily(program, work).serve(["--write"]);
+  let [found, runs] = [0, 0];
+  for (const size of SIZES) {
+    for (const theme of THEMES) {
+      const { page, bad, close } = await open(await server.address(), { size, theme });
+      await settled(page);
+      await page.evaluate(source);
+      for (const label of [null, "Release", "Reject", "Trust", "Edit", "Forget"]) {
+        if (label) {
+          await page.evaluate((name) => [...document.querySelectorAll(".note button")].find((one) => one.innerText.trim() === name).click(), label);
+          await settled(page);
+        }
+        found += await axeHere(page, `${size[0]} ${theme} inbox ${label ?? ""}`);
+        runs += 1;
+        await page.screenshot({ path: join(work, `inbox-${label ?? "whole"}-${size[0]}-${theme}.png`) });
+        bad.push(...await tooWide(page));
+        if (label) await page.evaluate(() => document.querySelector("dialog button[type=button]").click());
+      }
+      check(bad.length === 0, `the inbox at ${size[0]} pixels, ${theme} ${bad.join("; ")}`);
+      await close();
+    }
+  }
+  server.end();
+  return { found, runs };
 }
 
 async function axeHere(page, where) {
@@ -405,7 +524,7 @@ async function shots() {
   server.end();
 }
 
-const parts = { find, hostile: hostileTexts, large: largeStore, axe, shots };
+const parts = { decide, find, hostile: hostileTexts, large: largeStore, axe, shots };
 for (const part of wanted.length > 0 ? wanted : PARTS) {
   console.log(`== ${part}`);
   await parts[part]();

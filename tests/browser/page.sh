@@ -3,7 +3,7 @@
 # at hostile texts, measures a large store, and runs axe-core on every view. Screenshots are left in FOLDER.
 # Needs Chromium (`apt-get install chromium`, or BROWSER=/path/to/chrome), node and its package registry, so it is not
 # part of `cargo test`. Run: tests/browser/page.sh [PROGRAM] [FOLDER] [PART...]
-# PART is one of find, hostile, large, axe, shots; without one, all of them. FOLDER keeps packages and stores for the next run.
+# PART is one of decide, find, hostile, large, axe, shots; without one, all of them. FOLDER keeps packages and stores for the next run.
 set -euo pipefail
 here=$(dirname "$(realpath "$0")")
 program=$(realpath "${1:-target/release/treering}")

@@ -1,5 +1,6 @@
 use super::*;
-use crate::agent::{NewItem, RememberOptions, Settings};
+use crate::agent::vocabulary::attribute;
+use crate::agent::{Agent, NewItem, Reach, RememberOptions, Settings};
 use crate::engine::{Memory, Writer};
 use crate::object::{Id, Kind, NewObject};
 
@@ -15,7 +16,7 @@ fn put(agent: &Agent, id: &str, kind: &str, text: &str, writer: &Writer) {
 
 fn ids(agent: &Agent, group: Group) -> Vec<String> {
     let view = agent.memory().view();
-    let (items, total) = agent.noted(&view, group, &Reach::All, None, 100).unwrap();
+    let (items, total) = noted(agent, &view, group, &Reach::All, None, 100).unwrap();
     assert_eq!(items.len(), total);
     items.iter().map(|item| item.object().id().to_string()).collect()
 }
@@ -34,7 +35,10 @@ fn groups_follow_the_state() {
     put(&agent, "cup", "decision", "Use cups.", &person);
     assert_eq!(ids(&agent, Group::Learned), ["cup", "tea"]);
     assert_eq!(ids(&agent, Group::Withheld), ["web"]);
-    assert_eq!(agent.learned_scopes(&agent.memory().view()).unwrap(), ["global"]);
+    assert_eq!(
+        learned_scopes(&agent, &agent.memory().view()).unwrap(),
+        ["global"]
+    );
     // A flagged part of a document waits; a flagged text of the person does not.
     for (id, kind, writer) in [("doc#2", "heading", &page), ("own", "fact", &person)] {
         let mut object = NewObject::new(Id::new(id).unwrap(), Kind::new(kind).unwrap());
@@ -57,13 +61,9 @@ fn groups_follow_the_state() {
     assert!(ids(&agent, Group::Learned).contains(&"cup".to_owned()));
     let late = agent.memory().view().now().plus_micros(1_000_000);
     let view = agent.memory().view();
-    let (items, _) = agent
-        .noted(&view, Group::Learned, &Reach::All, Some(late), 9)
-        .unwrap();
+    let (items, _) = noted(&agent, &view, Group::Learned, &Reach::All, Some(late), 9).unwrap();
     assert!(items.is_empty());
-    let (_, total) = agent
-        .noted(&view, Group::Learned, &Reach::default(), None, 9)
-        .unwrap();
+    let (_, total) = noted(&agent, &view, Group::Learned, &Reach::default(), None, 9).unwrap();
     assert_eq!(total, 0, "an empty reach has no items");
 }
 
@@ -78,7 +78,7 @@ fn contradicting_items_are_one_pair() {
     drop(say("The garden has nine trees."));
     let second = say("The office closes at 19:00.");
     assert_eq!(second.conflicts.len(), 1);
-    let pairs = agent.conflicts(&agent.memory().view(), &Reach::All).unwrap();
+    let pairs = conflicts(&agent, &agent.memory().view(), &Reach::All).unwrap();
     let pairs: Vec<_> = pairs
         .iter()
         .map(|(new, old)| (new.object().id().clone(), old.object().id().clone()))

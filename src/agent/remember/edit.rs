@@ -28,60 +28,57 @@ const OF_TEXT: [&str; 5] = [
 /// The kinds whose text belongs to a file or a conversation.
 const FIXED: [&str; 3] = [kind::DOCUMENT, kind::HEADING, kind::ENTRY];
 
-impl Agent {
-    /// Replaces the text of the version `expected` of an item in one commit of op `remember`. A dry run only reviews
-    /// the new text.
-    ///
-    /// # Errors
-    /// `NotFound`: the item does not exist. `Conflict`: the current version is not `expected`. `Denied` (code
-    /// `not_owner`): the text belongs to a file or a conversation. Also the errors of [`Self::remember`].
-    #[doc(hidden)]
-    pub fn edit(
-        &self,
-        id: &Id,
-        expected: ObjectDigest,
-        text: &str,
-        writer: &Writer,
-        dry_run: bool,
-    ) -> Result<Remembered> {
-        let view = self.memory().refresh()?;
-        let old = unless_erased(view.get(id))?
-            .ok_or_else(|| Error::not_found(format!("there is no item '{id}'")))?;
-        if old.digest() != expected {
-            return Err(Error::conflict(format!("the item '{id}' changed meanwhile"))
-                .with_code(ErrorCode::Changed)
-                .with_ids(vec![id.to_string()])
-                .with_hint("read the item again, and repeat the edit"));
-        }
-        if FIXED.contains(&old.kind()) {
-            let error = format!("'{id}' is a part of a file or of a conversation, so it is not edited alone");
-            return Err(Error::denied(ErrorCode::NotOwner, error)
-                .with_ids(vec![id.to_string()])
-                .with_hint("edit the file and ingest it again, or store a new fact"));
-        }
-        let mut item = item_of(old.to_new()?);
-        item.text = text.to_owned();
-        for name in OF_TEXT {
-            drop(item.others.remove(name));
-        }
-        if !old.origin().is_trusted() {
-            // INVARIANT EDT-1: the class of the old version stays.
-            item.derived_from.push(old.digest());
-        }
-        if dry_run {
-            let reviewed = reviewed(self, item, false, writer)?;
-            if reviewed.verdict == Verdict::Block {
-                return Err(reviewed.refusal());
-            }
-            return Ok(Remembered::of(&reviewed, id.clone(), view.commit()));
-        }
-        let options = RememberOptions {
-            expected: Some(expected),
-            is_quick: true,
-            ..RememberOptions::default()
-        };
-        self.remember(item, &options, writer)
+/// Replaces the text of the version `expected` of an item in one commit of op `remember`. A dry run only reviews
+/// the new text.
+///
+/// # Errors
+/// `NotFound`: the item does not exist. `Conflict`: the current version is not `expected`. `Denied` (code
+/// `not_owner`): the text belongs to a file or a conversation. Also the errors of [`Agent::remember`].
+pub fn edit(
+    agent: &Agent,
+    id: &Id,
+    expected: ObjectDigest,
+    text: &str,
+    writer: &Writer,
+    dry_run: bool,
+) -> Result<Remembered> {
+    let view = agent.memory().refresh()?;
+    let old =
+        unless_erased(view.get(id))?.ok_or_else(|| Error::not_found(format!("there is no item '{id}'")))?;
+    if old.digest() != expected {
+        return Err(Error::conflict(format!("the item '{id}' changed meanwhile"))
+            .with_code(ErrorCode::Changed)
+            .with_ids(vec![id.to_string()])
+            .with_hint("read the item again, and repeat the edit"));
     }
+    if FIXED.contains(&old.kind()) {
+        let error = format!("'{id}' is a part of a file or of a conversation, so it is not edited alone");
+        return Err(Error::denied(ErrorCode::NotOwner, error)
+            .with_ids(vec![id.to_string()])
+            .with_hint("edit the file and ingest it again, or store a new fact"));
+    }
+    let mut item = item_of(old.to_new()?);
+    item.text = text.to_owned();
+    for name in OF_TEXT {
+        drop(item.others.remove(name));
+    }
+    if !old.origin().is_trusted() {
+        // INVARIANT EDT-1: the class of the old version stays.
+        item.derived_from.push(old.digest());
+    }
+    if dry_run {
+        let reviewed = reviewed(agent, item, false, writer)?;
+        if reviewed.verdict == Verdict::Block {
+            return Err(reviewed.refusal());
+        }
+        return Ok(Remembered::of(&reviewed, id.clone(), view.commit()));
+    }
+    let options = RememberOptions {
+        expected: Some(expected),
+        is_quick: true,
+        ..RememberOptions::default()
+    };
+    agent.remember(item, &options, writer)
 }
 
 #[cfg(test)]
@@ -100,22 +97,20 @@ mod tests {
         let stored = agent.remember(tea, &RememberOptions::default(), &vera).unwrap();
         let (id, digest) = (stored.id, stored.digest.unwrap());
         let commits = agent.memory().kept_commits();
-        let preview = agent.edit(&id, digest, "Tea is green.", &vera, true).unwrap();
+        let preview = edit(&agent, &id, digest, "Tea is green.", &vera, true).unwrap();
         assert_eq!(preview.text, "Tea is green.");
         assert_eq!(
             agent.memory().kept_commits(),
             commits,
             "a preview changes nothing"
         );
-        let edited = agent.edit(&id, digest, "Tea is green.", &vera, false).unwrap();
+        let edited = edit(&agent, &id, digest, "Tea is green.", &vera, false).unwrap();
         assert_eq!(edited.status, Status::Updated);
         assert_eq!(agent.memory().kept_commits(), commits + 1);
         let now = agent.memory().view().get(&id).unwrap().unwrap();
         assert_eq!(now.content(), Some("Tea is green."));
         assert_eq!(crate::agent::Item::from(now).tags(), ["drinks"]);
-        let late = agent
-            .edit(&id, digest, "Tea is white.", &vera, false)
-            .unwrap_err();
+        let late = edit(&agent, &id, digest, "Tea is white.", &vera, false).unwrap_err();
         assert_eq!(late.code(), ErrorCode::Changed);
     }
 
@@ -134,7 +129,14 @@ mod tests {
                     .unwrap(),
             );
             let digest = agent.memory().view().get(&id).unwrap().unwrap().digest();
-            let edited = agent.edit(&id, digest, "Prices fall.", &Writer::person("vera"), false);
+            let edited = edit(
+                &agent,
+                &id,
+                digest,
+                "Prices fall.",
+                &Writer::person("vera"),
+                false,
+            );
             assert_eq!(edited.err().map(|error| error.code()), code);
             let now = agent.memory().view().get(&id).unwrap().unwrap();
             assert_eq!(now.origin(), Origin::ToolExternal);

@@ -25,6 +25,7 @@ mod tests;
 
 pub(in crate::agent) use super::item::unless_erased;
 pub(in crate::agent) use duplicate_index::Texts;
+pub use edit::edit;
 pub use lines::{LineVerdict, LinesOptions, LinesRemembered, RefusedLine, follow_lines};
 
 use schemars::JsonSchema;

@@ -43,6 +43,8 @@ named! {
         AtTerminal => "a person confirmed the decision at a terminal",
         /// The person passed the option `--yes`.
         ByOption => "a person confirmed the decision with --yes",
+        /// The person confirmed the decision on the page of `serve --ui`, after a preview.
+        OnPage => "a person confirmed the decision on the page",
         /// The person confirmed the decision to the host, which is the program that embeds the memory.
         InHost => "a person confirmed the decision to the host",
     }

@@ -94,6 +94,10 @@ pub struct LaneWork {
     pub alive_untrusted: u64,
     /// The flagged ones of `alive`.
     pub alive_flagged: u64,
+    /// The ones of `alive` that are untrusted because they are parts of documents, such as an ingested folder.
+    pub alive_documents: u64,
+    /// The flagged ones of `alive_documents`.
+    pub flagged_documents: u64,
 }
 
 /// A change of one id by a commit.
@@ -203,7 +207,11 @@ impl Ledger {
         };
         if let Some(old) = old {
             let version = &self.versions[old as usize];
-            let is_of_others = version.lane != lane;
+            // A document follows its file, whoever ingests it.
+            let is_document = |version: &KnownVersion| version.origin == Origin::Document;
+            let follows =
+                is_document(version) && new.is_some_and(|new| is_document(&self.versions[new as usize]));
+            let is_of_others = version.lane != lane && !follows;
             self.count_alive(old, -1);
             let replaces = is_first || (new.is_none() && !goes_back);
             self.lanes[lane as usize].replaced_others += u64::from(is_of_others && replaces);
@@ -251,6 +259,11 @@ impl Ledger {
             (&mut work.alive, true),
             (&mut work.alive_untrusted, !version.origin.is_trusted()),
             (&mut work.alive_flagged, version.is_flagged),
+            (&mut work.alive_documents, version.origin == Origin::Document),
+            (
+                &mut work.flagged_documents,
+                version.origin == Origin::Document && version.is_flagged,
+            ),
         ];
         for (count, _) in counts.into_iter().filter(|(_, counts)| *counts) {
             *count = count.saturating_add_signed(by);
@@ -319,6 +332,8 @@ impl LaneWork {
             alive: 0,
             alive_untrusted: 0,
             alive_flagged: 0,
+            alive_documents: 0,
+            flagged_documents: 0,
         }
     }
 }

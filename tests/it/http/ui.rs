@@ -2,6 +2,7 @@
 
 mod events;
 mod hostile;
+mod inbox;
 mod reads;
 mod ways_back;
 

@@ -1,15 +1,15 @@
 //! The answer of the inbox: what waits for a person, what was learned, and what the memory says.
 //!
+//! Without `with_untrusted`, the answer has no untrusted text, id, kind, scope or writer (STX-2, SRV-3).
+//!
 //! # Layer
 //! Layer 8, part of answers.
-//!
-//! # Invariants
-//! - STX-2 and SRV-3 hold: without `with_untrusted`, the answer has no untrusted text, id, kind or scope.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use treering::agent::{Agent, EnvelopeRequest, Group, Item, Quarantined, Reach, StoredText};
+use treering::agent::{Agent, EnvelopeRequest, Item, Quarantined, Reach, StoredText};
+use treering::inspect::agent::inbox::{Group, conflicts, learned_scopes, noted};
 use treering::{Id, ObjectDigest, Result, Root, Scope, Time, View};
 use treering_text::visible::cut;
 
@@ -120,7 +120,7 @@ impl Inbox {
     pub(crate) fn of(agent: &Agent, view: &View, asked: &InboxAsked<'_>) -> Result<Self> {
         let since = asked.since.unwrap_or_else(|| view.now().plus_micros(-DAY_MICROS));
         let list = |group: Group, since: Option<Time>| -> Result<Listed> {
-            let (items, total) = agent.noted(view, group, asked.reach, since, asked.limit)?;
+            let (items, total) = noted(agent, view, group, asked.reach, since, asked.limit)?;
             let items = items.iter().map(|item| InboxItem::of(agent, view, item, asked));
             Ok(Listed {
                 total,
@@ -162,7 +162,7 @@ impl Stopped {
 
 impl Disputes {
     fn of(agent: &Agent, view: &View, asked: &InboxAsked<'_>) -> Result<Self> {
-        let found = agent.conflicts(view, asked.reach)?;
+        let found = conflicts(agent, view, asked.reach)?;
         let item = |item: &Item| InboxItem::of(agent, view, item, asked);
         let pairs = found.iter().take(asked.limit).map(|(newer, older)| {
             Ok(Dispute {
@@ -203,7 +203,7 @@ impl InboxItem {
 
 /// Returns what the memory says in each scope: the items that an envelope shows.
 fn said(agent: &Agent, view: &View, asked: &InboxAsked<'_>) -> Result<Vec<Said>> {
-    let mut scopes = agent.learned_scopes(view)?;
+    let mut scopes = learned_scopes(agent, view)?;
     scopes.retain(|scope| asked.reach.has(scope));
     // `global` is first, then the projects, then the others.
     scopes.sort_by_key(|scope| (scope != Scope::GLOBAL, !scope.starts_with("project:")));

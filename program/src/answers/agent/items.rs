@@ -7,10 +7,9 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use treering::agent::{
-    Agent, Decayed, Forgot, Forgotten, Item, LinesRemembered, RecallHit, Restored, Review, StoredText,
+    Agent, Decayed, Forgot, Forgotten, Item, LinesRemembered, RecallHit, Restored, StoredText,
 };
 use treering::inspect::agent::CommitIfAny;
-use treering::inspect::engine::ChangeKind;
 use treering::{CommitDigest, CommitInfo, Id, Object, ObjectDigest, Root, Time, Value};
 use treering_text::recall::five_digits;
 
@@ -219,26 +218,6 @@ pub(crate) struct DecayPass {
     pub(crate) pass: Decayed,
     pub(crate) dry_run: bool,
     pub(crate) root: Root,
-}
-
-/// The answer of `quarantine --release --dry-run`.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct HeldReviewed {
-    pub(crate) name: String,
-    /// The reason why the change was quarantined.
-    pub(crate) reason: Option<String>,
-    pub(crate) objects: Vec<HeldObject>,
-}
-
-/// An object of a quarantined change.
-#[derive(Serialize, JsonSchema)]
-pub(crate) struct HeldObject {
-    pub(crate) id: Id,
-    pub(crate) change: ChangeKind,
-    /// The version that the change would store.
-    pub(crate) new: Option<Review>,
-    /// The version that the change would replace or remove.
-    pub(crate) old: Option<Review>,
 }
 
 /// The answer of `quarantine --release`.

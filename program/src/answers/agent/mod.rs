@@ -4,6 +4,7 @@
 //! Layer 8, part of answers.
 
 pub(crate) mod guard;
+pub(crate) mod held;
 pub(crate) mod inbox;
 pub(crate) mod items;
 pub(crate) mod recall;

@@ -27,7 +27,8 @@ use crate::serve::Server;
 use crate::serve::http::{Ticket, Token};
 use crate::serve::ui::assets::{ASSETS, Asset};
 use crate::serve::ui::{
-    Reader, Shared, changes, object, objects, search, sessions, shown, summary, timeline, ways_back,
+    Reader, Shared, acts, changes, inbox, object, objects, search, sessions, shown, summary, timeline,
+    ways_back,
 };
 use treering::{Error, Result, Writer};
 
@@ -97,6 +98,7 @@ pub(super) fn routes(
         )
         .route("/ui/summary", read(shared, summary::summary))
         .route("/ui/snapshots", read(shared, summary::snapshots))
+        .route("/ui/inbox", read(shared, inbox::inbox))
         .route("/ui/folders", read(shared, objects::folders))
         .route("/ui/objects", read(shared, objects::objects))
         .route("/ui/object", read(shared, object::object))
@@ -108,6 +110,12 @@ pub(super) fn routes(
         .route("/ui/part", read(shared, search::part))
         .route("/ui/revert", write(shared, ways_back::revert))
         .route("/ui/rollback", write(shared, ways_back::rollback))
+        .route("/ui/release", write(shared, acts::release))
+        .route("/ui/reject", write(shared, acts::reject))
+        .route("/ui/promote", write(shared, acts::promote))
+        .route("/ui/edit", write(shared, acts::edit))
+        .route("/ui/forget", write(shared, acts::forget))
+        .route("/ui/restore", write(shared, acts::restore))
         .route("/ui/events", get(move || async move { events::follow(&pulse) }))
 }
 

@@ -24,10 +24,11 @@ const SCRIPT: &str = "text/javascript; charset=utf-8";
 const SVG: &str = "image/svg+xml";
 
 /// The files of the page; the first one is the page itself.
-pub(crate) const ASSETS: [Asset; 17] = assets![
+pub(crate) const ASSETS: [Asset; 22] = assets![
     "index.html": HTML,
     "base.css": CSS,
     "page.css": CSS,
+    "inbox.css": CSS,
     "icon.svg": SVG,
     "main.js": SCRIPT,
     "api.js": SCRIPT,
@@ -35,6 +36,10 @@ pub(crate) const ASSETS: [Asset; 17] = assets![
     "format.js": SCRIPT,
     "list.js": SCRIPT,
     "trust.js": SCRIPT,
+    "inbox.js": SCRIPT,
+    "acts.js": SCRIPT,
+    "dialog.js": SCRIPT,
+    "points.js": SCRIPT,
     "objects.js": SCRIPT,
     "object.js": SCRIPT,
     "timeline.js": SCRIPT,

@@ -174,7 +174,11 @@ pub(super) fn row(reader: &Reader, head: &View, change: &Change) -> Result<Chang
     let (old, new) = (version(change.old)?, version(change.new)?);
     let shown = new.as_ref().or(old.as_ref());
     let class = |object: &Option<Object>| object.as_ref().map(Object::origin);
-    let (lines, cut) = lines(old.as_ref(), new.as_ref());
+    let content = |object: &Option<Object>| {
+        let content = object.as_ref().and_then(Object::content);
+        content.unwrap_or_default().to_owned()
+    };
+    let (lines, cut) = lines(&content(&old), &content(&new));
     Ok(ChangeRow {
         class_old: class(&old),
         class_new: class(&new),
@@ -229,12 +233,21 @@ fn fields(old: &Object, new: &Object) -> Vec<FieldChange> {
     fields
 }
 
+/// Returns the row of an item whose text a person would replace.
+pub(super) fn edited(reader: &Reader, old: &Object, text: &str) -> Result<ChangeRow> {
+    let change = change_of(old.id().as_str(), Some(old.digest()), Some(old.digest()))?;
+    let (lines, cut) = lines(old.content().unwrap_or_default(), text);
+    Ok(ChangeRow {
+        lines,
+        cut,
+        ..row(reader, &reader.head()?, &change)?
+    })
+}
+
 /// Returns the lines of the difference of two contents, and whether there are more.
-fn lines(old: Option<&Object>, new: Option<&Object>) -> (Vec<Line>, bool) {
-    let content = |object: Option<&Object>| object.and_then(Object::content).unwrap_or_default().to_owned();
-    let (old, new) = (content(old), content(new));
+fn lines(old: &str, new: &str) -> (Vec<Line>, bool) {
     let mut lines = Vec::new();
-    for hunk in hunks(&old, &new, CONTEXT, PATIENCE) {
+    for hunk in hunks(old, new, CONTEXT, PATIENCE) {
         if !lines.is_empty() {
             let text = String::new();
             lines.push(Line { sign: '@', text });

@@ -11,10 +11,13 @@
 //! - PAG-2: an answer has at most [`ROWS_MAX`] rows or 500 folders, and reads no more objects than that. A search for a part
 //!   of a text reads objects for a limited time. The ledger, the sorted ids and the index of words are made of all objects:
 //!   once, and then by differences.
-//! - PAG-3: without a writer, the page changes nothing. With one, it changes only the head that the person saw.
+//! - PAG-3: without a writer, the page changes nothing. With one, a revert or rollback changes only the head that the person
+//!   saw.
 
+pub(crate) mod acts;
 pub(crate) mod assets;
 pub(crate) mod changes;
+pub(crate) mod inbox;
 pub(crate) mod object;
 pub(crate) mod objects;
 mod reader;

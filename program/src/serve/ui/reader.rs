@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::inbox::{AskedInbox, inbox};
 use parking_lot::{Mutex, MutexGuard};
 use treering::agent::Agent;
 use treering::inspect::engine::{Ledger, SortedIds};
@@ -160,13 +161,14 @@ impl Reader {
         self.ledger().map(Some)
     }
 
-    /// Reads what the first requests need: the sorted ids, the ledger and the index of words.
+    /// Reads what the first requests need: the sorted ids, the ledger, the index of words and the inbox.
     ///
     /// # Errors
-    /// The errors of [`Self::ids`], [`Self::ledger`] and [`Agent::with_index`].
+    /// The errors of [`Self::ids`], [`Self::ledger`], [`Agent::with_index`] and [`inbox`].
     pub(crate) fn prepare(&self) -> Result<()> {
         self.ids(&self.head()?)?;
         self.ledger().map(drop)?;
-        self.agent.with_index(&self.head()?, |_, _| Ok(()))
+        self.agent.with_index(&self.head()?, |_, _| Ok(()))?;
+        inbox(self, &AskedInbox::default()).map(drop)
     }
 }

@@ -75,6 +75,8 @@ pub(crate) struct SessionRow {
     alive: u64,
     alive_untrusted: u64,
     alive_flagged: u64,
+    /// The parts of documents among `alive_untrusted`.
+    alive_documents: u64,
 }
 
 /// Returns a page of sessions.
@@ -112,7 +114,12 @@ pub(crate) fn sessions(reader: &Reader, asked: &SessionsAsked) -> Result<Session
 /// already.
 fn weight(lane: &LaneWork) -> u64 {
     let is_alive = u64::from(lane.alive > 0);
-    4 * lane.alive_flagged + 2 * lane.replaced_others.min(lane.alive) + lane.alive_untrusted + is_alive
+    // A folder of thousands of documents is as conspicuous as one untrusted text, and as one flagged text.
+    let apart = |all: u64, documents: u64| all - documents + documents.min(1);
+    4 * apart(lane.alive_flagged, lane.flagged_documents)
+        + 2 * lane.replaced_others.min(lane.alive)
+        + apart(lane.alive_untrusted, lane.alive_documents)
+        + is_alive
 }
 
 fn row(reader: &Reader, ledger: &Ledger, number: u32) -> Result<SessionRow> {
@@ -137,5 +144,6 @@ fn row(reader: &Reader, ledger: &Ledger, number: u32) -> Result<SessionRow> {
         alive: lane.alive,
         alive_untrusted: lane.alive_untrusted,
         alive_flagged: lane.alive_flagged,
+        alive_documents: lane.alive_documents,
     })
 }

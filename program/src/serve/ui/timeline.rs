@@ -3,15 +3,22 @@
 //! # Layer
 //! Layer 9, part of serve.
 
+use std::ops::ControlFlow;
+
 use serde::{Deserialize, Serialize};
 
 use super::Rows;
 use super::objects::lane_number;
 use super::reader::Reader;
+use super::shown::gist;
 use crate::answers::history::{LogLine, SnapshotLine};
+use treering::inspect::engine::ChangeKind;
 use treering::inspect::object::lane_of;
-use treering::{CommitDigest, CommitInfo};
+use treering::{CommitDigest, CommitInfo, Memory, Origin};
 use treering::{Error, ErrorCode, Result};
+
+/// The number of changes of a commit that are read to find a text.
+const LOOKED_AT: usize = 8;
 
 /// The commits that a request asks for.
 #[derive(Deserialize)]
@@ -49,8 +56,20 @@ pub(crate) struct CommitRow {
     /// The snapshots of the commit, as a person types them.
     snapshots: Vec<String>,
     target_seq: Option<u64>,
+    /// A text that the commit wrote or removed.
+    text: Option<ChangedText>,
     /// The number of thinned commits before this one.
     thinned: u64,
+}
+
+/// A text that a commit wrote or removed.
+#[derive(Serialize)]
+struct ChangedText {
+    id: String,
+    change: ChangeKind,
+    /// The class of the text.
+    class: Origin,
+    gist: String,
 }
 
 /// Returns a page of commits, newest first.
@@ -134,11 +153,41 @@ fn rows_of(reader: &Reader, infos: &[CommitInfo]) -> Result<Vec<CommitRow>> {
             lane: info.lane().to_owned(),
             lane_span,
             snapshots: snapshots.remove(&seq).unwrap_or_default(),
+            text: text_of(memory, info)?,
             target_seq: info.commit.target.and_then(|target| seq_of(reader, target)),
             thinned: memory.thinned_in(before..seq),
         })
     });
     rows.collect()
+}
+
+/// Returns the text of the first change of a commit that has one. Reads at most [`LOOKED_AT`] changes.
+fn text_of(memory: &Memory, info: &CommitInfo) -> Result<Option<ChangedText>> {
+    let Some(before) = memory.view_before(info)? else {
+        return Ok(None);
+    };
+    let (mut found, mut looked) = (None, 0);
+    memory.each_change(&before, &memory.at(info.digest)?, &mut |change| {
+        looked += 1;
+        let version = change.new.or(change.old).filter(|_| !change.erased);
+        let version = version.map(|digest| memory.version(digest)).transpose()?;
+        let object = version.flatten().filter(|object| !object.is_placeholder());
+        found = object
+            .filter(|object| !gist(object).is_empty())
+            .map(|object| ChangedText {
+                id: object.id().to_string(),
+                change: change.kind,
+                class: object.origin(),
+                gist: gist(&object),
+            });
+        let ends = found.is_some() || looked == LOOKED_AT;
+        Ok(if ends {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        })
+    })?;
+    Ok(found)
 }
 
 /// Returns the line of a commit, whose counts are those of the ledger if it is at hand, and the seqs of the first and last

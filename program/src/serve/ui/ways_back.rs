@@ -88,10 +88,7 @@ pub(crate) struct OtherLane {
 /// Returns the writer of a step, and the head, after a check that the page may write and that the head is the one that the
 /// person saw (PAG-3).
 fn writer(reader: &Reader, step: &Step, usual_reason: &str) -> Result<(Writer, CommitDigest)> {
-    let writer = reader.writer().ok_or_else(|| {
-        Error::denied(ErrorCode::ReadOnly, "this page only reads")
-            .with_hint("end the server, and start it with: treering serve --ui --write")
-    })?;
+    let writer = writer_of(reader, step.reason.as_deref(), usual_reason)?;
     let head = reader.head()?.commit();
     let is_seen = step.head.as_deref() == Some(&head.digest.to_hex());
     if !step.dry_run && !is_seen {
@@ -101,9 +98,21 @@ fn writer(reader: &Reader, step: &Step, usual_reason: &str) -> Result<(Writer, C
                 .with_hint("look at the preview again"),
         );
     }
-    let reason = step.reason.clone().filter(|reason| !reason.trim().is_empty());
-    let writer = writer.clone().reason(reason.as_deref().unwrap_or(usual_reason));
-    Ok((clean_writer(reader.agent.scanner(), &writer)?, head.digest))
+    Ok((writer, head.digest))
+}
+
+/// Returns the writer of the page, after a check that the page may write.
+///
+/// # Errors
+/// `Denied` (code `read_only`) if the page only reads.
+pub(super) fn writer_of(reader: &Reader, reason: Option<&str>, usual_reason: &str) -> Result<Writer> {
+    let writer = reader.writer().ok_or_else(|| {
+        Error::denied(ErrorCode::ReadOnly, "this page only reads")
+            .with_hint("end the server, and start it with: treering serve --ui --write")
+    })?;
+    let reason = reason.filter(|reason| !reason.trim().is_empty());
+    let writer = writer.clone().reason(reason.unwrap_or(usual_reason));
+    clean_writer(reader.agent.scanner(), &writer)
 }
 
 /// Takes back what a lane or commit wrote, or returns what this would change.

@@ -6,11 +6,11 @@
 use super::promote::person;
 use super::recall::note_reach;
 use super::review::review_lines;
-use crate::answers::agent::items::{HeldDiscarded, HeldObject, HeldReleased, HeldReviewed};
+use crate::answers::agent::held::HeldReviewed;
+use crate::answers::agent::items::{HeldDiscarded, HeldReleased};
 use crate::cli::agent_context::is_switched_off;
 use crate::cli::commands::prelude::*;
-use treering::agent::{Agent, Quarantined, Review};
-use treering::inspect::agent::trust::{held_objects, held_reason, review};
+use treering::agent::Quarantined;
 
 /// The number of objects that the question before a release shows.
 const ASKED_MAX: usize = 200;
@@ -111,7 +111,7 @@ impl Verb for Quarantine {
 fn release(context: &mut Context, names: Vec<String>, verb: &Releasing) -> Done {
     let agent = context.agent_to_change(verb.dry_run)?;
     // A name that is not there is told before anything is released.
-    let all = names.into_iter().map(|name| reviewed(&agent, name));
+    let all = names.into_iter().map(|name| HeldReviewed::of(&agent, name));
     let all = all.collect::<Result<Vec<_>>>()?;
     if verb.dry_run {
         for held in &all {
@@ -143,31 +143,6 @@ fn release(context: &mut Context, names: Vec<String>, verb: &Releasing) -> Done 
         context.say_commit(&answer, &what, &answer.commit, committed.changed)?;
     }
     Ok(DONE)
-}
-
-/// Returns the review of every object of a quarantined change. A release keeps the classes of the objects, so an object
-/// hides only what its own class may hide.
-fn reviewed(agent: &Agent, name: String) -> Result<HeldReviewed> {
-    let view = agent.memory().view();
-    let review = |object: &Option<Object>| -> Result<Option<Review>> {
-        let reviewed = object
-            .as_ref()
-            .map(|object| review(agent, &view, object, object.origin()));
-        reviewed.transpose()
-    };
-    let objects = held_objects(agent, &name)?.into_iter().map(|one| {
-        Ok(HeldObject {
-            change: one.kind(),
-            new: review(&one.new)?,
-            old: review(&one.old)?,
-            id: one.id,
-        })
-    });
-    Ok(HeldReviewed {
-        objects: objects.collect::<Result<_>>()?,
-        reason: held_reason(agent, &name),
-        name,
-    })
 }
 
 /// Returns what a release changes as lines: the first `most` objects, and the number of the others.

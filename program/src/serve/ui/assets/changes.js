@@ -1,8 +1,9 @@
-// Differences: what changed in each object, in cards that are read in pages.
+// Differences: what changed in each item, in cards that are read in pages.
 
 import { get } from "./api.js";
 import { empty, failure, h, link, put, skeleton } from "./dom.js";
 import { counted, counts, moment, nameOf, number } from "./format.js";
+import { PointChoice, readPoints } from "./points.js";
 import { badge, flags } from "./trust.js";
 
 const SIGNS = { added: "+", changed: "~", removed: "−" };
@@ -16,13 +17,13 @@ export function countsOf(row) {
     h("span", { class: name, title: `${number(count)} ${name}` }, sign, number(count))));
 }
 
-// What a way back will do with an object.
+// What a way back will do with an item.
 const EFFECTS = { added: "will be added back", changed: "will be set back to an earlier version", removed: "will be removed" };
 
 // Returns the words of a preview. A rollback also brings back versions that were erased.
 export const effectOf = (row) => (row.new && !row.class_new ? "will return without its text, which was erased" : EFFECTS[row.change]);
 
-// Returns the card of an object that differs, with the words of `status`.
+// Returns the card of an item that differs, with the words of `status`.
 export function card(row, place = {}, status = ({ since }) => SINCE[since] ?? "") {
   const { change } = row;
   const title = row.erased ? h("span", { class: "id", text: `${row.id.slice(0, 15)}… (erased)` })
@@ -87,21 +88,15 @@ export function changeCards(asked, place) {
   return element;
 }
 
-// The view that compares any two states.
+// The view that compares any two points of time.
 export class CompareView {
   constructor(page) {
     this.page = page;
-    const field = (name, label, hint) => {
-      const input = h("input", { id: `compare-${name}`, type: "text", list: "revisions", autocomplete: "off", spellcheck: "false", placeholder: hint });
-      return [h("label", { for: `compare-${name}`, text: label }), input];
-    };
-    [this.fromLabel, this.from] = field("from", "From", "seq:7, snapshot, time");
-    [this.toLabel, this.to] = field("to", "To", "now, if empty");
-    this.known = h("datalist", { id: "revisions" });
+    this.from = new PointChoice("from", "From", "Choose a point");
+    this.to = new PointChoice("to", "To", "Now");
     this.result = h("div", { class: "result scroll", tabindex: "0", role: "region", "aria-label": "Differences" });
     const form = h("form", { class: "compare-form", on: { submit: (event) => this.#submit(event) } },
-      h("div", { class: "field" }, this.fromLabel, this.from), h("div", { class: "field" }, this.toLabel, this.to),
-      h("button", { type: "submit", class: "primary" }, "Compare"), this.known);
+      this.from.element, this.to.element, h("button", { type: "submit", class: "primary" }, "Compare"));
     this.element = h("div", { class: "view compare-view" }, h("div", { class: "heading" }, h("h1", { text: "Compare" })), form, this.result);
   }
 
@@ -109,17 +104,15 @@ export class CompareView {
     const same = this.place && this.place.from === place.from && this.place.to === place.to;
     this.place = place;
     if (same) return;
-    this.from.value = place.from ?? "";
-    this.to.value = place.to ?? "";
-    this.#suggest();
+    await this.#choices();
     if (!place.from) {
-      put(this.result, empty("Compare any two points", "A point is a commit such as seq:7, a snapshot, a time, or nothing for now. The timeline has a button for each commit."), this.suggestions = h("div", { class: "chips" }));
+      put(this.result, empty("Compare any two points", "Choose a snapshot or a commit from the lists above. Everything that differs is shown here."));
       return;
     }
     const about = h("div", { class: "about" });
     const cards = changeCards({ from: place.from, to: place.to }, { view: "compare", from: place.from, to: place.to });
     cards.addEventListener("read", ({ detail }) => {
-      put(about, h("p", { class: "between" }, "From ", point(detail.from), " to ", point(detail.to)), countsOf(detail), h("span", { class: "muted", text: counted(detail.total, "object") }));
+      put(about, h("p", { class: "between" }, "From ", point(detail.from), " to ", point(detail.to)), countsOf(detail), h("span", { class: "muted", text: counted(detail.total, "item") }));
     });
     put(this.result, about, cards);
   }
@@ -129,28 +122,27 @@ export class CompareView {
       const { place } = this;
       this.place = null;
       this.show(place);
+    } else {
+      this.#choices();
     }
   }
 
-  focus() { this.from.focus(); }
+  focus() { this.from.select.focus(); }
 
   stop() {}
 
-  async #suggest() {
-    const snapshots = await get("snapshots").catch(() => []);
-    const names = snapshots.slice(0, 12).map((one) => (one.name ?? `seq:${one.seq}`));
-    put(this.known, ...names.map((value) => h("option", { value })));
-    if (this.suggestions && names.length > 0) {
-      put(this.suggestions, h("span", { class: "muted", text: "Snapshots:" }), ...names.map((name) => link({ view: "compare", from: name }, { class: "chip" }, name)));
-    }
+  async #choices() {
+    const points = await readPoints();
+    this.from.set(this.place?.from ?? "", points);
+    this.to.set(this.place?.to ?? "", points);
   }
 
   #submit(event) {
     event.preventDefault();
-    this.page.go({ view: "compare", from: this.from.value.trim(), to: this.to.value.trim() });
+    this.page.go({ view: "compare", from: this.from.value, to: this.to.value });
   }
 }
 
 function point(line) {
-  return line ? link({ view: "timeline", commit: `seq:${line.seq}` }, { title: moment(line.time) }, `seq ${line.seq}`) : "nothing";
+  return line ? link({ view: "timeline", commit: `seq:${line.seq}` }, { title: moment(line.time) }, `commit ${number(line.seq)}`) : "nothing";
 }

@@ -54,6 +54,10 @@ export function put(element, ...children) {
 }
 
 const GLYPHS = {
+  inbox: ["M4 13l3-8h10l3 8v6H4z", "M4 13h5l1 3h4l1-3h5"],
+  check: ["M5 12.5l4.5 4.5L19 7.5"],
+  edit: ["M5 19l1-4L16 5l3 3L9 18z"],
+  forget: ["M5 7h14M10 7V4h4v3M7 7l1 13h8l1-13"],
   objects: ["M4 6h16M4 12h10M4 18h13"],
   sessions: ["M9 11a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7zM3 20c0-3.3 2.7-6 6-6s6 2.7 6 6", "M16 5.2a3.5 3.5 0 0 1 0 6.6M17.5 14.6c2.1.8 3.5 2.8 3.5 5.4"],
   timeline: ["M6 4v16", "M6 7h.01M6 12h.01M6 17h.01", "M11 7h9M11 12h6M11 17h8"],

@@ -23,6 +23,9 @@ export function ago(time) {
 // The whole time.
 export const moment = (time) => (time ? MOMENT.format(new Date(time)) : "");
 
+// "seq:7" as people say it.
+export const pointName = (revision) => plain(revision ?? "").replace(/^seq:/, "commit ");
+
 export const short = (digest) => (digest ?? "").slice(0, 8);
 
 // "+3 ~1 -0" as parts with their meaning.
@@ -64,7 +67,7 @@ export function command(words, options = {}) {
   return [`treering ${words}`, ...given.map(([name, value]) => `--${name}=${quoted(value)}`)].join(" ");
 }
 
-const OPS = { put: "put", remember: "remember", ingest: "ingest", remove: "remove", init: "created", rollback: "rollback", undo: "undo", redo: "redo", revert: "revert", restore: "restore", erase: "erase", forget: "forget" };
+const OPS = { put: "stored", remember: "remembered", note: "noted", ingest: "read files", remove: "removed", learn: "learned", prompt: "asked", session: "conversation", promote: "trusted", release: "released", decay: "shortened", expire: "set an end", unforget: "restored", import: "imported", guard: "checked change", init: "created", rollback: "rolled back", undo: "undone", redo: "redone", revert: "taken back", restore: "restored", erase: "erased", forget: "forgotten" };
 
 export const opName = (op) => OPS[op] ?? op;
 

@@ -2,8 +2,10 @@
 
 import { dropToken, follow, get, takeToken } from "./api.js";
 import { CompareView } from "./changes.js";
+import { closeDialogs } from "./dialog.js";
 import { empty, failure, glyph, h, hashOf, link, put } from "./dom.js";
-import { ago, counted, moment, number, opName, rememberStore, short } from "./format.js";
+import { ago, counted, moment, number, opName, rememberStore } from "./format.js";
+import { InboxView, readInbox, waitingOf } from "./inbox.js";
 import { showPanel } from "./object.js";
 import { ObjectsView } from "./objects.js";
 import { SearchView } from "./search.js";
@@ -11,14 +13,14 @@ import { SessionsView } from "./sessions.js";
 import { TimelineView } from "./timeline.js";
 import { overview, writerIn } from "./trust.js";
 
-const VIEWS = { objects: ObjectsView, sessions: SessionsView, timeline: TimelineView, compare: CompareView, search: SearchView };
-const TITLES = { objects: "Objects", sessions: "Sessions", timeline: "Timeline", compare: "Compare", search: "Search" };
+const VIEWS = { inbox: InboxView, objects: ObjectsView, sessions: SessionsView, timeline: TimelineView, compare: CompareView, search: SearchView };
+const TITLES = { inbox: "Inbox", objects: "Memory", sessions: "Sessions", timeline: "Timeline", compare: "Compare", search: "Search" };
 const PANELS = ["id", "commit", "lane", "at"];
 const at = (id) => document.getElementById(id);
 
 const page = {
   summary: null,
-  place: { view: "objects" },
+  place: { view: "inbox" },
 
   // Goes to a place.
   go(place) { location.hash = hashOf(place); },
@@ -36,20 +38,30 @@ const page = {
     page.shown?.focus();
   },
 
+  // Shows how many things wait.
+  showWaiting(count) {
+    at("waiting").hidden = count === 0;
+    put(at("waiting"), number(count), h("span", { class: "hidden", text: " waiting" }));
+  },
+
   // Reads again what the page shows. The details stay as they are, unless the person changed something.
   async refresh(withPanel = false) {
     const panel = withPanel ? showPanel(at("panel"), page.place, page) : null;
-    await Promise.all([showSummary(), page.shown?.refresh(), panel]);
+    await Promise.all([showSummary(), page.shown?.refresh(), page.place.view === "inbox" ? null : countWaiting(), panel]);
   },
 };
 
 function readPlace() {
   const [view, query] = location.hash.replace(/^#\/?/, "").split("?");
-  return { ...Object.fromEntries(new URLSearchParams(query ?? "")), view: Object.hasOwn(VIEWS, view) ? view : "objects" };
+  return { ...Object.fromEntries(new URLSearchParams(query ?? "")), view: Object.hasOwn(VIEWS, view) ? view : "inbox" };
 }
+
+// The inbox counts by itself what waits.
+const countWaiting = () => readInbox(20).then((inbox) => page.showWaiting(waitingOf(inbox))).catch(() => {});
 
 async function showPlace() {
   const place = readPlace();
+  closeDialogs();
   if (page.place.view !== place.view || !page.shown) {
     page.shown?.stop();
     page.shown = new VIEWS[place.view](page);
@@ -61,7 +73,7 @@ async function showPlace() {
     if (tab.dataset.view === place.view) tab.setAttribute("aria-current", "page");
     else tab.removeAttribute("aria-current");
   }
-  if (place.view === "search") at("query").value = place.q ?? "";
+  at("query").value = place.view === "search" ? place.q ?? "" : "";
   await Promise.all([page.shown.show(place), showPanel(at("panel"), place, page)]).catch((error) => put(at("main"), failure(error, showPlace)));
 }
 
@@ -80,9 +92,8 @@ async function showSummary() {
   at("store").textContent = summary.store?.split("/").slice(-2).join("/") ?? "in memory";
   at("store").title = summary.store ?? "";
   put(at("head"),
-    h("p", { class: "big" }, h("strong", { text: number(summary.objects) }), summary.objects === 1 ? " object" : " objects"),
-    h("p", {}, link({ view: "timeline", commit: seq }, {}, `seq ${number(head.seq)}`), ` ${opName(head.op)} `, h("time", { datetime: head.time, title: moment(head.time), text: ago(head.time) })),
-    h("p", { class: "muted root" }, "root ", h("code", { title: head.root, text: short(head.root) })),
+    h("p", { class: "big" }, h("strong", { text: number(summary.objects) }), summary.objects === 1 ? " item" : " items"),
+    h("p", {}, link({ view: "timeline", commit: seq }, {}, `commit ${number(head.seq)}`), ` ${opName(head.op)} `, h("time", { datetime: head.time, title: moment(head.time), text: ago(head.time) })),
     h("p", { class: "muted", text: `${counted(summary.commits, "commit")}, ${counted(summary.snapshots, "snapshot")}` }),
     ...summary.warnings.map((warning) => h("p", { class: "callout warn", text: warning })));
   put(at("trusts"), ...overview(summary.work, summary.objects, (only, text) => link({ view: "objects", only }, { class: "look" }, text)));
@@ -124,7 +135,7 @@ const THEMES = { auto: "system", light: "light", dark: "dark" };
 
 function showTheme(theme) {
   document.documentElement.dataset.theme = theme;
-  at("theme").textContent = `Theme: ${THEMES[theme]}`;
+  put(at("theme"), h("span", { class: "prefix", text: "Theme: " }), THEMES[theme]);
 }
 
 function nextTheme() {
@@ -173,6 +184,7 @@ async function start() {
   if (locked) return showLocked(locked);
   page.ready = showSummary();
   showPlace();
+  if (page.place.view !== "inbox") countWaiting();
   let seen = null;
   follow((name, data) => {
     const isNews = seen !== null && seen !== data.root + data.seq;

@@ -24,10 +24,10 @@ export class ObjectsView {
   constructor(page) {
     this.page = page;
     this.folders = h("div", { class: "folders" });
-    this.title = h("h1", { text: "Objects" });
+    this.title = h("h1", { text: "Memory" });
     this.filters = h("div", { class: "filters", role: "group", "aria-label": "Filter" });
     this.list = new VirtualList({
-      label: "Objects",
+      label: "Items",
       height: matchMedia("(max-width: 760px)").matches ? 84 : 60,
       keyOf: nameOf,
       className: "objects",
@@ -70,12 +70,12 @@ export class ObjectsView {
   heading(total) {
     const { prefix, lane } = this.place;
     const of = lane ? ` of ${laneText(lane)}` : prefix ? ` in ${plain(prefix)}` : "";
-    put(this.title, "Objects", h("span", { class: "muted", text: `${of} ${number(total)}` }));
+    put(this.title, "Memory", h("span", { class: "muted", text: `${of} ${number(total)}` }));
   }
 
   #nothing() {
     if (this.place.only || this.place.lane) {
-      return empty("Nothing here", this.place.only === "flagged" ? "The scan flagged no object." : "No object is selected by this filter.", this.#link({ only: "", lane: "" }, {}, "Show all objects"));
+      return empty("Nothing here", this.place.only === "flagged" ? "The scan flagged no item." : "No item is selected by this filter.", this.#link({ only: "", lane: "" }, {}, "Show all items"));
     }
     // The list may be read before the summary, which names the store.
     const how = h("p");

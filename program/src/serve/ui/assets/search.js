@@ -54,7 +54,7 @@ export class SearchView {
     const { asked } = this;
     await this.#load(this.hits, () => get("search", { q: asked.q, start, count: 20 }), asked, (read, more) => {
       this.hits.append(...read.rows.map((row) => this.#hit(row, row.snippet)));
-      if (read.rows.length === 0 && start === 0) more.append(h("p", { class: "muted", text: "No object has these words." }));
+      if (read.rows.length === 0 && start === 0) more.append(h("p", { class: "muted", text: "No item has these words." }));
       if (read.more) more.append(h("button", { type: "button", on: { click: () => this.#words(start + 20) } }, "Show more"));
     });
   }
@@ -65,12 +65,12 @@ export class SearchView {
       this.parts.append(...read.rows.map((row) => this.#hit(row, row.excerpt)));
       const all = shown + read.rows.length;
       if (read.next !== null) {
-        more.append(h("p", { class: "muted", text: `Searched ${number(read.searched)} of ${counted(read.total, "object")}.` }));
+        more.append(h("p", { class: "muted", text: `Searched ${number(read.searched)} of ${counted(read.total, "item")}.` }));
         // Goes on by itself until something is on the screen.
         if (all < 20) setTimeout(() => this.asked === asked && this.#part(read.next, all), 0);
         else more.append(h("button", { type: "button", on: { click: () => this.#part(read.next, 0) } }, "Search on"));
       } else if (all === 0) {
-        more.append(h("p", { class: "muted", text: "No object contains this text." }));
+        more.append(h("p", { class: "muted", text: "No item contains this text." }));
       }
     });
   }

@@ -7,9 +7,9 @@ import { VirtualList } from "./list.js";
 import { signs } from "./object.js";
 import { badge } from "./trust.js";
 
-const ORDERS = [["", "Look first"], ["recent", "Newest"], ["changes", "Most changes"], ["alive", "Most alive"]];
+const ORDERS = [["", "Newest"], ["signs", "To check first"], ["changes", "Most changes"], ["alive", "Most still there"]];
 
-// Returns a bar as long as the number of changes, on a scale of roots: trusted and alive, untrusted and alive, and gone.
+// Returns a bar that grows with the number of changes. Its parts: what is still there and trusted, what is untrusted, and what is gone.
 function shareOf(row) {
   const width = Math.min(100, 4 * Math.sqrt(row.changes));
   const total = Math.max(1, row.written);
@@ -36,7 +36,7 @@ export class SessionsView {
       draw: (row) => this.#row(row),
       opened: (row) => page.open({ lane: laneKey(row) }),
       read: async (rows, signal) => {
-        const read = await get("sessions", { order: this.place.order, ...rows }, signal);
+        const read = await get("sessions", { order: this.place.order || "recent", ...rows }, signal);
         put(this.title, "Sessions", h("span", { class: "muted", text: ` ${number(read.total)}` }));
         return read;
       },
@@ -67,13 +67,13 @@ export class SessionsView {
       h("span", { class: "session-head" },
         badge(row.trust, { bare: true }),
         h("strong", { title: row.lane }, ...laneName(row.lane, row.lane_key)),
-        row.tainted ? h("span", { class: "badge untrusted", title: "This session read or stored untrusted text" }, "tainted") : null,
+        row.tainted ? h("span", { class: "badge untrusted", title: "What it wrote after that counts as untrusted" }, "read untrusted text") : null,
         h("span", { class: "when", text: ago(row.last) })),
       shareOf(row),
       h("span", { class: "session-numbers muted" },
         `${counted(row.commits, "commit")}, ${counted(row.changes, "change")}, wrote ${counted(row.written, "version")}, `,
-        row.alive > 0 ? `${number(row.alive)} alive` : "none alive", others > 0 && row.alive_untrusted > 0 ? ` (${number(row.alive_untrusted)} untrusted)` : ""),
-      signs(row) ?? h("p", { class: "signs muted", text: "nothing to look at" }),
+        row.alive > 0 ? `${number(row.alive)} still there` : "nothing is left", others > 0 && row.alive_untrusted > 0 ? ` (${number(row.alive_untrusted)} untrusted)` : ""),
+      signs(row) ?? h("p", { class: "signs muted", text: "nothing suspicious" }),
     ];
   }
 }

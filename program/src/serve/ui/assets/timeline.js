@@ -8,7 +8,7 @@ import { VirtualList } from "./list.js";
 import { badge } from "./trust.js";
 
 const NARROW = matchMedia("(max-width: 760px)").matches;
-const HEIGHT = NARROW ? 64 : 44;
+const HEIGHT = NARROW ? 84 : 52;
 // Lanes beyond these share the last column.
 const COLUMNS = 6;
 const WIDTH = 14;
@@ -106,17 +106,26 @@ export class TimelineView {
     return picture;
   }
 
+  // Returns the text that changed, and how many others did.
+  #text({ text, ...row }) {
+    if (!text) return h("span", { class: "gist muted", text: row.reason ? "" : "no text" });
+    const others = row.added + row.changed + row.removed - 1;
+    const tag = text.change === "removed" ? "del" : "span";
+    return h("span", { class: "gist", title: text.id }, h(tag, { text: text.gist }), others > 0 ? h("span", { class: "muted", text: ` and ${number(others)} more` }) : null);
+  }
+
   #row(row) {
-    const op = row.target_seq !== null && goesBack(row.op) ? `${opName(row.op)} ${row.op === "rollback" ? "to" : "of"} ${number(row.target_seq)}` : opName(row.op);
+    const op = row.target_seq !== null && goesBack(row.op) ? `${opName(row.op)} ${row.op === "rollback" ? "to" : ""} ${number(row.target_seq)}`.replace("  ", " ") : opName(row.op);
     const tags = row.snapshots.map((name) => h("span", { class: "badge tag" }, glyph("pin"), name));
     return [
       this.#graph(row),
-      h("span", { class: "seq", text: NARROW ? `seq ${number(row.seq)}` : number(row.seq) }),
+      h("span", { class: "seq", text: NARROW ? `commit ${number(row.seq)}` : number(row.seq) }),
       h("span", { class: goesBack(row.op) ? "op back" : "op", text: op }),
       h("span", { class: "lane", title: row.lane }, ...laneName(row.lane, row.lane_key), " ", ...(NARROW ? tags : [])),
       badge(row.trust, { bare: true }),
       countsOf(row),
-      h("span", { class: "reason" }, ...(NARROW ? [] : tags), row.thinned > 0 ? h("span", { class: "muted", text: `${number(row.thinned)} thinned before ` }) : null, row.reason ?? ""),
+      h("span", { class: "said" }, this.#text(row),
+        h("span", { class: "reason" }, ...(NARROW ? [] : tags), row.thinned > 0 ? h("span", { text: `${number(row.thinned)} thinned before ` }) : null, row.reason ?? "")),
       h("span", { class: "when", text: ago(row.time) }),
     ];
   }

@@ -34,7 +34,7 @@ export function badge(trust, { bare = false } = {}) {
   if (!trust) return h("span", { class: "badge erased" }, shape(null), "erased");
   const trusted = isTrusted(trust);
   const word = [bare || trusted ? null : h("span", { class: "prefix", text: "untrusted: " }), wordOf(trust)];
-  return h("span", { class: `badge ${trust} ${trusted ? "trusted" : "untrusted"}`, title: `class ${trust}` }, shape(trust), h("span", {}, ...word));
+  return h("span", { class: `badge ${trust} ${trusted ? "trusted" : "untrusted"}`, title: trusted ? "Agents read this text" : "Agents do not read this text until a person trusts it" }, shape(trust), h("span", {}, ...word));
 }
 
 // How many flags a row names. A writer may set any number of them, of any length.
@@ -49,9 +49,9 @@ export function flags(list) {
   return shown;
 }
 
-// Returns the numbers of objects by class, as a bar and a list of words.
+// Returns the numbers of items by class, as a bar and a list of words.
 export function overview(work, objects, linkOf) {
-  if (!work) return [h("h2", { text: "Trust" }), h("p", { class: "muted", text: "Reading the history" })];
+  if (!work) return [h("h2", { text: "Who said it" }), h("p", { class: "muted", text: "Reading the history" })];
   const total = Math.max(1, objects);
   const bar = svg("svg", { viewBox: "0 0 100 6", preserveAspectRatio: "none", class: "share", "aria-hidden": "true" });
   let at = 0;
@@ -63,8 +63,8 @@ export function overview(work, objects, linkOf) {
   const rows = work.classes.map(({ trust, objects: count }) =>
     h("li", {}, badge(trust, { bare: true }), h("span", { class: "count", text: number(count) })));
   const links = [
-    work.untrusted > 0 ? linkOf("untrusted", counted(work.untrusted, "untrusted object")) : null,
-    work.flagged > 0 ? linkOf("flagged", counted(work.flagged, "flagged object")) : null,
+    work.untrusted > 0 ? linkOf("untrusted", counted(work.untrusted, "untrusted item")) : null,
+    work.flagged > 0 ? linkOf("flagged", counted(work.flagged, "flagged item")) : null,
   ];
-  return [h("h2", { text: "Trust" }), bar, h("ul", { class: "classes" }, ...rows), ...links];
+  return [h("h2", { text: "Who said it" }), bar, h("ul", { class: "classes" }, ...rows), ...links];
 }
