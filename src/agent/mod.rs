@@ -111,8 +111,6 @@ pub use notes::{NewNote, NoteAction, NoteFound, NoteRead, NoteWritten, Replace};
 pub use remember::CommitIfAny;
 #[doc(hidden)]
 pub use remember::edit;
-#[doc(hidden)]
-pub use remember::follow_lines;
 pub use remember::{
     Alike, LineVerdict, LinesOptions, LinesRemembered, OnDuplicate, RefusedLine, RememberOptions, Remembered,
     Status,
