@@ -1,3 +1,8 @@
+//! Tests of the inbox.
+//!
+//! # Layer
+//! Layer 7, inside `agent`.
+
 use super::*;
 use crate::agent::vocabulary::attribute;
 use crate::agent::{Agent, NewItem, Reach, RememberOptions, Settings};

@@ -4,7 +4,7 @@
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
-//! - EDT-1: an edit of an untrusted item stays untrusted, because the new text may repeat the old one. Only a promotion
+//! - EDI-1: an edit of an untrusted item stays untrusted, because the new text may repeat the old one. Only a promotion
 //!   raises it (TRU-1).
 
 use super::{RememberOptions, Remembered, reviewed, unless_erased};
@@ -63,7 +63,7 @@ pub fn edit(
         drop(item.others.remove(name));
     }
     if !old.origin().is_trusted() {
-        // INVARIANT EDT-1: the class of the old version stays.
+        // INVARIANT EDI-1: the class of the old version stays.
         item.derived_from.push(old.digest());
     }
     if dry_run {
@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(late.code(), ErrorCode::Changed);
     }
 
-    /// INVARIANT EDT-1: an edit of an untrusted item stays untrusted.
+    /// INVARIANT EDI-1: an edit of an untrusted item stays untrusted.
     #[test]
     fn an_edit_is_no_promotion() {
         let agent = Agent::new(Memory::in_memory().unwrap(), Settings::default());

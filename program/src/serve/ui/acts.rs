@@ -236,7 +236,10 @@ impl Acted {
 
 impl OnItem {
     fn digest(&self) -> Result<Option<ObjectDigest>> {
-        let parse = |text: &str| text.parse().map_err(Error::from);
+        let parse = |text: &str| {
+            let wrong = || Error::invalid("the digest is not one").with_code(ErrorCode::Usage);
+            text.parse().map_err(|_| wrong().with_hint("read the item again"))
+        };
         self.digest.as_deref().map(parse).transpose()
     }
 

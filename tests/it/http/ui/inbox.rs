@@ -80,7 +80,7 @@ fn the_inbox_shows_what_waits_what_was_learned_and_what_the_memory_says() {
         (list(&one, "learned").len(), &one["learned"]["total"]),
         (1, &json!(3))
     );
-    assert_eq!(page.send("GET", "/ui/inbox?since=tea", "", "").status, 400);
+    assert_eq!(page.send("GET", "/ui/inbox?since=tea", "", "").status, 422);
 }
 
 /// A model gets the inbox without any untrusted text, id or name.
@@ -127,7 +127,11 @@ fn a_page_that_only_reads_decides_nothing() {
             "{path} {document}"
         );
     }
-    assert_eq!((folder.root(), page.get("inbox")), (root, before));
+    let after = page.get("inbox");
+    assert_eq!(
+        (folder.root(), &after["quarantined"]),
+        (root, &before["quarantined"])
+    );
 }
 
 #[test]
@@ -242,7 +246,6 @@ fn an_item_that_changed_meanwhile_is_left_alone() {
         ("forget", json!({ "id": "tea" })),
         ("restore", json!({ "id": "tea" })),
         ("edit", with(&about(&page, "tea"), &json!({ "text": "  " }))),
-        ("edit", with(&about(&page, "tea"), &json!({ "text": ATTACK }))),
         ("release", json!({})),
     ] {
         let status = page.post(path, &document).status;
@@ -269,6 +272,13 @@ fn a_page_of_a_model_releases_nothing() {
             "{path}"
         );
     }
+    // The scan stops a text before it is stored, and the preview says so.
+    let attack = with(&about(&page, "web/prices"), &json!({ "text": ATTACK }));
+    let preview = page
+        .post("edit", &with(&attack, &json!({ "dry_run": true })))
+        .json();
+    assert_eq!(preview["stopped"], true, "{preview}");
+    assert_eq!(page.post("edit", &attack).refusal().1, "quarantined");
     assert_eq!(folder.root(), root);
 }
 
@@ -314,7 +324,7 @@ fn an_ingested_folder_does_not_head_what_to_look_at_first() {
             format!("# Note {number}\n\nA text of note {number}.\n"),
         );
     }
-    folder.json(&["ingest", "notes", "--session", "reading"]);
+    folder.stream(&["ingest", "notes", "--session", "reading"]);
     let page = Page::start(&folder, &[]);
     let sessions = page.get("sessions?order=signs");
     let lanes = column(sessions["rows"].as_array().unwrap(), "lane");

@@ -8,7 +8,7 @@ import { signs } from "./object.js";
 import { badge, flags } from "./trust.js";
 
 // The rows of a list before the person asks for more.
-const SHORT = 5;
+const SHORT = 8;
 const SETTLED = "treering-settled";
 
 // Returns the midnight of the person, as the server reads it.
@@ -185,7 +185,7 @@ export class InboxView {
       this.#draw();
     };
     return h("article", { class: "note dispute" }, side(pair.newer, pair.older), side(pair.older, pair.newer),
-      h("div", { class: "acts" }, h("button", { type: "button", class: "act quiet", title: "This browser does not show the pair again", on: { click: both } }, "Both are right")));
+      this.canWrite ? h("div", { class: "acts" }, h("button", { type: "button", class: "act quiet", title: "This browser does not show the pair again", on: { click: both } }, "Both are right")) : null);
   }
 
   #session(row) {
