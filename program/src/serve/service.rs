@@ -76,6 +76,11 @@ impl Caller {
     }
 }
 
+/// Returns whether a scope is that of a session or an actor. Its name repeats theirs.
+pub(crate) fn is_of_caller(scope: &str) -> bool {
+    scope.starts_with("session:") || scope.starts_with("agent:")
+}
+
 /// A snapshot with the class of its name, if the store tells it.
 pub(crate) type NamedState = (SnapshotLine, Option<Origin>);
 

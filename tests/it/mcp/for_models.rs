@@ -63,7 +63,7 @@ fn varied(folder: &Folder) {
     folder.json(&["ingest", "page.md", "--scope", "global", "--trust", "model"]);
 }
 
-/// INVARIANT RCL-1: an answer costs at most the tokens of the texts of its hits, 12 for each hit and 40.
+/// INVARIANT MRC-1: an answer costs at most the tokens of the texts of its hits, 12 for each hit and 40.
 #[test]
 fn a_recall_costs_little_more_than_its_texts() {
     let folder = Folder::with_store();
@@ -295,7 +295,7 @@ fn other_scopes_with_matches_are_named() {
     assert!(!result.to_string().contains("project:"), "{result}");
 }
 
-/// INVARIANT RCL-1: scopes whose names have no room are counted.
+/// INVARIANT MRC-1: scopes whose names have no room are counted.
 #[test]
 fn many_scopes_with_matches_are_counted() {
     let folder = Folder::with_store();

@@ -4,7 +4,7 @@
 //! Layer 9, part of serve.
 //!
 //! # Invariants
-//! - RCL-1: the text of an answer has at most the tokens of the texts of its hits, 12 for each hit and 40. A flag, and a
+//! - MRC-1: the text of an answer has at most the tokens of the texts of its hits, 12 for each hit and 40. A flag, and a
 //!   character that is written out, cost more.
 
 use schemars::JsonSchema;
@@ -15,7 +15,7 @@ use super::operation::{Answer, Effect, Operation, Page, Profile};
 use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
 use crate::serve::naming::LeftOut;
-use crate::serve::service::ScopeWord;
+use crate::serve::service::{ScopeWord, is_of_caller};
 use treering::agent::{Confinement, RecallHit, RecallQuery, ScopeMatches, VectorCounts};
 use treering::inspect::agent::search::MATCHES_MAX;
 use treering::inspect::ingest::moment::given;
@@ -124,7 +124,7 @@ impl Row for Hit {
     }
 }
 
-/// The first line of the text. Its parts come in the order of their worth, and one that has no room stays out (RCL-1).
+/// The first line of the text. Its parts come in the order of their worth, and one that has no room stays out (MRC-1).
 struct Head {
     text: String,
     room: usize,
@@ -199,11 +199,11 @@ impl Hits {
         }
         head.add_elsewhere(&self.elsewhere);
         if shown == 0 {
-            let scopes: Vec<_> = scopes.iter().map(|scope| quoted(scope)).collect();
-            head.add(&format!("; searched {}", scopes.join(", ")));
             if left_out.untrusted > 0 {
                 head.add("; a person sees them with treering recall --with-untrusted");
             }
+            let scopes: Vec<_> = scopes.iter().map(|scope| quoted(scope)).collect();
+            head.add(&format!("; searched {}", scopes.join(", ")));
         }
         head.text
     }
@@ -258,7 +258,8 @@ impl Operation for Recall {
             vectors: recalled.vectors.map(Vectors::from),
             fault: embedder.and_then(|embedder| embedder.fault()),
         };
-        let scopes = query.reach.names().unwrap_or_default();
+        let mut scopes = query.reach.names().unwrap_or_default();
+        scopes.retain(|scope| !is_of_caller(scope));
         let line = hits.head(shown, left_out, &scopes);
         let rows = recalled.hits.into_iter().map(Hit::from).collect();
         let with_rows = |rows| {

@@ -44,7 +44,7 @@ pub(super) struct Remember {
     supersedes: Option<Vec<String>>,
     /// 12h, 30d
     ttl: Option<String>,
-    /// With id: the version it must still have, by memory_get
+    /// With id: the version that it must still have
     expected: Option<String>,
 }
 

@@ -10,6 +10,7 @@ use super::operation::{Answer, Effect, Operation, Page, Profile};
 use crate::answers::store::absolute;
 use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
+use crate::serve::service::is_of_caller;
 use treering::{Origin, Result, Root, Scope};
 
 /// The digits of a root that name a state.
@@ -73,8 +74,7 @@ impl Operation for Status {
             scopes,
         };
         // The scopes of the session and the actor repeat their names.
-        let reads = standing.scopes.iter();
-        let reads = reads.filter(|scope| !scope.starts_with("session:") && !scope.starts_with("agent:"));
+        let reads = standing.scopes.iter().filter(|scope| !is_of_caller(scope));
         let reads: Vec<_> = reads.map(|scope| quoted(scope)).collect();
         let mut line = format!(
             "{}, seq {}; class {}; reads {}; stores in {} as {}; session {}",
