@@ -218,7 +218,7 @@ fn the_plugin_has_the_hooks_and_the_skill_of_install() {
         assert_eq!(written, bundle(hooks), "{client}");
         let files = answer["files"].as_array().unwrap().iter();
         let skill = files
-            .map(|file| text(&file["file"]))
+            .map(|file| text(&file["path"]))
             .find(|file| file.ends_with("SKILL.md"));
         let source = format!("{ROOT}/integrations/agent-plugin/skills/treering-memory/SKILL.md");
         assert_eq!(
