@@ -17,21 +17,20 @@ const [program, folder] = process.argv.slice(2)
 const home = join(folder, "homes/app")
 rmSync(home, { recursive: true, force: true })
 mkdirSync(home, { recursive: true })
-const env = { HOME: home, PATH: process.env.PATH, TREERING_TRUST: "direct_user", TREERING_MODEL: "none" }
+const env = { HOME: home, PATH: process.env.PATH, TREERING_MODEL: "none" }
 const HOSTILE = `<img src=x onerror="parent.postMessage('stolen','*')"><script>fetch('http://127.0.0.1:1/')</script><b>bold</b>`
-const treering = (...args) => {
-  const ran = spawnSync(program, ["--store", join(home, "store"), ...args], { cwd: home, env, encoding: "utf8" })
+const treering = (trust, ...args) => {
+  const ran = spawnSync(program, ["--store", join(home, "store"), ...args], { cwd: home, env: { ...env, TREERING_TRUST: trust }, encoding: "utf8" })
   assert.equal(ran.status, 0, ran.stderr)
   return ran.stdout
 }
-treering("init")
-treering("remember", "The office is in Bergen.", "--session", "good")
-treering("remember", "The kettle is made of copper.", "--session", "bad")
-treering("remember", `A note: ${HOSTILE}`, "--session", "bad")
+treering("direct_user", "init")
+treering("direct_user", "remember", "The office is in Bergen.", "--session", "good")
+treering("model", "remember", "The kettle is made of copper.", "--session", "bad")
+treering("model", "remember", `A note: ${HOSTILE}`, "--session", "bad")
 
 const client = new Client({ name: "host", version: "1" }, { capabilities: { extensions: { "io.modelcontextprotocol/ui": { mimeTypes: ["text/html;profile=mcp-app"] } } } })
-const { TREERING_TRUST, ...ofServer } = env
-await client.connect(new StdioClientTransport({ command: program, args: ["--store", join(home, "store"), "serve", "--mcp"], env: ofServer, cwd: home }))
+await client.connect(new StdioClientTransport({ command: program, args: ["--store", join(home, "store"), "serve", "--mcp"], env, cwd: home }))
 const { tools } = await client.listTools()
 const uri = getToolUiResourceUri(tools.find(({ name }) => name === "memory_inbox"))
 const { resources } = await client.listResources()
@@ -97,6 +96,9 @@ const press = async (label, near = "") => {
 await until(/Bergen/)
 await until(/onerror=/)
 await page.screenshot({ path: join(folder, "app-inbox.png") })
+// What the person stored is beyond a model, and so beyond the page.
+await press("What this session did", "Bergen")
+await until(/less_trusted/)
 await press("What this session did", "kettle")
 await until(/Session bad/)
 await until(/copper/)
