@@ -39,7 +39,7 @@ fn is_listed(client: &mut Client) -> bool {
     resources.iter().any(|resource| resource["uri"] == URI)
 }
 
-/// INVARIANT APP-1: the policy of the page allows its own script and style only, and no request.
+/// INVARIANT UIA-1: the policy of the page allows its own script and style only, and no request.
 #[test]
 fn a_client_that_shows_apps_gets_the_inbox() {
     let folder = Folder::with_store();

@@ -10,7 +10,7 @@
 //! Layer 9, part of serve.
 //!
 //! # Invariants
-//! - APP-1: the page is one document. Its policy allows its own script and style only, and no request.
+//! - UIA-1: the page is one document. Its policy allows its own script and style only, and no request.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -99,7 +99,7 @@ fn about(ui: Json) -> MetaObject {
     meta
 }
 
-/// INVARIANT APP-1: the digests of the script and the style admit these two and nothing else.
+/// INVARIANT UIA-1: the digests of the script and the style admit these two and nothing else.
 fn page() -> String {
     let digest = |text: &str| STANDARD.encode(sha256(text.as_bytes()));
     format!(
@@ -117,7 +117,7 @@ fn page() -> String {
 mod tests {
     use super::*;
 
-    /// INVARIANT APP-1: the page is one document, and makes no element of a text.
+    /// INVARIANT UIA-1: the page is one document, and makes no element of a text.
     #[test]
     fn the_page_names_no_address_and_writes_no_html() {
         let page = page();

@@ -92,8 +92,8 @@ const show = (inbox) => {
   for (const { scope, items } of inbox.says ?? []) group(`What the memory says: ${scope}`, items, 0)
   const end = add(page, "p")
   button(end, "Undo the last change", async () => {
-    const { text } = await call("memory_undo", { how: "undo", dry_run: true })
-    sure(end, text, () => call("memory_undo", { how: "undo" }))
+    const { text } = await call("memory_undo", { action: "undo", dry_run: true })
+    sure(end, text, () => call("memory_undo", { action: "undo" }))
   })
   button(end, "Refresh", refresh)
 }
@@ -106,7 +106,7 @@ const refresh = async () => {
 
 /** Shows what taking back a session would change, with the texts. */
 const session = async (name) => {
-  const { json, text } = await call("memory_undo", { how: "revert", session: name, dry_run: true })
+  const { json, text } = await call("memory_undo", { action: "revert", session: name, dry_run: true })
   page.replaceChildren()
   add(page, "h1", `Session ${name}`)
   add(page, "p", text.split("\n")[0], "quiet")
@@ -118,7 +118,7 @@ const session = async (name) => {
     add(row, "p", found?.json?.items?.[0]?.text ?? found?.text ?? "")
   }
   const end = add(page, "p")
-  button(end, "Take the session back", () => sure(end, "Take back all of this? What others changed later stays.", () => call("memory_undo", { how: "revert", session: name })))
+  button(end, "Take the session back", () => sure(end, "Take back all of this? What others changed later stays.", () => call("memory_undo", { action: "revert", session: name })))
   button(end, "Back", refresh)
 }
 
