@@ -164,13 +164,10 @@ impl Head {
             }
             left -= 1;
         }
-        if left > 0 {
-            let all = left == elsewhere.len();
-            self.add(&if all {
-                format!("; {} other scopes have matches", left)
-            } else {
-                format!(", {left} more")
-            });
+        if left > 0 && left == elsewhere.len() {
+            self.add(&format!("; matches in {}", counted(left as u64, "other scope")));
+        } else if left > 0 {
+            self.add(&format!(", {left} more"));
         }
     }
 }
