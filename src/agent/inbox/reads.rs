@@ -11,9 +11,10 @@ use crate::agent::guard::contradicting;
 use crate::agent::item::Item;
 use crate::agent::scope::Reach;
 use crate::agent::superseding::{Superseding, object_at};
+use crate::agent::vocabulary::kind;
 use crate::engine::View;
 use crate::error::Result;
-use crate::object::Time;
+use crate::object::{Object, Time};
 use treering_text::recall::Key;
 
 /// The maximum number of objects of a group that a call reads. It counts the others without reading them.
@@ -57,7 +58,7 @@ pub fn noted(
 }
 
 /// Returns pairs of learned items that contradict each other, each pair once: the newer item first. Compares the
-/// newest items only.
+/// newest items only. Notes are left out, because each one is about its own moment.
 ///
 /// # Errors
 /// `Corrupt` or `Io` if an object cannot be read; the errors of the judge of the host.
@@ -67,9 +68,10 @@ pub fn conflicts(agent: &Agent, view: &View, reach: &Reach) -> Result<Vec<(Item,
     })?;
     let (items, _) = noted(agent, view, Group::Learned, reach, None, COMPARED_MAX)?;
     let (mut pairs, mut seen) = (Vec::new(), HashSet::new());
-    for item in items {
+    let is_note = |object: &Object| object.kind() == kind::NOTE;
+    for item in items.into_iter().filter(|item| !is_note(item.object())) {
         let found = contradicting(agent, view, item.object(), &among)?;
-        let Some(other) = found.filter(|other| reach.has(other.scope())) else {
+        let Some(other) = found.filter(|other| reach.has(other.scope()) && !is_note(other)) else {
             continue;
         };
         let (own, others) = (item.object().digest(), other.digest());
