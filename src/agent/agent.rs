@@ -78,7 +78,7 @@ impl Agent {
             duplicate_index: Arc::default(),
             shelves: Arc::default(),
             noted: Arc::default(),
-            compared: Arc::default(),
+            compared: Arc::new(Mutex::new(Compared::new())),
             judge: None,
         }
     }
