@@ -116,7 +116,7 @@ fn contradicted_by(
         compared.clear();
     }
     let other = found.as_ref().map(|other| (other.id().clone(), other.digest()));
-    let _ = compared.insert(digest, other);
+    drop(compared.insert(digest, other));
     Ok(found)
 }
 
