@@ -79,12 +79,13 @@ export class InboxView {
 
   #draw() {
     const { inbox, page } = this;
-    const waits = waitingOf(inbox) + this.sessions.length;
-    page.showWaiting(waitingOf(inbox));
+    const [waits, sessions] = [waitingOf(inbox), this.sessions.length];
+    page.showWaiting(waits);
     const focused = document.activeElement?.dataset?.name;
     const isEmpty = page.summary?.objects === 0 && inbox.quarantined.total === 0;
-    this.lead.textContent = isEmpty ? "" : waits === 0 ? "Nothing waits for you." : `${counted(waits, "thing waits", "things wait")} for your decision.`;
-    const parts = isEmpty ? [this.#begin()] : [this.#waiting(waits), this.#learned(), this.#says()];
+    const words = [waits === 0 ? "Nothing waits for you." : `${counted(waits, "thing waits", "things wait")} for your decision.`, sessions > 0 ? `${counted(sessions, "session")} to check.` : ""];
+    this.lead.textContent = isEmpty ? "" : words.join(" ");
+    const parts = isEmpty ? [this.#begin()] : [this.#waiting(waits + sessions), this.#learned(), this.#says()];
     put(this.body, ...parts);
     this.#mark();
     if (focused) [...this.body.querySelectorAll("a.open")].find((one) => one.dataset.name === focused)?.focus({ preventScroll: true });

@@ -8,7 +8,7 @@ import { VirtualList } from "./list.js";
 import { badge } from "./trust.js";
 
 const NARROW = matchMedia("(max-width: 760px)").matches;
-const HEIGHT = NARROW ? 84 : 52;
+const HEIGHT = NARROW ? 98 : 52;
 // Lanes beyond these share the last column.
 const COLUMNS = 6;
 const WIDTH = 14;
