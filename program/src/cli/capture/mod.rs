@@ -32,11 +32,10 @@ use treering_text::recall::WEAK;
 
 /// The variables that a client sets for the commands of its agent, and not for hooks. The plugin for opencode takes
 /// `OPENCODE` away, and Copilot CLI sets `COPILOT_CLI` for its hooks, too.
-const OF_AGENT: [&str; 8] = [
+const OF_AGENT: [&str; 7] = [
     "CLAUDECODE",
     "CODEX_CI",
     "CODEX_SANDBOX",
-    "CODEX_THREAD_ID",
     "COPILOT_AGENT",
     "CURSOR_AGENT",
     "GEMINI_CLI",
@@ -80,7 +79,7 @@ impl Capture {
             let text = format!("{variable} is set, so this event comes from a command of the agent");
             return Err(Error::denied(ErrorCode::NotAPerson, text));
         }
-        if event.what == Happened::Other {
+        if matches!(event.what, Happened::Other) {
             return Ok(None);
         }
         let mut state = State::of(self.client, &event.session, &self.deadline)?;
