@@ -68,6 +68,10 @@ pub fn learn(agent: &Agent, reach: &Reach, session: &str, writer: &Writer) -> Re
                 let known = change.present(&id)?;
                 let is_there = known.is_some();
                 let known = known.map_or_else(|| last_version(agent, &id), |known| Ok(Some(known)))?;
+                if known.is_none() && agent.memory().has_had(&id)? {
+                    // Somebody erased the text.
+                    continue;
+                }
                 let is_of_session =
                     known.is_some_and(|known| Item::from(known).session().as_deref() == Some(session));
                 // LRN-3: its prompt still stands, if only the turn that learnt it went.

@@ -64,6 +64,10 @@ pub(super) fn stage_prompt(
                 let known = change.present(&id)?.filter(|_| is_entry);
                 let is_there = known.is_some();
                 let known = known.map_or_else(|| last_version(agent, &id), |known| Ok(Some(known)))?;
+                if known.is_none() && agent.memory().has_had(&id)? {
+                    // Somebody erased the text.
+                    return Ok(None);
+                }
                 match known.as_ref().and_then(prompt_event) {
                     Some(known) if known == *event => return Ok(None),
                     // Another prompt with the same words, or one that was taken back.
@@ -106,7 +110,7 @@ pub(super) fn stage_prompt(
     )))
 }
 
-/// Returns the last version of an object that is gone.
+/// Returns the last version of an object that is gone, unless it was erased.
 pub(super) fn last_version(agent: &Agent, id: &Id) -> Result<Option<Object>> {
     let memory = agent.memory();
     if !memory.has_had(id)? {

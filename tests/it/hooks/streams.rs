@@ -91,6 +91,11 @@ fn events_that_come_twice_late_or_never_change_nothing() {
 }
 
 impl Stream {
+    /// Sends all events again.
+    pub(super) fn play_again(&self, folder: &Folder) {
+        self.play_events(folder, false);
+    }
+
     /// Sends all events again, in their order or backwards.
     fn play_events(&self, folder: &Folder, backwards: bool) {
         let mut events: Vec<&Value> = self

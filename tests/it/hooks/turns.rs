@@ -240,6 +240,28 @@ fn a_decision_of_an_earlier_turn_outlives_the_turn_that_learnt_it() {
     assert_eq!((rules().len(), decisions().len()), (0, 0));
 }
 
+/// What somebody erased comes back from no transcript and no event.
+#[test]
+fn an_erased_text_is_not_kept_again() {
+    let folder = workplace();
+    let stream = Stream::of("claude-code", &folder);
+    stream.play(&folder, |_| true);
+    let listed = folder.stream(&["list", "--kind", "entry"]);
+    let of_pnpm = |id: &String| text(&folder.json(&["get", id])["content"]).contains("pnpm");
+    let mut ids: Vec<String> = column(&listed, "id").into_iter().filter(of_pnpm).collect();
+    ids.extend(column(&folder.stream(&["list", "--kind", "decision"]), "id"));
+    assert_eq!(ids.len(), 3);
+    for id in &ids {
+        folder.json(&["erase", id, "--yes"]);
+    }
+    fs::remove_dir_all(folder.path("home/.local/state/treering/hooks")).unwrap();
+    stream.play_again(&folder);
+    for kind in ["entry", "decision"] {
+        let left = folder.run(&["list", "--kind", kind]).out;
+        assert!(!left.contains("pnpm"), "{left}");
+    }
+}
+
 #[test]
 fn a_person_sees_what_a_turn_is_about() {
     let folder = workplace();

@@ -81,7 +81,7 @@ impl Capture {
             let text = format!("{variable} is set, so this event comes from a command of the agent");
             return Err(Error::denied(ErrorCode::NotAPerson, text));
         }
-        if event.what == Happened::Other {
+        if matches!(event.what, Happened::Other) {
             return Ok(None);
         }
         let mut state = State::of(self.client, &event.session, &self.deadline)?;

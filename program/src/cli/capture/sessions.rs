@@ -87,7 +87,8 @@ fn change(
     };
     let process = client_process().unwrap_or_default();
     let file = folder.join(format!("{}{process}.session", start_of(client, place)));
-    let newest = newest_of(&candidates(&folder, &start_of(client, place)));
+    // The client of the session before may have ended without a word.
+    let newest = newest_of(&candidates(&folder, &start_of(client, place)), |_| true);
     let before = Sessions::read(&file);
     let mut now = before.clone().unwrap_or_default();
     if change(&mut now.sessions) {
@@ -134,7 +135,7 @@ impl Finder {
             Sessions::read(file)
         });
         let newest = || {
-            let newest = newest_of(&notes)?;
+            let newest = newest_of(&notes, may_run)?;
             // They are of another process, so only the newest is the one that is meant.
             let sessions = newest.sessions.into_iter().take(1).collect();
             Some(Sessions { sessions })
@@ -158,10 +159,10 @@ fn candidates(folder: &Path, start: &str) -> Vec<Note> {
     notes.collect()
 }
 
-/// Returns the newest note of a process that may still run.
-fn newest_of(notes: &[Note]) -> Option<Sessions> {
-    let running = notes.iter().filter(|(process, _, _)| may_run(process));
-    let (_, _, file) = running.max_by_key(|(_, written, _)| *written)?;
+/// Returns the newest note of the processes that are meant.
+fn newest_of(notes: &[Note], is_meant: impl Fn(&str) -> bool) -> Option<Sessions> {
+    let meant = notes.iter().filter(|(process, _, _)| is_meant(process));
+    let (_, _, file) = meant.max_by_key(|(_, written, _)| *written)?;
     Sessions::read(file)
 }
 

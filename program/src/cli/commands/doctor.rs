@@ -20,7 +20,7 @@ use crate::cli::context::path_in;
 use crate::cli::context::real_path;
 use crate::cli::context::{explain, quoted, refuse_other_folder};
 #[cfg(feature = "mcp")]
-use crate::cli::install::{Standing, changes, program_of};
+use crate::cli::install::{FileChange, Standing, changes, program_of};
 #[cfg(feature = "mcp")]
 use crate::hook::HookClient;
 use treering::inspect::engine;
@@ -283,13 +283,11 @@ fn installed(context: &Context) -> Vec<InstalledPart> {
         let files = wanted
             .and_then(|wanted| changes(client, &wanted).ok())
             .unwrap_or_default();
-        let standings: Vec<Standing> = files.iter().map(|file| file.standing()).collect();
-        let is_there = |standing: &Standing| matches!(standing, Standing::InPart | Standing::Whole(_));
-        if !standings.iter().any(is_there) {
+        if !files.iter().any(FileChange::is_sign) {
             continue;
         }
-        for (file, standing) in files.iter().zip(standings) {
-            let problem = match standing {
+        for file in files {
+            let problem = match file.standing() {
                 Standing::Absent => Some("what install writes is not in it".to_owned()),
                 Standing::InPart => Some("some of what install writes is not in it".to_owned()),
                 Standing::Unreadable => Some("it cannot be read".to_owned()),

@@ -387,6 +387,17 @@ impl FileChange {
         refused(ErrorCode::FileExists, text, hint)
     }
 
+    /// Checks whether the file alone shows that the client was installed. A server alone may be of `mcp install`.
+    pub(crate) fn is_sign(&self) -> bool {
+        let has_more = match &self.what {
+            Content::Json(entries) => entries.iter().any(|entry| entry.kind == Kind::Item),
+            Content::Toml { .. } => false,
+            Content::Whole(_) => true,
+        };
+        matches!(self.standing(), Standing::InPart | Standing::Whole(_))
+            && (has_more || InstallRecord::of(&self.path).is_some())
+    }
+
     /// Returns what is missing in the file of what an installation writes, if the file or anything in it is there.
     pub(crate) fn standing(&self) -> Standing {
         let Ok(text) = read(&self.path) else {
