@@ -21,7 +21,7 @@ pub use duplicates::{
     ByMeaning, Compare, Contradiction, MERGE, Near, Relation, Similarity, TextMeaning, differ_in_indentation,
     similarity, similarity_with,
 };
-pub use index::{Document, Full, Index, Key};
+pub use index::{Document, Full, Index, Key, Voice};
 pub use query::{
     Answer, CHARS_A_TOKEN, Embedder, Filter, Hit, IsSuccessor, Meaning, Moved, Query, Reason, SIGNALS,
     Scratch, Signal, Snippet, WEAK, five_digits, snippet, tokens,

@@ -17,12 +17,19 @@ use super::forms::numbers_with;
 use super::question::Question;
 use super::scope::Admission;
 use super::signals::{KEY_DATE, KEY_SPEAKER, SIGNALS, Signal};
+use super::stated::{NO_ANSWER, Role};
 use super::{Hit, Query};
-use crate::recall::index::{Index, Key};
-use crate::recall::text::marks::{FIRST_PERSON, NUMBER, QUESTION, SECOND_PERSON, STANDING_TERM, TIME};
+use crate::recall::index::{Index, Key, SAID, STATED, Scored};
+use crate::recall::text::analysis::QUARTERS_PROSE;
+use crate::recall::text::asking::Form;
+use crate::recall::text::marks::{
+    ASKS, FIRST_PERSON, Marks, NUMBER, QUESTION, SECOND_PERSON, STANDING_TERM, TIME,
+};
 
 /// The number of documents that the cheap key selects as candidates.
 pub(crate) const CANDIDATES: usize = 100;
+/// The number of stated documents that are candidates even if more turns match better.
+const STATED_CANDIDATES: usize = 20;
 /// The number of candidates at which the query adds no more successors.
 const SUCCESSORS_UNTIL: usize = CANDIDATES * 8;
 /// The number of messages on each side that form the context.
@@ -323,7 +330,24 @@ impl<'a> Ranking<'a> {
             );
             self.best(touched, CANDIDATES, at_most, key)
         };
+        if self.has_sessions {
+            // A conversation about a fact may fill the list of candidates with turns.
+            let touched = self.scratch.touched.iter().copied();
+            let stated = touched.filter(|&number| self.is_stated(number));
+            let best = self.best(
+                stated,
+                STATED_CANDIDATES,
+                |number| self.key_at_most(number),
+                |number| self.key(number),
+            );
+            numbers.extend(best);
+        }
         if let Some(dense) = self.dense {
+            if self.has_sessions {
+                let stated = dense.candidates().filter(|&number| self.is_stated(number));
+                let key = |number| dense.with_neighbours(self.index, number);
+                numbers.extend(self.best(stated, STATED_CANDIDATES, |_| f32::INFINITY, key));
+            }
             let near = dense.candidates();
             let key = |number| dense.with_neighbours(self.index, number);
             numbers.extend(self.best(near, CANDIDATES, |_| f32::INFINITY, key));
@@ -337,6 +361,10 @@ impl<'a> Ranking<'a> {
         numbers.sort_unstable();
         numbers.dedup();
         numbers
+    }
+
+    fn is_stated(&self, number: u32) -> bool {
+        self.index.columns.scored(number).flags & STATED != 0
     }
 
     /// Adds the successors of the candidates, even if their words do not match.
@@ -360,13 +388,49 @@ impl<'a> Ranking<'a> {
     pub(crate) fn candidates(&self) -> Vec<Hit> {
         let numbers = self.candidate_numbers().into_iter();
         let mut candidates: Vec<Hit> = numbers.map(|number| self.candidate(number)).collect();
+        if self.query.omits_itself {
+            candidates.retain(|hit| hit.role != Role::Itself);
+        }
         normalise(&mut candidates, Signal::Context);
         normalise(&mut candidates, Signal::Vector);
         mark_facts(&mut candidates);
         for hit in &mut candidates {
             hit.score = hit.reasons().map(|reason| reason.value * reason.weight).sum();
+            if matches!(hit.role, Role::Asks | Role::Itself) {
+                hit.signals[Signal::Asks as usize] = NO_ANSWER * hit.score.max(0.0);
+                hit.score -= hit.signals[Signal::Asks as usize];
+            }
         }
         candidates
+    }
+
+    /// Returns what a document is to the question.
+    fn role(&self, number: u32, of: &Scored) -> Role {
+        if of.flags & STATED != 0 {
+            return Role::Stated;
+        }
+        let form = self.question.form;
+        if of.flags & SAID == 0 {
+            return Role::Tells;
+        }
+        let mask = self.scratch.mask[number as usize];
+        let shared = mask.count_ones();
+        let beyond = (of.length / QUARTERS_PROSE).saturating_sub(shared);
+        let asks = of.flags & ASKS != 0;
+        let has = |place: usize| place < MASK_TERMS && mask >> place & 1 == 1;
+        let terms = self.question.terms.iter().enumerate();
+        let mut meant = terms.filter(|(_, term)| term.weight == 1.0);
+        if asks && form != Form::States && beyond == 0 && meant.all(|(place, _)| has(place)) {
+            return Role::Itself;
+        }
+        let says_nothing = shared > 0 && beyond == 0 && form == Form::AsksOpenly;
+        if asks && beyond <= shared || says_nothing {
+            Role::Asks
+        } else if asks {
+            Role::AsksMore
+        } else {
+            Role::Tells
+        }
     }
 
     fn candidate(&self, number: u32) -> Hit {
@@ -376,7 +440,7 @@ impl<'a> Ranking<'a> {
         let conversation = of.session.filter(|&session| sessions.is_conversation(session));
         let neighbour = self.index.neighbours(number);
         let base = self.base(Some(number));
-        let base_if = |mark: u8| if of.flags & mark == 0 { 0.0 } else { base };
+        let base_if = |mark: Marks| if of.flags & mark == 0 { 0.0 } else { base };
         let asks = self.question.asks;
         let mut signals = [0.0; SIGNALS];
         let mut set = |signal: Signal, value: f32| signals[signal as usize] = value;
@@ -430,6 +494,7 @@ impl<'a> Ranking<'a> {
             confidence: 0.0,
             conversation: conversation.is_some(),
             in_session: of.session.is_some(),
+            role: self.role(number, &of),
             signals,
             moved: None,
             number,
