@@ -153,6 +153,10 @@ impl Search<'_> {
         let is_left_out = |key: &Key| self.content.is_untrusted(key) && self.meets(key);
         let supersedes = |new: &Key, old: &Key| self.supersedes(new, old).unwrap_or(true);
         let is_fresher = |new: &Key, old: &Key| self.is_fresher(new, old).unwrap_or(false);
+        let text_of = |key: &Key| {
+            let object = object_at(self.view, key).ok().flatten()?;
+            object.content().map(str::to_owned)
+        };
         self.content.index.recall(
             &recall::Query {
                 scopes: scopes.as_deref(),
@@ -165,6 +169,7 @@ impl Search<'_> {
                 recency: self.query.recency,
                 freshness: self.query.freshness,
                 limit: self.query.limit,
+                text_of: Some(&text_of),
                 // Who asks for turns may look for a question.
                 omits_itself: self.query.kinds.is_empty(),
                 ..recall::Query::new(&self.query.text)

@@ -21,6 +21,7 @@ mod pruned;
 mod question;
 mod rank;
 mod relatives;
+mod said;
 mod scope;
 mod signals;
 mod snippet;
@@ -59,6 +60,9 @@ pub type IsSuccessor<'a> = &'a dyn Fn(&Key, &Key) -> bool;
 /// Decides whether the first document is newer than the second one, and may come before it for freshness.
 type IsFresher<'a> = &'a dyn Fn(&Key, &Key) -> bool;
 
+/// Returns the text of a document.
+pub type TextOf<'a> = &'a dyn Fn(&Key) -> Option<String>;
+
 /// A question and the documents to search.
 #[derive(Clone, Copy, Default)]
 pub struct Query<'a> {
@@ -83,6 +87,9 @@ pub struct Query<'a> {
     pub recency: f32,
     /// The maximal number of hits.
     pub limit: usize,
+    /// Returns the text of a document that was said. With it, a turn that quotes the question does not count as its
+    /// answer.
+    pub text_of: Option<TextOf<'a>>,
     /// Whether turns of transcripts that are this question, in the same words, are no hits.
     pub omits_itself: bool,
     /// Whether the newer of the two leading hits comes first if the question asks for a current state.

@@ -9,9 +9,10 @@
 //! - ORD-2: freshness swaps at most the first two stated documents, and the first two others.
 //! - ORD-3: no hit has a lower score than a hit below it. The signal `Order` is what a moved hit lacks.
 
+use super::confidence::confidences;
 use super::rank::Ranking;
 use super::signals::Signal;
-use super::stated::{Role, put_stated_first};
+use super::stated::{COMPARED_MAX, Role, put_stated_first};
 use super::{Hit, Moved};
 use std::collections::HashMap;
 
@@ -26,16 +27,35 @@ const ONE_FACT_MIN: f32 = 0.5;
 
 /// Sorts the candidates by score and applies the rules.
 pub(crate) fn arrange(ranking: &Ranking<'_>, mut candidates: Vec<Hit>) -> Vec<Hit> {
-    candidates.sort_unstable_by(|one, two| ranking.order((one.score, one.number), (two.score, two.number)));
+    sort(ranking, &mut candidates);
+    ranking.lower_quotes(&mut candidates);
+    sort(ranking, &mut candidates);
     let (mut stated, mut others): (Vec<Hit>, Vec<Hit>) =
         candidates.into_iter().partition(|hit| hit.role == Role::Stated);
     if ranking.question.asks.state {
         put_fresher_first(ranking, &mut stated);
         put_fresher_first(ranking, &mut others);
     }
+    if !stated.is_empty() {
+        let compared = others.len().min(COMPARED_MAX);
+        judge(ranking, &mut stated);
+        judge(ranking, &mut others[..compared]);
+    }
     let mut ordered = put_successors_first(ranking, put_stated_first(stated, others));
     raise_moved(&mut ordered);
     ordered
+}
+
+fn sort(ranking: &Ranking<'_>, candidates: &mut [Hit]) {
+    candidates.sort_unstable_by(|one, two| ranking.order((one.score, one.number), (two.score, two.number)));
+}
+
+/// Sets the confidence of each hit.
+fn judge(ranking: &Ranking<'_>, hits: &mut [Hit]) {
+    let confidences = confidences(ranking, hits);
+    for (hit, confidence) in hits.iter_mut().zip(confidences) {
+        hit.confidence = confidence;
+    }
 }
 
 /// Raises the score of each moved hit to the best score below it (ORD-3).

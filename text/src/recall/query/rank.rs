@@ -15,6 +15,7 @@ use super::dates::fit;
 use super::dense::Cosines;
 use super::forms::numbers_with;
 use super::question::Question;
+use super::said::stated_share;
 use super::scope::Admission;
 use super::signals::{KEY_DATE, KEY_SPEAKER, SIGNALS, Signal};
 use super::stated::{NO_ANSWER, Role};
@@ -30,6 +31,10 @@ use crate::recall::text::marks::{
 pub(crate) const CANDIDATES: usize = 100;
 /// The number of stated documents that are candidates even if more turns match better.
 const STATED_CANDIDATES: usize = 20;
+/// The number of candidates whose texts are read.
+const READ_MAX: usize = 20;
+/// The share of its words of the question that a turn states, if it may answer.
+const STATED_SHARE_MIN: f32 = 0.5;
 /// The number of candidates at which the query adds no more successors.
 const SUCCESSORS_UNTIL: usize = CANDIDATES * 8;
 /// The number of messages on each side that form the context.
@@ -396,12 +401,30 @@ impl<'a> Ranking<'a> {
         mark_facts(&mut candidates);
         for hit in &mut candidates {
             hit.score = hit.reasons().map(|reason| reason.value * reason.weight).sum();
-            if matches!(hit.role, Role::Asks | Role::Itself) {
-                hit.signals[Signal::Asks as usize] = NO_ANSWER * hit.score.max(0.0);
-                hit.score -= hit.signals[Signal::Asks as usize];
+            if hit.role.repeats() {
+                lower(hit);
             }
         }
         candidates
+    }
+
+    /// Reads the first candidates that were said, and lowers those that quote the question and state nothing of it.
+    pub(crate) fn lower_quotes(&self, candidates: &mut [Hit]) {
+        let Some(text_of) = self.query.text_of else { return };
+        for hit in candidates.iter_mut().take(READ_MAX) {
+            let is_said = self.index.columns.scored(hit.number).flags & SAID != 0;
+            let has_words = self.scratch.mask[hit.number as usize] != 0;
+            if !is_said || !has_words || !hit.role.may_answer() {
+                continue;
+            }
+            let stated = |text: String| {
+                stated_share(self.question, self.rarities, self.query.text, &text) >= STATED_SHARE_MIN
+            };
+            if !text_of(&hit.key).is_none_or(stated) {
+                hit.role = Role::Asks;
+                lower(hit);
+            }
+        }
     }
 
     /// Returns what a document is to the question.
@@ -554,6 +577,13 @@ fn mark_facts(candidates: &mut [Hit]) {
         let own = [Signal::Base, Signal::Vector].map(|signal| hit.signals[signal as usize]);
         hit.signals[Signal::Fact as usize] = own[0].max(own[1]);
     }
+}
+
+/// Lowers the score of a text that answers nothing.
+fn lower(hit: &mut Hit) {
+    let lost = NO_ANSWER * hit.score.max(0.0);
+    hit.signals[Signal::Asks as usize] = lost;
+    hit.score -= lost;
 }
 
 /// Divides a signal of each candidate by the largest value of the signal.

@@ -10,6 +10,7 @@
 //! - ASG-1: the time is linear in the length of the text, and the reading ends at the first sentence that states something.
 
 use std::collections::HashMap;
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::lists;
@@ -66,6 +67,34 @@ pub(crate) fn form_of(text: &str) -> Form {
         }
     }
     form
+}
+
+/// Returns the parts of a text that only ask.
+pub(crate) fn asking_parts(text: &str) -> Vec<Range<usize>> {
+    let mut parts = Vec::new();
+    let mut at = 0;
+    for (sentence, has_mark) in sentences(text) {
+        // The mark that ends a sentence is beside it.
+        let start = at + text[at..].find(sentence).unwrap_or_default();
+        at = start + sentence.len();
+        if form_of_sentence(sentence, has_mark).is_some_and(|form| form != Form::States) {
+            parts.push(start..at);
+        }
+    }
+    parts
+}
+
+/// Returns a question without the words that lead to it, such as "ok, and".
+pub(crate) fn without_lead(text: &str) -> &str {
+    let mut rest = text.trim_start();
+    loop {
+        let word = rest.split_whitespace().next().unwrap_or_default();
+        let bare = word.trim_matches(|letter: char| !letter.is_alphanumeric());
+        if word.is_empty() || role_of(&bare.to_lowercase()) & LEAD == 0 {
+            return rest;
+        }
+        rest = rest[word.len()..].trim_start();
+    }
 }
 
 /// Returns the sentences of a text, each with whether a question mark ends it.
