@@ -10,6 +10,7 @@
 //! - ASK-4: an untrusted item is a hit only if the query asks for untrusted items. The answer counts the omitted
 //!   untrusted items.
 //! - ASK-5: freshness ranks no untrusted item above a trusted item with a higher score.
+//! - ASK-7: a hit ranks above turns of a transcript for being stated only if it is trusted.
 //! - ASK-6: freshness compares two items only if both have event times, or were first written by different commits, or
 //!   belong to one named session, whose order is known.
 
@@ -122,6 +123,7 @@ impl Search<'_> {
             let reasons = hit.explain();
             let moved = hit.moved.map(|moved| match moved {
                 Moved::Fresher => "newer than a hit of about the same relevance",
+                Moved::Stated => "was stated as a fact, and the hits below were said",
                 Moved::Successor => "supersedes a hit that is ranked below",
             });
             let why = moved.into_iter().chain(in_words(&reasons)).collect();
@@ -151,6 +153,10 @@ impl Search<'_> {
         let is_left_out = |key: &Key| self.content.is_untrusted(key) && self.meets(key);
         let supersedes = |new: &Key, old: &Key| self.supersedes(new, old).unwrap_or(true);
         let is_fresher = |new: &Key, old: &Key| self.is_fresher(new, old).unwrap_or(false);
+        let text_of = |key: &Key| {
+            let object = object_at(self.view, key).ok().flatten()?;
+            object.content().map(str::to_owned)
+        };
         self.content.index.recall(
             &recall::Query {
                 scopes: scopes.as_deref(),
@@ -163,6 +169,9 @@ impl Search<'_> {
                 recency: self.query.recency,
                 freshness: self.query.freshness,
                 limit: self.query.limit,
+                text_of: Some(&text_of),
+                // Who asks for turns may look for a question.
+                omits_itself: self.query.kinds.is_empty(),
                 ..recall::Query::new(&self.query.text)
             },
             scratch,

@@ -25,7 +25,7 @@ use crate::digest::HashSuite;
 use crate::engine::{Derive, Derived, Keep, Memory, Version, View};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object, Time};
-use treering_text::recall::{self, Full, Index, Key};
+use treering_text::recall::{self, Full, Index, Key, Voice};
 use treering_text::tables::{Builder, Image, SortedRows, begin_with, i64_of_rising, rising_i64, row};
 
 /// The index of one state.
@@ -115,6 +115,7 @@ impl Content {
             above: &titles.above.join("\n"),
             text: with_more.as_deref().unwrap_or(text),
             supersedes: &superseded,
+            voice: voice_of(&item),
             text_key: text_key(suite, text),
         };
         self.index.put(&found_by).map_err(|Full| {
@@ -180,7 +181,7 @@ fn has_titles(object: &Object) -> bool {
 
 impl Keep for Content {
     const NAME: &'static str = "recall";
-    const VERSION: u8 = 8;
+    const VERSION: u8 = 9;
 
     fn len(&self) -> u64 {
         self.index.len() as u64
@@ -243,6 +244,18 @@ impl Derive for Content {
 
     fn is_damaged(&self) -> bool {
         self.index.is_damaged()
+    }
+}
+
+/// Returns where the text of an item comes from. What a speaker said in a session is a turn, however it was stored.
+/// INVARIANT ASK-7: only a trusted item counts as stated.
+fn voice_of(item: &Item) -> Voice {
+    let object = item.object();
+    match object.kind() {
+        kind::ENTRY | kind::SUMMARY | kind::EPISODE => Voice::Said,
+        _ if item.session().is_some() && item.speaker().is_some() => Voice::Said,
+        _ if object.origin().is_trusted() => Voice::Stated,
+        _ => Voice::Other,
     }
 }
 

@@ -21,10 +21,10 @@ pub use duplicates::{
     ByMeaning, Compare, Contradiction, MERGE, Near, Relation, Similarity, TextMeaning, differ_in_indentation,
     similarity, similarity_with,
 };
-pub use index::{Document, Full, Index, Key};
+pub use index::{Document, Full, Index, Key, Voice};
 pub use query::{
     Answer, CHARS_A_TOKEN, Embedder, Filter, Hit, IsSuccessor, Meaning, Moved, Query, Reason, SIGNALS,
-    Scratch, Signal, Snippet, WEAK, five_digits, snippet, tokens,
+    Scratch, Signal, Snippet, TextOf, WEAK, five_digits, snippet, tokens,
 };
 pub use text::language::is_english;
 pub use text::runs::is_spaceless;

@@ -28,6 +28,10 @@ use crate::tables::{Image, SortedRows, begin_with, rising_u32, row, u32_at, u32_
 pub(crate) const TITLED: Marks = 32;
 /// Marks a document that is in the index. Without this bit, its number is vacant.
 pub(crate) const LIVE: Marks = 64;
+/// Marks a document that a speaker said, or that retells what was said.
+pub(crate) const SAID: Marks = 512;
+/// Marks a trusted document that somebody stated to be kept.
+pub(crate) const STATED: Marks = 1024;
 /// Marks a document that mentions days. The days are in a separate table.
 pub(crate) const HAS_SPANS: Marks = 128;
 
@@ -49,7 +53,7 @@ pub(crate) struct Scored {
 }
 
 impl Fixed for Scored {
-    const BYTES: usize = 13;
+    const BYTES: usize = 14;
 
     #[inline]
     fn read(bytes: &[u8]) -> Self {
@@ -58,7 +62,9 @@ impl Fixed for Scored {
             session: (session != NO_SESSION).then_some(session),
             speaker: u32_at(bytes, 4),
             length: u32_at(bytes, 8),
-            flags: bytes.get(12).copied().unwrap_or_default(),
+            flags: bytes
+                .get(12..14)
+                .map_or(0, |flags| Marks::from_le_bytes([flags[0], flags[1]])),
         }
     }
 
@@ -66,7 +72,7 @@ impl Fixed for Scored {
         for number in [self.session.unwrap_or(NO_SESSION), self.speaker, self.length] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
-        bytes.push(self.flags);
+        bytes.extend_from_slice(&self.flags.to_le_bytes());
     }
 
     #[inline]

@@ -36,7 +36,7 @@ use crate::recall::vectors::{Found, Places, TextKey, VectorTable};
 use crate::tables::{Builder, Image};
 
 pub(crate) use blocks::{Block, WINDOW, windows};
-pub(crate) use columns::{Columns, LIVE, Scored};
+pub(crate) use columns::{Columns, LIVE, SAID, STATED, Scored};
 use columns::{Stamp, TITLED};
 pub use key::Key;
 use links::Links;
@@ -70,8 +70,32 @@ pub struct Document<'a> {
     pub text: &'a str,
     /// The keys of the documents that this document supersedes.
     pub supersedes: &'a [Key],
+    /// Where the text comes from.
+    pub voice: Voice,
     /// The digest of the text, by which a table of vectors knows it. All zero if there is no text.
     pub text_key: TextKey,
+}
+
+/// Where a text comes from, which decides what it may stand above.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Voice {
+    /// Neither of the others.
+    #[default]
+    Other,
+    /// A trusted text that somebody stated to be kept, such as a fact.
+    Stated,
+    /// A turn of a transcript, or a text that retells turns.
+    Said,
+}
+
+impl Voice {
+    fn flag(self) -> Marks {
+        match self {
+            Self::Other => 0,
+            Self::Stated => STATED,
+            Self::Said => SAID,
+        }
+    }
 }
 
 /// The error of a full index, which has no free numbers or no space for terms.
@@ -188,7 +212,7 @@ impl Index {
             session: document.session,
             speaker: document.speaker,
             length,
-            marks: analysis.marks | titled,
+            marks: analysis.marks | titled | document.voice.flag(),
             spans: analysis.spans,
             calls: analysis.calls.iter().map(String::as_str).collect(),
             supersedes: document.supersedes.to_vec(),

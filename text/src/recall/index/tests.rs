@@ -77,6 +77,10 @@ impl Owned {
         }
     }
 
+    fn voice(&self) -> Voice {
+        [Voice::Other, Voice::Stated, Voice::Said][self.order as usize % 3]
+    }
+
     /// Some texts have no vector.
     fn text_key(&self) -> TextKey {
         let mut key = self.key.0;
@@ -96,6 +100,7 @@ impl Owned {
             above: self.above,
             text: &self.text,
             supersedes: self.supersedes.as_slice(),
+            voice: self.voice(),
             text_key: self.text_key(),
         };
         index.put(&document).unwrap();
@@ -464,6 +469,7 @@ fn any_text_is_taken_in_and_found() {
             above: text,
             text,
             supersedes: &[Key([at as u8; Key::BYTES])],
+            voice: Voice::Said,
             text_key: Default::default(),
         };
         index.put(&document).unwrap();

@@ -11,6 +11,7 @@ use super::Hit;
 use super::base::MASK_TERMS;
 use super::rank::Ranking;
 use super::signals::Signal;
+use super::stated::NO_ANSWER;
 
 /// The offset of the logistic curve of the confidence. The factors were fitted on questions with an answer, and on the
 /// same questions asked of another conversation.
@@ -105,7 +106,13 @@ pub(crate) fn confidences(ranking: &Ranking<'_>, hits: &[Hit]) -> Vec<f32> {
             };
             logistic(MEANING_STEEP * (dense.whole(hit.number) - middle))
         });
-        1.0 - (1.0 - by_words) * (1.0 - by_meaning)
+        let confidence = 1.0 - (1.0 - by_words) * (1.0 - by_meaning);
+        // A text that only asks answers nothing, whatever words it has.
+        if hit.role.may_answer() {
+            confidence
+        } else {
+            confidence * (1.0 - NO_ANSWER)
+        }
     };
     triples.iter().zip(hits).map(curve).collect()
 }

@@ -1,7 +1,7 @@
 //! Queries: one ranked list of documents for a question.
 //!
 //! A query reads the postings of its words once. The best documents and their neighbours become candidates. The score
-//! of a candidate is the weighted sum of twenty-one signals. A hit explains the contribution of every signal.
+//! of a candidate is the weighted sum of twenty-two signals. A hit explains the contribution of every signal.
 //!
 //! # Layer
 //! Above `recall::index`; reads the index and changes nothing.
@@ -21,13 +21,14 @@ mod pruned;
 mod question;
 mod rank;
 mod relatives;
+mod said;
 mod scope;
 mod signals;
 mod snippet;
+mod stated;
 
 pub use base::Scratch;
 pub use dense::{Embedder, Meaning};
-pub use order::Moved;
 pub use signals::{SIGNALS, Signal};
 pub use snippet::{CHARS_A_TOKEN, Snippet, snippet, tokens};
 
@@ -47,6 +48,7 @@ use question::Question;
 use rank::{Asked, CANDIDATES, Ranking};
 use scope::Admission;
 use signals::{CONVERSATION, MEANINGS, NAMES, OTHER, VECTOR_IN_SESSION};
+use stated::Role;
 
 /// Decides whether a document may be returned, by kind, tags, trust or anything else that the caller knows.
 pub type Filter<'a> = &'a dyn Fn(&Key) -> bool;
@@ -57,6 +59,9 @@ pub type IsSuccessor<'a> = &'a dyn Fn(&Key, &Key) -> bool;
 
 /// Decides whether the first document is newer than the second one, and may come before it for freshness.
 type IsFresher<'a> = &'a dyn Fn(&Key, &Key) -> bool;
+
+/// Returns the text of a document.
+pub type TextOf<'a> = &'a dyn Fn(&Key) -> Option<String>;
 
 /// A question and the documents to search.
 #[derive(Clone, Copy, Default)]
@@ -82,6 +87,11 @@ pub struct Query<'a> {
     pub recency: f32,
     /// The maximal number of hits.
     pub limit: usize,
+    /// Returns the text of a document that was said. With it, a turn that quotes the question does not count as its
+    /// answer.
+    pub text_of: Option<TextOf<'a>>,
+    /// Whether turns of transcripts that are this question, in the same words, are no hits.
+    pub omits_itself: bool,
     /// Whether the newer of the two leading hits comes first if the question asks for a current state.
     pub freshness: bool,
 }
@@ -96,6 +106,17 @@ impl<'a> Query<'a> {
             ..Self::default()
         }
     }
+}
+
+/// The reason why the rank of a hit does not follow from its score.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Moved {
+    /// The hit is newer than the hit with the best score and nearly as good, and the question asks for a current state.
+    Fresher,
+    /// The hit supersedes the document of the hit that follows.
+    Successor,
+    /// The hit was stated to be kept, and the hit that follows was only said.
+    Stated,
 }
 
 /// A document that was found.
@@ -116,6 +137,8 @@ pub struct Hit {
     pub moved: Option<Moved>,
     /// Whether the document belongs to a session.
     pub(crate) in_session: bool,
+    /// What the document is to the question.
+    pub(crate) role: Role,
     /// The number of the document.
     pub(crate) number: u32,
     /// The weight of recency in the query.

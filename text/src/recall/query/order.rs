@@ -6,22 +6,15 @@
 //!
 //! # Invariants
 //! - ORD-1: a superseded document never ranks above its successor, if the successor is a candidate.
-//! - ORD-2: freshness swaps at most the first two hits. All other hits keep their rank.
+//! - ORD-2: freshness swaps at most the first two stated documents, and the first two others.
 //! - ORD-3: no hit has a lower score than a hit below it. The signal `Order` is what a moved hit lacks.
 
-use super::Hit;
+use super::confidence::confidences;
 use super::rank::Ranking;
 use super::signals::Signal;
+use super::stated::{COMPARED_MAX, Role, put_stated_first};
+use super::{Hit, Moved};
 use std::collections::HashMap;
-
-/// The reason why the rank of a hit does not follow from its score.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Moved {
-    /// The hit is newer than the hit with the best score and nearly as good, and the question asks for a current state.
-    Fresher,
-    /// The hit supersedes the document of the hit that follows.
-    Successor,
-}
 
 /// The lead over the third hit that the first two hits need in a conversation, as a factor.
 const STANDS_OUT_CONVERSATION: f32 = 1.1;
@@ -32,15 +25,37 @@ const SECOND_MIN: f32 = 0.4;
 /// The smallest cosine of two states of one fact, if both have a vector.
 const ONE_FACT_MIN: f32 = 0.5;
 
-/// Sorts the candidates by score and applies both rules.
+/// Sorts the candidates by score and applies the rules.
 pub(crate) fn arrange(ranking: &Ranking<'_>, mut candidates: Vec<Hit>) -> Vec<Hit> {
-    candidates.sort_unstable_by(|one, two| ranking.order((one.score, one.number), (two.score, two.number)));
+    sort(ranking, &mut candidates);
+    ranking.lower_quotes(&mut candidates);
+    sort(ranking, &mut candidates);
+    let (mut stated, mut others): (Vec<Hit>, Vec<Hit>) =
+        candidates.into_iter().partition(|hit| hit.role == Role::Stated);
     if ranking.question.asks.state {
-        put_fresher_first(ranking, &mut candidates);
+        put_fresher_first(ranking, &mut stated);
+        put_fresher_first(ranking, &mut others);
     }
-    let mut ordered = put_successors_first(ranking, candidates);
+    if !stated.is_empty() {
+        let compared = others.len().min(COMPARED_MAX);
+        judge(ranking, &mut stated);
+        judge(ranking, &mut others[..compared]);
+    }
+    let mut ordered = put_successors_first(ranking, put_stated_first(stated, others));
     raise_moved(&mut ordered);
     ordered
+}
+
+fn sort(ranking: &Ranking<'_>, candidates: &mut [Hit]) {
+    candidates.sort_unstable_by(|one, two| ranking.order((one.score, one.number), (two.score, two.number)));
+}
+
+/// Sets the confidence of each hit.
+fn judge(ranking: &Ranking<'_>, hits: &mut [Hit]) {
+    let confidences = confidences(ranking, hits);
+    for (hit, confidence) in hits.iter_mut().zip(confidences) {
+        hit.confidence = confidence;
+    }
 }
 
 /// Raises the score of each moved hit to the best score below it (ORD-3).

@@ -17,6 +17,7 @@ use super::forms::{collect, languages_in};
 use super::phrases::{Asks, asks, pieces};
 use super::scope::Admission;
 use crate::recall::index::Index;
+use crate::recall::text::asking::{Form, form_of};
 use crate::recall::text::calendar::day_at;
 use crate::recall::text::language::{Language, Languages, languages_of_word};
 use crate::recall::text::marks::Marker;
@@ -48,6 +49,8 @@ pub(crate) struct Question {
     pub(crate) who: Vec<u32>,
     pub(crate) dates: Vec<Asked>,
     pub(crate) asks: Asks,
+    /// What the text does: whether it asks, and how.
+    pub(crate) form: Form,
     /// The text without names, for the embedder, because names move its vector towards greetings.
     pub(crate) nameless: String,
 }
@@ -63,6 +66,7 @@ impl Question {
         let (own, others) = (Languages::of(text), languages_in(index, admission));
         let pieces = pieces(text);
         question.asks = asks(&pieces);
+        question.form = form_of(text);
         let mut asked = Terms {
             is_about_said: question.asks.said,
             ..Terms::default()

@@ -15,14 +15,26 @@ use super::dates::fit;
 use super::dense::Cosines;
 use super::forms::numbers_with;
 use super::question::Question;
+use super::said::stated_share;
 use super::scope::Admission;
 use super::signals::{KEY_DATE, KEY_SPEAKER, SIGNALS, Signal};
+use super::stated::{NO_ANSWER, Role};
 use super::{Hit, Query};
-use crate::recall::index::{Index, Key};
-use crate::recall::text::marks::{FIRST_PERSON, NUMBER, QUESTION, SECOND_PERSON, STANDING_TERM, TIME};
+use crate::recall::index::{Index, Key, SAID, STATED, Scored};
+use crate::recall::text::analysis::QUARTERS_PROSE;
+use crate::recall::text::asking::Form;
+use crate::recall::text::marks::{
+    ASKS, FIRST_PERSON, Marks, NUMBER, QUESTION, SECOND_PERSON, STANDING_TERM, TIME,
+};
 
 /// The number of documents that the cheap key selects as candidates.
 pub(crate) const CANDIDATES: usize = 100;
+/// The number of stated documents that are candidates even if more turns match better.
+const STATED_CANDIDATES: usize = 20;
+/// The number of candidates whose texts are read.
+const READ_MAX: usize = 20;
+/// The share of its words of the question that a turn states, if it may answer.
+const STATED_SHARE_MIN: f32 = 0.5;
 /// The number of candidates at which the query adds no more successors.
 const SUCCESSORS_UNTIL: usize = CANDIDATES * 8;
 /// The number of messages on each side that form the context.
@@ -323,7 +335,24 @@ impl<'a> Ranking<'a> {
             );
             self.best(touched, CANDIDATES, at_most, key)
         };
+        if self.has_sessions {
+            // A conversation about a fact may fill the list of candidates with turns.
+            let touched = self.scratch.touched.iter().copied();
+            let stated = touched.filter(|&number| self.is_stated(number));
+            let best = self.best(
+                stated,
+                STATED_CANDIDATES,
+                |number| self.key_at_most(number),
+                |number| self.key(number),
+            );
+            numbers.extend(best);
+        }
         if let Some(dense) = self.dense {
+            if self.has_sessions {
+                let stated = dense.candidates().filter(|&number| self.is_stated(number));
+                let key = |number| dense.with_neighbours(self.index, number);
+                numbers.extend(self.best(stated, STATED_CANDIDATES, |_| f32::INFINITY, key));
+            }
             let near = dense.candidates();
             let key = |number| dense.with_neighbours(self.index, number);
             numbers.extend(self.best(near, CANDIDATES, |_| f32::INFINITY, key));
@@ -337,6 +366,10 @@ impl<'a> Ranking<'a> {
         numbers.sort_unstable();
         numbers.dedup();
         numbers
+    }
+
+    fn is_stated(&self, number: u32) -> bool {
+        self.index.columns.scored(number).flags & STATED != 0
     }
 
     /// Adds the successors of the candidates, even if their words do not match.
@@ -360,13 +393,67 @@ impl<'a> Ranking<'a> {
     pub(crate) fn candidates(&self) -> Vec<Hit> {
         let numbers = self.candidate_numbers().into_iter();
         let mut candidates: Vec<Hit> = numbers.map(|number| self.candidate(number)).collect();
+        if self.query.omits_itself {
+            candidates.retain(|hit| hit.role != Role::Itself);
+        }
         normalise(&mut candidates, Signal::Context);
         normalise(&mut candidates, Signal::Vector);
         mark_facts(&mut candidates);
         for hit in &mut candidates {
             hit.score = hit.reasons().map(|reason| reason.value * reason.weight).sum();
+            if hit.role.repeats() {
+                lower(hit);
+            }
         }
         candidates
+    }
+
+    /// Reads the first candidates that were said, and lowers those that quote the question and state nothing of it.
+    pub(crate) fn lower_quotes(&self, candidates: &mut [Hit]) {
+        let Some(text_of) = self.query.text_of else { return };
+        for hit in candidates.iter_mut().take(READ_MAX) {
+            let is_said = self.index.columns.scored(hit.number).flags & SAID != 0;
+            let has_words = self.scratch.mask[hit.number as usize] != 0;
+            if !is_said || !has_words || !hit.role.may_answer() {
+                continue;
+            }
+            let stated = |text: String| {
+                stated_share(self.question, self.rarities, self.query.text, &text) >= STATED_SHARE_MIN
+            };
+            if !text_of(&hit.key).is_none_or(stated) {
+                hit.role = Role::Asks;
+                lower(hit);
+            }
+        }
+    }
+
+    /// Returns what a document is to the question.
+    fn role(&self, number: u32, of: &Scored) -> Role {
+        if of.flags & STATED != 0 {
+            return Role::Stated;
+        }
+        let form = self.question.form;
+        if of.flags & SAID == 0 {
+            return Role::Tells;
+        }
+        let mask = self.scratch.mask[number as usize];
+        let shared = mask.count_ones();
+        let beyond = (of.length / QUARTERS_PROSE).saturating_sub(shared);
+        let asks = of.flags & ASKS != 0;
+        let has = |place: usize| place < MASK_TERMS && mask >> place & 1 == 1;
+        let terms = self.question.terms.iter().enumerate();
+        let mut meant = terms.filter(|(_, term)| term.weight == 1.0);
+        if asks && form != Form::States && beyond == 0 && meant.all(|(place, _)| has(place)) {
+            return Role::Itself;
+        }
+        let says_nothing = shared > 0 && beyond == 0 && form == Form::AsksOpenly;
+        if asks && beyond <= shared || says_nothing {
+            Role::Asks
+        } else if asks {
+            Role::AsksMore
+        } else {
+            Role::Tells
+        }
     }
 
     fn candidate(&self, number: u32) -> Hit {
@@ -376,7 +463,7 @@ impl<'a> Ranking<'a> {
         let conversation = of.session.filter(|&session| sessions.is_conversation(session));
         let neighbour = self.index.neighbours(number);
         let base = self.base(Some(number));
-        let base_if = |mark: u8| if of.flags & mark == 0 { 0.0 } else { base };
+        let base_if = |mark: Marks| if of.flags & mark == 0 { 0.0 } else { base };
         let asks = self.question.asks;
         let mut signals = [0.0; SIGNALS];
         let mut set = |signal: Signal, value: f32| signals[signal as usize] = value;
@@ -430,6 +517,7 @@ impl<'a> Ranking<'a> {
             confidence: 0.0,
             conversation: conversation.is_some(),
             in_session: of.session.is_some(),
+            role: self.role(number, &of),
             signals,
             moved: None,
             number,
@@ -489,6 +577,13 @@ fn mark_facts(candidates: &mut [Hit]) {
         let own = [Signal::Base, Signal::Vector].map(|signal| hit.signals[signal as usize]);
         hit.signals[Signal::Fact as usize] = own[0].max(own[1]);
     }
+}
+
+/// Lowers the score of a text that answers nothing.
+fn lower(hit: &mut Hit) {
+    let lost = NO_ANSWER * hit.score.max(0.0);
+    hit.signals[Signal::Asks as usize] = lost;
+    hit.score -= lost;
 }
 
 /// Divides a signal of each candidate by the largest value of the signal.

@@ -9,7 +9,7 @@
 //! Contains only constants and their names.
 
 /// The number of signals.
-pub const SIGNALS: usize = 21;
+pub const SIGNALS: usize = 22;
 
 macro_rules! signals {
     ($($constant:ident, $name:literal, $conversation:literal, $other:literal, $what:literal;)*) => {
@@ -50,6 +50,7 @@ signals! {
     Fact, "fact", 0.0, 0.1, "matches the question and is a fact beside a conversation";
     Vector, "vec", 1.1, 1.5, "means something similar to the question";
     Order, "order", 1.0, 1.0, "stands before a hit that it supersedes, or that it is fresher than";
+    Asks, "asks", -1.0, -1.0, "asks what the question asks, or says nothing beyond its words";
     Lately, "lately", 1.0, 0.3, "contains words of the question and is recent";
 }
 

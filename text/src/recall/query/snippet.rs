@@ -46,7 +46,7 @@ pub fn snippet<'a>(text: &'a str, terms: &[String], characters_max: usize) -> Sn
 }
 
 /// Returns the matches in the text: the index of the term, and the byte range.
-fn matches(text: &str, terms: &[String]) -> Vec<(usize, Range<usize>)> {
+pub(super) fn matches(text: &str, terms: &[String]) -> Vec<(usize, Range<usize>)> {
     let (mut found, languages) = (Vec::new(), Languages::of(text));
     let (mut word, mut term) = (String::new(), String::new());
     let position = |term: &str| terms.iter().position(|other| other == term);

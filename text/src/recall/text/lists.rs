@@ -21,6 +21,8 @@ pub(crate) const FRAME_SAID: &str = include_str!("words/frame_said.txt");
 pub(crate) const IRREGULAR: &str = include_str!("words/irregular.txt");
 /// Words that decide the marks of a text. Each line starts with the name of their class.
 pub(crate) const MARKS: &str = include_str!("words/marks.txt");
+/// Words by which a sentence asks, or says that its speaker does not know. Each line starts with their role.
+pub(crate) const ASKING: &str = include_str!("words/asking.txt");
 /// Words that have a role in the comparison of two texts. Each line starts with the role.
 pub(crate) const ROLES: &str = include_str!("words/roles.txt");
 /// Kinds and their members, for comparing two texts. Each line starts with the kind.

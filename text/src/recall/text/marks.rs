@@ -10,12 +10,13 @@
 //! # Invariants
 //! - MRK-1: time and memory are bounded: one pass, at most `SPANS_MAX` spans and `CALLS_MAX` calls.
 
+use super::asking::{Form, form_of};
 use super::calendar::{Day, Span, date_of, day_of, month_span, weekday_named, weekday_of, year_span};
 use super::runs::Run;
 use super::terms::{TERM_BYTES_MAX, facts_of, fold};
 
 /// The marks of a document, as bits.
-pub(crate) type Marks = u8;
+pub(crate) type Marks = u16;
 /// The text is a question.
 pub(crate) const QUESTION: Marks = 1;
 /// The text mentions a time.
@@ -26,6 +27,9 @@ pub(crate) const NUMBER: Marks = 4;
 pub(crate) const FIRST_PERSON: Marks = 8;
 /// The text is in the second person.
 pub(crate) const SECOND_PERSON: Marks = 16;
+
+/// The text only asks, or says that its speaker does not know.
+pub(crate) const ASKS: Marks = 256;
 
 /// The classes of a word, as bits.
 pub(crate) type Class = u16;
@@ -97,7 +101,7 @@ impl<'a> Marker<'a> {
             day,
             before: [Piece::default(); 3],
             greeted: false,
-            marks: if is_question(text) { QUESTION } else { 0 },
+            marks: marks_of_form(text),
             is_standing: false,
             spans: Vec::new(),
             calls: Vec::new(),
@@ -303,6 +307,13 @@ impl<'a> Marker<'a> {
         let middle = self.day - days;
         Some(Span::new(middle - unit / 3, middle + unit / 3))
     }
+}
+
+/// Returns the marks that follow from the sentences of a text.
+fn marks_of_form(text: &str) -> Marks {
+    let asks = form_of(text) != Form::States;
+    let ends_so = is_question(text);
+    (if asks { ASKS } else { 0 }) | (if ends_so { QUESTION } else { 0 })
 }
 
 /// Returns whether a text ends with a question, except for notes in brackets at its end.

@@ -7,6 +7,7 @@
 //! - TXT-1: any text is accepted, and its length limits the size of the result.
 
 pub(crate) mod analysis;
+pub(crate) mod asking;
 pub(crate) mod calendar;
 pub(crate) mod language;
 pub(crate) mod lists;
