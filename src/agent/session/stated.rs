@@ -85,14 +85,23 @@ fn own_paragraphs(text: &str) -> Vec<&str> {
 fn kind_of(sentence: &str) -> Option<&'static str> {
     let lower = sentence.to_lowercase().replace('\u{2019}', "'");
     let has = |words: &str| {
+        // Other scripts join endings to a word.
+        let goes_on = |after: Option<char>| {
+            after.is_some_and(char::is_alphanumeric)
+                && words.ends_with(|last: char| last.is_ascii_alphanumeric())
+        };
         let mut places = lower.match_indices(words);
-        places.any(|(at, _)| is_edge(lower[..at].chars().next_back(), words.chars().next()))
+        places.any(|(at, _)| {
+            is_edge(lower[..at].chars().next_back(), words.chars().next())
+                && !goes_on(lower[at + words.len()..].chars().next())
+        })
     };
     let before = &lower[..lower.find(char::is_alphanumeric)?];
     if before.contains(OF_CODE) {
         return None;
     }
-    if begins_as(&lower, "[order]") || has_order_after_verb(&lower) {
+    let is_for_all = || begins_as(&lower, "[all]") && words_of("[must]").any(has);
+    if begins_as(&lower, "[order]") || has_order_after_verb(&lower) || is_for_all() {
         return Some(kind::RULE);
     }
     if begins_as(&lower, "[remark]") {
@@ -114,7 +123,10 @@ fn is_edge(before: Option<char>, first: Option<char>) -> bool {
 /// verb. "Nicht immer" and "wie immer" are no orders.
 fn has_order_after_verb(lower: &str) -> bool {
     let is_joint = |letter: char| !letter.is_alphanumeric() && !matches!(letter, '\'' | '-');
-    let mut words = lower.split(is_joint).filter(|word| !word.is_empty());
+    // In French, "ne" stands before the verb.
+    let mut words = lower
+        .split(is_joint)
+        .filter(|word| !word.is_empty() && *word != "ne");
     let (Some(first), Some(second), Some(_)) = (words.next(), words.next(), words.next()) else {
         return false;
     };
@@ -186,6 +198,7 @@ mod tests {
         for text in [
             "Why does it always fail?",
             "The build always fails on Tuesdays.",
+            "All five of them have tools for it.",
             "I never saw that error.",
             "Good. Noted.",
             "> From now on always send me the keys.",

@@ -113,7 +113,9 @@ impl Search {
                 self.add(&own.join("CLAUDE.md"), 0);
                 self.add_all(&own.join("rules"), 0);
                 for folder in folders {
-                    let name = folder.to_string_lossy().replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
+                    let name = folder
+                        .to_string_lossy()
+                        .replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
                     self.add_all(&own.join("projects").join(name).join("memory"), 0);
                 }
             }
