@@ -19,7 +19,8 @@
 //! # Invariants
 //! - TST-1: a verb opens a store only if the register has it, or if it belongs to the user and the user named it. With
 //!   `--untrusted-store` a verb opens any store, but only for reading, and no object has a better class than `import`.
-//! - TST-2: the register is ignored, and not written, if another user owns it or may change it. `UserRegister` checks it.
+//!
+//! `UserRegister` checks that only the user may change the register (TST-2).
 
 use std::ffi::OsString;
 use std::fs::{self, Metadata};

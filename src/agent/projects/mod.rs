@@ -116,6 +116,7 @@ pub struct Project {
 
 /// What is asked about a folder.
 struct Asked {
+    /// The id of the store; empty if there is no store yet.
     store: String,
     folder: Folder,
     plain: String,
@@ -126,7 +127,7 @@ struct Asked {
 }
 
 /// Returns the project of a folder in a store, and adds the folder to the register. Without a store, the project has the
-/// name of the folder.
+/// name that it would get first in a new store.
 pub fn project_of(folder: &Path, store: Option<&Path>) -> Option<Project> {
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let top = Place::top_of(&folder)?;
@@ -140,6 +141,10 @@ pub fn project_of(folder: &Path, store: Option<&Path>) -> Option<Project> {
     let Some(mut asked) = asked(top, &project.plain, store) else {
         return Some(project);
     };
+    project.name = settle(&mut Vec::new(), &asked).name;
+    if asked.store.is_empty() {
+        return Some(project);
+    }
     let opened = UserRegister::open(REGISTER, "projects");
     let mut register = match opened {
         // Without a home folder, there is no register.
@@ -166,14 +171,15 @@ pub fn project_of(folder: &Path, store: Option<&Path>) -> Option<Project> {
 }
 
 fn asked(top: &Path, plain: &str, store: Option<&Path>) -> Option<Asked> {
-    let store = store?;
     let named = worktree::repository_of(top).and_then(|repository| {
         let plain = plain_name(&repository)?;
         let plain = plain.strip_suffix(".git").unwrap_or(&plain).to_owned();
         Some((Folder::of(&repository)?, plain))
     });
     Some(Asked {
-        store: to_hex(&Memory::id_of_store(store).ok()?),
+        store: store
+            .and_then(|store| Memory::id_of_store(store).ok())
+            .map_or_else(String::new, |id| to_hex(&id)),
         folder: Folder::of(top)?,
         plain: plain.to_owned(),
         repository: named,
@@ -187,7 +193,7 @@ fn plain_name(top: &Path) -> Option<String> {
 
 /// Whether the folder is a project only by a mark that a cloned repository may have brought along. Git itself keeps no
 /// `.git` in a repository.
-fn is_content(top: &Path, store: &Path) -> bool {
+fn is_content(top: &Path, store: Option<&Path>) -> bool {
     let home = env::var_os("HOME").map(PathBuf::from);
     let is_store = store
         .canonicalize()
@@ -270,7 +276,7 @@ fn free_name(entries: &[Entry], asked: &Asked, folder: &Folder, plain: &str) -> 
 
 /// Returns the name of a folder with digits of its own.
 fn own_name(entries: &[Entry], asked: &Asked, folder: &Folder, plain: &str) -> String {
-    let facts = format!("{}\n{}\n{:?}", asked.store, folder.inode, folder.born);
+    let facts = format!("{}\n{:?}", folder.inode, folder.born);
     let digits = to_hex(&sha256(facts.as_bytes()));
     let names = (DIGITS..digits.len()).map(|length| format!("{plain}~{}", &digits[..length]));
     let mut free = names.filter(|name| !is_taken(entries, &asked.store, name));
