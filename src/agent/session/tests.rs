@@ -788,5 +788,4 @@ fn an_episode_without_a_model_has_the_rules_from_anywhere() {
         text.starts_with("From now on always run the linter.\nWe decided to use Postgres for it."),
         "{text}"
     );
-    assert!(!text.contains("trust me"), "{text}");
 }

@@ -121,13 +121,19 @@ fn a_late_entry_makes_its_bucket_due_again_and_no_other_is_lost() {
         )
         .is_empty()
     );
+    // The day was summarised while it lasted, and its later entry makes it due again.
+    let evening = EntryTime {
+        time_micros: at("2026-04-22T20:00:00Z"),
+        arrival: 4,
+    };
+    given.push((evening, 3));
     let next = due_buckets(
         given.clone(),
         Granularity::Day,
         |bucket| seen.get(&bucket).copied(),
         at("2026-04-23T00:00:00Z"),
     );
-    assert_eq!((next.len(), next[0].entries.clone()), (1, vec![1]));
+    assert_eq!((next.len(), next[0].entries.clone()), (1, vec![1, 3]));
 }
 
 #[test]
