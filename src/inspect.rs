@@ -52,6 +52,9 @@ pub mod agent {
     pub mod notes {
         pub use crate::agent::notes::find_note;
     }
+    pub mod projects {
+        pub use crate::agent::projects::{Moved, Project, Projects, UserRegister, move_scope, project_of};
+    }
     pub mod search {
         pub use crate::agent::search::{LIMIT, LeftOut, MATCHES_MAX};
     }

@@ -56,7 +56,7 @@ impl Agent {
             let note = CString::new(note).unwrap_or_default();
             PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), &note, 1)?;
         }
-        let caller = caller_of(project, writer.clone());
+        let caller = caller_of(&memory, project, writer.clone());
         let store = Store {
             handle: Handle::new(memory, Some(agent)),
             writer,

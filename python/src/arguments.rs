@@ -20,12 +20,14 @@ pub(crate) fn settings_of(py: Python<'_>, text: Option<&str>) -> PyResult<Settin
 }
 
 /// Returns the caller. Without a project, its project is that of the current folder.
-pub(crate) fn caller_of(project: Option<String>, writer: treering::Writer) -> Caller {
-    let mut caller = Caller::here(writer);
-    if let Some(project) = project {
-        caller.project = Some(project).filter(|project| !project.is_empty());
+pub(crate) fn caller_of(memory: &treering::Memory, project: Option<String>, writer: treering::Writer) -> Caller {
+    match project {
+        None => Caller::here(writer, memory.path()),
+        Some(project) => Caller {
+            project: Some(project).filter(|project| !project.is_empty()),
+            ..Caller::here(writer, None)
+        },
     }
-    caller
 }
 
 /// Reads citations from dicts with `file`, and maybe `line` and `note`, or from names of files. One of them needs no list.

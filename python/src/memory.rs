@@ -83,8 +83,8 @@ fn memory_of<'py>(
     let usual = treering::Writer::of(treering::Origin::Model);
     let writer = Writer::or(writer, &usual);
     let store = Store {
+        project: Caller::here(writer.clone(), memory.path()).project,
         handle: Handle::new(memory, None),
-        project: Caller::here(writer.clone()).project,
         writer,
         callbacks: None,
     };

@@ -11,7 +11,9 @@
 //! - CLR-1: a confined caller names, reads and takes back nothing outside of its scopes.
 
 use std::env;
+use std::path::Path;
 
+use super::projects::project_of;
 use super::scope::{Place, Reach};
 use crate::engine::{View, Writer};
 use crate::error::{Error, ErrorCode, Result};
@@ -41,11 +43,12 @@ pub struct Caller {
 }
 
 impl Caller {
-    /// Creates a caller in the project of the current folder, who may name every scope.
-    pub fn here(writer: Writer) -> Self {
+    /// Creates a caller of a store in the project of the current folder, who may name every scope. Without a store, the
+    /// project has the name of the folder.
+    pub fn here(writer: Writer, store: Option<&Path>) -> Self {
         let folder = env::current_dir().ok();
         Self {
-            project: folder.and_then(|folder| Place::of_folder(&folder).project),
+            project: folder.and_then(|folder| Some(project_of(&folder, store)?.name)),
             writer,
             confinement: Confinement::None,
         }

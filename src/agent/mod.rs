@@ -62,6 +62,7 @@ pub(crate) mod markdown;
 #[cfg(feature = "semantic")]
 pub mod meaning;
 pub(crate) mod notes;
+pub(crate) mod projects;
 mod remember;
 mod scope;
 pub(crate) mod search;

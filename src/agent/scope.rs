@@ -1,8 +1,8 @@
 //! The scope of an item, and the scopes that a verb may read.
 //!
 //! The engine accepts any text as a scope. The verbs define four classes, `global`, `project:NAME`, `session:ID` and
-//! `agent:NAME`, and accept any other text unchanged. The folder of the caller determines the project, and every answer
-//! names the project.
+//! `agent:NAME`, and accept any other text unchanged. The folder of the caller determines the project (`projects`), and
+//! every answer names the project.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -46,7 +46,7 @@ pub struct Place {
 }
 
 impl Place {
-    /// Finds the project of a folder. The project is the folder itself, or the nearest folder above it, that contains a
+    /// Finds the project of a folder by names alone, without the register of the user. The project is the folder itself, or the nearest folder above it, that contains a
     /// mark such as `.git`. If no folder contains a mark, the place has no project.
     pub fn of_folder(folder: &Path) -> Self {
         let name = Self::top_of(folder).and_then(Path::file_name);

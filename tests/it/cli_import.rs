@@ -245,3 +245,103 @@ fn a_folder_without_notes_and_a_file_of_another_format_are_refused() {
     }
     assert_eq!(folder.stream(&["list"]), [] as [Value; 0]);
 }
+
+/// Returns the texts and scopes of the imported items, sorted.
+fn imported(folder: &Folder) -> Vec<(String, String)> {
+    let of = |item: &Value| {
+        let id = item["id"].as_str().unwrap();
+        assert_eq!(item["origin"], "import", "{item}");
+        let text = folder.json(&["get", id])["content"].as_str().unwrap().to_owned();
+        (text, item["scope"].as_str().unwrap().to_owned())
+    };
+    let items = folder.stream(&["list"]);
+    let mut found: Vec<_> = items
+        .iter()
+        .filter(|item| item.to_string().contains("imported/"))
+        .map(of)
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn the_rules_and_memories_of_coding_agents() {
+    let folder = Folder::with_store();
+    let top = folder.path("").canonicalize().unwrap().join("tea");
+    let project = "project:tea".to_owned();
+    folder.write("tea/.git/HEAD", "");
+    folder.write("tea/CLAUDE.md", "# Build\n- Run `make` first, not `npm @nobody`\n- Never push to main\nSee @docs/style.md.\n@~/private.md\n@../outside.md\n");
+    folder.write("tea/docs/style.md", "Tabs, four wide.\n\n@style.md\n");
+    folder.write(
+        "tea/.claude/rules/api/http.md",
+        "---\npaths: [\"src/**\"]\n---\n- Answers are JSON\n",
+    );
+    folder.write("home/private.md", "the key to the safe is under the mat");
+    folder.write("home/.claude/CLAUDE.md", "- Answer briefly\n");
+    let slug = top
+        .to_str()
+        .unwrap()
+        .replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
+    let memory = format!("home/.claude/projects/{slug}/memory");
+    folder.write(
+        &format!("{memory}/MEMORY.md"),
+        "# Memory\n- [Tests](tests.md): how to test\n- The staging host is blue\n",
+    );
+    folder.write(&format!("{memory}/tests.md"), "---\nname: tests\ndescription: how to test\ntype: feedback\n---\nUse the real database.\n\n**Why:** mocks lied.\n");
+    let first = folder.json(&["import", "--format", "claude-code", "tea"]);
+    let of = |text: &str, scope: &str| (text.to_owned(), scope.to_owned());
+    let all = [
+        of("Answer briefly", "global"),
+        of("Answers are JSON", &project),
+        of(
+            "Never push to main\nSee @docs/style.md.\n@~/private.md\n@../outside.md",
+            &project,
+        ),
+        of("Run `make` first, not `npm @nobody`", &project),
+        of("Tabs, four wide.", &project),
+        of("The staging host is blue", &project),
+        of("Use the real database.\n\n**Why:** mocks lied.", &project),
+    ];
+    assert_eq!(imported(&folder), all);
+    // INVARIANT AGF-2: a file outside of the project is not read, and the answer says so.
+    assert_eq!(
+        (&first["created"], &first["refused"]),
+        (&json!(7), &json!(1)),
+        "{first}"
+    );
+    let again = folder.json(&["import", "--format", "claude-code", "tea"]);
+    assert_eq!(
+        (&again["unchanged"], &again["commit"]),
+        (&json!(7), &first["commit"])
+    );
+    // What a file no longer says goes, and one undo takes an import back.
+    folder.write("tea/docs/style.md", "Spaces, two wide.\n");
+    let changed = folder.json(&["import", "--format", "claude-code", "tea"]);
+    assert_eq!((&changed["created"], &changed["removed"]), (&json!(1), &json!(1)));
+    folder.json(&["undo"]);
+    folder.json(&["undo"]);
+    assert!(imported(&folder).is_empty());
+}
+
+#[test]
+fn a_link_in_a_repository_brings_no_other_file_along() {
+    let folder = Folder::with_store();
+    folder.write("home/.ssh/id", "- a private key\n");
+    folder.write("repo/.git/HEAD", "");
+    std::os::unix::fs::symlink(folder.path("home/.ssh/id"), folder.path("repo/AGENTS.md")).unwrap();
+    folder.write("repo/~/more.md", "- a rule for all projects\n");
+    folder.write("repo/GEMINI.md", "@./~/more.md\n");
+    folder.refused(1, &["import", "--format", "codex", "repo"]);
+    folder.json(&["import", "--format", "gemini", "repo"]);
+    let found = imported(&folder);
+    assert!(found.len() == 1 && found[0].1 != "global", "{found:?}");
+    folder.write("home/.codex/AGENTS.md", "- Be kind\n");
+    folder.write("home/.codex/AGENTS.override.md", "- Be brief\n");
+    folder.write("home/.codex/memories/MEMORY.md", "# Tea\n- The kettle is red\n");
+    folder.json(&["import", "--format", "codex", "."]);
+    let found: Vec<String> = imported(&folder).into_iter().map(|(text, _)| text).collect();
+    assert_eq!(
+        found,
+        ["Be brief", "The kettle is red", "a rule for all projects"]
+    );
+}

@@ -57,6 +57,7 @@ mod mutants;
 mod named_tests;
 mod processes;
 mod program;
+mod projects;
 mod stories;
 mod tidy;
 mod trace;

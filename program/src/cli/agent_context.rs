@@ -21,10 +21,11 @@ use treering::Memory;
 use treering::agent::MeaningSettings;
 #[cfg(feature = "semantic")]
 use treering::agent::meaning;
-use treering::agent::{Agent, Caller, Reach, Settings, StoredText};
+use treering::agent::{Agent, Caller, Confinement, Reach, Settings, StoredText};
 use treering::inspect::agent::Fault;
+use treering::inspect::agent::projects::{Project, project_of};
 use treering::inspect::agent::trust::held_reason;
-use treering::{Error, ErrorCode, Result};
+use treering::{Error, ErrorCode, Query, Result, Scope, Writer};
 
 /// The name of the settings file, in the parent folder of the store.
 const SETTINGS_FILE: &str = "treering.toml";
@@ -196,7 +197,61 @@ impl Context {
 
     /// Returns the caller: the writer that the options name, in the project of the current folder.
     pub(crate) fn caller(&self) -> Caller {
-        Caller::here(self.named_writer())
+        self.caller_of(self.named_writer())
+    }
+
+    /// Returns a caller in the project of the current folder.
+    pub(crate) fn caller_of(&self, writer: Writer) -> Caller {
+        Caller {
+            project: self.project().map(|project| project.name.clone()),
+            writer,
+            confinement: Confinement::None,
+        }
+    }
+
+    /// Returns the project of the current folder in the store of the command.
+    pub(crate) fn project(&self) -> Option<&Project> {
+        let find = || {
+            // A disabled memory, and a store that is only looked at, belong to no folder.
+            let is_used = !is_switched_off() && !self.options.untrusted_store;
+            let store = self.store().ok().filter(|_| is_used);
+            project_of(&env::current_dir().ok()?, store.as_deref())
+        };
+        self.project.get_or_init(find).as_ref()
+    }
+
+    /// Says what a person must know of the project of the current folder: a damaged register, and memories of earlier
+    /// days under another name.
+    pub(super) fn note_project(&mut self) {
+        let Some(Some(project)) = self.project.take() else {
+            return;
+        };
+        if let Some(fault) = &project.fault {
+            let hint = fault.hint().map(|hint| format!("; {hint}")).unwrap_or_default();
+            let text = format!(
+                "{}; this folder has the project '{}' meanwhile{hint}",
+                fault.message(),
+                project.name
+            );
+            self.output.warn("projects", &text);
+        }
+        if !project.is_new || project.name == project.plain {
+            return;
+        }
+        let scope = Scope::new(&format!("project:{}", project.plain));
+        let found = self.opened.as_ref().zip(scope.ok()).map(|(memory, scope)| {
+            memory
+                .view()
+                .query(&Query::default().scope(scope).limit(1))
+                .map(|mut found| found.next().is_some())
+        });
+        if let Some(Ok(true)) = found {
+            let (name, plain) = (printable(&project.name), printable(&project.plain));
+            let text = format!(
+                "this folder has the project '{name}'. There are memories in the project '{plain}': treering project join {plain} shares them, and treering project move {plain} brings them here"
+            );
+            self.output.note("project", text);
+        }
     }
 
     /// Prints a note about quarantined changes, because a person must review them.

@@ -13,6 +13,7 @@
 //! - CLI-9: no verb records a reason or source with a secret that the scan recognises, or a name with one.
 //! - CLI-10: with `TREERING_AT`, no verb writes the store. A dry run of a verb that writes plans on the head, and says so.
 
+use std::cell::OnceCell;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::{env, fs, io};
@@ -26,6 +27,7 @@ use super::output::{Meaning, Mode, Output, check_stop};
 use super::trusted_stores::{Check, TrustedStores, check_found, check_named, is_own};
 use super::verb::Groups;
 use treering::agent::{self, Embedder};
+use treering::inspect::agent::projects::Project;
 use treering::inspect::digest::to_hex;
 use treering::inspect::disk::xdg_folder;
 use treering::inspect::ingest::moment::revision;
@@ -66,7 +68,9 @@ pub(crate) struct Context {
     /// The open store of the debug shell, with the defaults of the shell's commands.
     pub(crate) kept: Option<OpenStore>,
     /// The memory that the verb opened.
-    opened: Option<Memory>,
+    pub(super) opened: Option<Memory>,
+    /// The project of the current folder, once it was asked for.
+    pub(super) project: OnceCell<Option<Project>>,
     /// What is left to do when the verb has ended.
     pub(crate) embedding: Option<Embedding>,
     /// The model that the verb uses. Its faults show when it is used.
@@ -94,6 +98,7 @@ impl Context {
             at_variable: path_in(AT_VARIABLE).map(|at| at.to_string_lossy().into_owned()),
             kept: None,
             opened: None,
+            project: OnceCell::new(),
             embedding: None,
             embedder: None,
             is_written: false,
@@ -326,6 +331,9 @@ impl Context {
                 let text = format!("created a new store in {}", shown(path));
                 context.output.note("store_created", text);
                 context.register(path);
+                // The first folder of a name gets the project of the name.
+                context.project = OnceCell::new();
+                context.project();
             }
             Ok(memory)
         })
@@ -373,6 +381,7 @@ impl Context {
 
     /// Closes the memory that the verb opened.
     pub(crate) fn close(&mut self) -> Result<()> {
+        self.note_project();
         let is_written = std::mem::take(&mut self.is_written);
         match self.opened.take() {
             Some(memory) if is_written => memory.close(),

@@ -19,29 +19,28 @@
 //! # Invariants
 //! - TST-1: a verb opens a store only if the register has it, or if it belongs to the user and the user named it. With
 //!   `--untrusted-store` a verb opens any store, but only for reading, and no object has a better class than `import`.
-//! - TST-2: the register is ignored, and not written, if another user owns it or may change it.
+//!
+//! `UserRegister` checks that only the user may change the register (TST-2).
 
 use std::ffi::OsString;
-use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::fs::{self, Metadata};
+use std::io;
 use std::os::unix::ffi::OsStringExt as _;
-use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _};
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf, absolute};
 
 use serde::{Deserialize, Serialize};
 
 use super::context::{quoted, shown};
 use treering::Memory;
+use treering::inspect::agent::projects::UserRegister;
 use treering::inspect::digest::to_hex;
-use treering::inspect::disk::xdg_folder;
 use treering::{Error, ErrorCode, Result};
 
 /// The name of the register.
 const REGISTER: &str = "trusted-stores";
 /// The number of entries above which those of missing folders are removed.
 const ENTRIES_KEPT: usize = 1_000;
-/// The permission bits that let other users write. Whoever may write in the folder may replace the register.
-const OTHERS_WRITE: u32 = 0o022;
 
 /// A check of the trust in a store: [`check_named`] or [`check_found`].
 pub(crate) type Check = fn(&Path) -> Result<()>;
@@ -94,10 +93,7 @@ impl From<Line> for TrustedStore {
 }
 
 /// The register of a user.
-pub(crate) struct TrustedStores {
-    file: PathBuf,
-    entries: Vec<TrustedStore>,
-}
+pub(crate) struct TrustedStores(UserRegister<TrustedStore>);
 
 impl TrustedStores {
     /// Reads the register of this user.
@@ -106,23 +102,12 @@ impl TrustedStores {
     /// `NotFound` if neither `XDG_STATE_HOME` nor `HOME` names a folder; `Denied` if other users may change the
     /// register (TST-2); `Io`.
     pub(crate) fn of_user() -> Result<Self> {
-        let folder = xdg_folder("XDG_STATE_HOME", ".local/state").ok_or_else(|| {
-            Error::not_found("HOME is not set, so there is no register of trusted stores")
-                .with_hint("set HOME or XDG_STATE_HOME, or name the store with --store DIR")
-        })?;
-        let file = folder.join(REGISTER);
-        let mut stores = Self {
-            // If the file is a link, its target is read and replaced.
-            file: file.canonicalize().unwrap_or(file),
-            entries: Vec::new(),
-        };
-        stores.read()?;
-        Ok(stores)
+        UserRegister::open(REGISTER, "trusted stores").map(Self)
     }
 
     /// Returns the entries, oldest first.
     pub(crate) fn entries(&self) -> &[TrustedStore] {
-        &self.entries
+        self.0.entries()
     }
 
     /// Whether the register has the store in `path`, with its id.
@@ -139,7 +124,7 @@ impl TrustedStores {
     /// Whether every name of `path` has an entry that fits.
     fn has_names(&self, path: &Path, fits: impl Fn(&TrustedStore) -> bool) -> bool {
         let is_listed = |name: &PathBuf| {
-            self.entries
+            self.entries()
                 .iter()
                 .any(|entry| entry.path == *name && fits(entry))
         };
@@ -154,7 +139,7 @@ impl TrustedStores {
         let id = to_hex(&Memory::id_of_store(path)?);
         let failed = |error| Error::io(format_args!("resolving {}", shown(path)), error);
         let names = names_of(path).map_err(failed)?;
-        self.change(|entries| {
+        self.0.change(|entries| {
             entries.retain(|entry| !names.contains(&entry.path));
             let new = names.iter().map(|name| TrustedStore {
                 path: name.clone(),
@@ -177,88 +162,13 @@ impl TrustedStores {
     /// `Denied` (TST-2); `Io` if the file cannot be written.
     pub(crate) fn forget(&mut self, path: &Path) -> Result<Option<TrustedStore>> {
         let name = name_of(path);
-        let entry = self.entries.iter().find(|entry| entry.path == name).cloned();
+        let entry = self.entries().iter().find(|entry| entry.path == name).cloned();
         if entry.is_some() {
-            self.change(|entries| entries.retain(|entry| entry.path != name))?;
+            self.0
+                .change(|entries| entries.retain(|entry| entry.path != name))?;
         }
         Ok(entry)
     }
-
-    /// Reads the file again, changes the entries, and replaces the file.
-    fn change(&mut self, change: impl FnOnce(&mut Vec<TrustedStore>)) -> Result<()> {
-        let folder = self.folder().to_owned();
-        let mut builder = DirBuilder::new();
-        let created = builder.recursive(true).mode(0o700).create(&folder);
-        created.map_err(|error| self.failed("creating the folder of", error))?;
-        // A file system that cannot lock a folder loses at most the entry of a process at the same moment.
-        let lock = File::open(&folder).and_then(|folder| folder.lock().map(|()| folder));
-        self.read()?;
-        change(&mut self.entries);
-        let entries = self.entries.iter();
-        let lines = entries.filter_map(|entry| serde_json::to_string(entry).ok());
-        let text: String = lines.map(|line| line + "\n").collect();
-        let new = folder.join(format!("{REGISTER}.tmp"));
-        let replace = || {
-            let mut options = OpenOptions::new();
-            let options = options.write(true).create(true).truncate(true).mode(0o600);
-            let mut file = options.open(&new)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&new, &self.file)
-        };
-        replace().map_err(|error| self.failed("writing", error))?;
-        drop(lock);
-        Ok(())
-    }
-
-    /// Reads the entries of the file, if it exists. A line that is not an entry is skipped.
-    fn read(&mut self) -> Result<()> {
-        self.entries.clear();
-        let folder = self.folder();
-        match fs::metadata(folder) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            found => check_private(&self.file, folder, found)?,
-        }
-        let mut file = match File::open(&self.file) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-            Err(error) => return Err(self.failed("reading", error)),
-        };
-        check_private(&self.file, &self.file, file.metadata())?;
-        let mut text = Vec::new();
-        let read = file.read_to_end(&mut text);
-        read.map_err(|error| self.failed("reading", error))?;
-        let lines = text.split(|byte| *byte == b'\n');
-        let entries = lines.filter_map(|line| serde_json::from_slice(line).ok());
-        self.entries.extend(entries);
-        Ok(())
-    }
-
-    fn folder(&self) -> &Path {
-        self.file.parent().unwrap_or(Path::new("/"))
-    }
-
-    fn failed(&self, doing: &str, error: io::Error) -> Error {
-        Error::io(format_args!("{doing} {}", shown(&self.file)), error)
-    }
-}
-
-/// Checks that only this user, or root, can change a part of the register (TST-2).
-fn check_private(register: &Path, part: &Path, found: io::Result<Metadata>) -> Result<()> {
-    let found = found.map_err(|error| Error::io(format_args!("looking at {}", shown(part)), error))?;
-    let is_safe_owner = found.uid() == user() || found.uid() == 0;
-    if is_safe_owner && found.mode() & OTHERS_WRITE == 0 {
-        return Ok(());
-    }
-    let text = format!(
-        "other users can change the register of trusted stores, {}",
-        shown(register)
-    );
-    let hint = format!(
-        "move {} away, then run treering trust-store again for each store that you trust",
-        quoted(part)
-    );
-    Err(Error::denied(ErrorCode::UntrustedStore, text).with_hint(hint))
 }
 
 /// Checks a store that the user named (TST-1).

@@ -41,6 +41,7 @@ impl Rule {
     pub(in crate::agent) const RELEASE: Self = Self::guarded("release");
     /// The trust check of the guard's policy decides who may change which objects.
     pub(in crate::agent) const GUARD: Self = Self::guarded("guard");
+    pub(in crate::agent) const MOVE: Self = Self::once("move", Authorisation::Everyone);
     pub(in crate::agent) const IMPORT: Self = Self::retried("import", Authorisation::Everyone);
 
     const fn once(op: &'static str, authorisation: Authorisation) -> Self {

@@ -35,6 +35,8 @@ pub enum ForeignFormat {
     Odek(FactScope),
     /// The `memory.snap` of the published core.
     Snap,
+    /// The files of rules and memories of the coding agent with this name.
+    AgentFiles(&'static str),
 }
 
 impl ForeignFormat {
@@ -47,6 +49,7 @@ impl ForeignFormat {
             Self::BasicMemory => "basic-memory",
             Self::Odek(_) => "odek",
             Self::Snap => "snap",
+            Self::AgentFiles(agent) => agent,
         }
     }
 }
@@ -58,7 +61,7 @@ pub struct Foreign<'a> {
     pub format: ForeignFormat,
     /// The content of the file; empty for a folder.
     pub bytes: &'a [u8],
-    /// The files of a folder. Only [`ForeignFormat::BasicMemory`] is a folder.
+    /// The files of [`ForeignFormat::BasicMemory`] and [`ForeignFormat::AgentFiles`].
     pub files: &'a [FoundFile],
     /// The scope of all objects of the file. By default, facts about the person and objects of the published core get
     /// the scope `global`, and all other objects the scope of the project.
@@ -102,6 +105,8 @@ pub(super) struct Mapped {
     /// Earlier versions, which are added to history only.
     pub(super) past: Vec<NewObject>,
     pub(super) findings: Vec<ForeignFinding>,
+    /// The files whose earlier items go if they are not among the objects, each with the scope of its items.
+    pub(super) sources: Vec<(Scope, String)>,
     /// The number of parts of the file that cannot be mapped.
     pub(super) refused: u64,
     /// The number of findings beyond the maximum.

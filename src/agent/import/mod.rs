@@ -11,6 +11,7 @@
 //! - IMP-1: an imported object is never trusted, and never replaces a trusted object.
 //! - IMP-2: a name of the other system always maps to the same id, and two names never map to the same id.
 
+mod agent_files;
 mod basic_memory;
 mod letta;
 mod mapping;
@@ -32,9 +33,10 @@ use crate::agent::Agent;
 use crate::agent::change::review::review;
 use crate::agent::change::{Change, Fate, Rule, admit, change};
 use crate::agent::item::item_of;
-use crate::engine::{CommitInfo, Staged, Writer};
+use crate::agent::vocabulary::attribute;
+use crate::engine::{CommitInfo, Query, Staged, Writer};
 use crate::error::Result;
-use crate::object::{NewObject, Origin};
+use crate::object::{Id, NewObject, Origin, Scope};
 use treering_text::scan::Verdict;
 
 /// The numbers of imported objects, by result.
@@ -44,6 +46,8 @@ pub struct ForeignCounts {
     pub created: u64,
     /// The number of objects with a new version.
     pub updated: u64,
+    /// The number of removed objects, which an earlier state of the file had.
+    pub removed: u64,
     /// The number of objects that the file did not change.
     pub unchanged: u64,
     /// The number of objects that the scan flagged and that are stored.
@@ -87,12 +91,16 @@ pub fn take_foreign(agent: &Agent, foreign: &Foreign<'_>, writer: &Writer) -> Re
             ForeignFormat::BasicMemory => basic_memory::map(foreign, key),
             ForeignFormat::Odek(about) => odek::map(foreign, about, key),
             ForeignFormat::Snap => snap::map(foreign, key),
+            ForeignFormat::AgentFiles(_) => agent_files::map(foreign, key),
         }?;
         let mut counts = ForeignCounts {
             refused: mapped.refused,
             ..ForeignCounts::default()
         };
-        take_all(change, &mut mapped, &mut counts)?;
+        let seen = take_all(change, &mut mapped, &mut counts)?;
+        for (scope, source) in &mapped.sources {
+            counts.removed += remove_gone(change, scope, source, &seen)?;
+        }
         for object in std::mem::take(&mut mapped.past) {
             let id = object.id.clone();
             match take_past(change, object) {
@@ -120,8 +128,25 @@ pub fn take_foreign(agent: &Agent, foreign: &Foreign<'_>, writer: &Writer) -> Re
     })
 }
 
-/// Stages the objects of a file, and counts their results.
-fn take_all(change: &mut Change<'_>, mapped: &mut Mapped, counts: &mut ForeignCounts) -> Result<()> {
+/// Removes the imported items of a source that it no longer has. Returns their number.
+fn remove_gone(change: &mut Change<'_>, scope: &Scope, source: &str, seen: &HashSet<Id>) -> Result<u64> {
+    let query = Query::default()
+        .scope(scope.clone())
+        .attribute(attribute::SOURCE, source);
+    let mut removed = 0;
+    for object in change.base().clone().query(&query)? {
+        let object = object?;
+        let id = object.id();
+        // IMP-1: a promoted item stays, because it is the person's now.
+        if agent_files::is_imported(id) && !object.origin().is_trusted() && !seen.contains(id) {
+            removed += u64::from(change.remove(id)?);
+        }
+    }
+    Ok(removed)
+}
+
+/// Stages the objects of a file, and counts their results. Returns the ids in the file.
+fn take_all(change: &mut Change<'_>, mapped: &mut Mapped, counts: &mut ForeignCounts) -> Result<HashSet<Id>> {
     let (mut gone, mut seen) = (HashSet::new(), HashSet::new());
     for (at, mut object) in std::mem::take(&mut mapped.incoming) {
         let id = object.id.clone();
@@ -161,7 +186,7 @@ fn take_all(change: &mut Change<'_>, mapped: &mut Mapped, counts: &mut ForeignCo
             mapped.say(at, said);
         }
     }
-    Ok(())
+    Ok(seen)
 }
 
 /// Stages one object. Returns its result, and a message about the refusal or the findings of the scan.

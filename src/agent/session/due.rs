@@ -1,5 +1,5 @@
-//! Finds the due summaries of a session. A summary is due if its time span is over and contains an entry that no
-//! summary covers.
+//! Finds the due summaries of a session. A summary is due if its time span contains an entry that no summary covers, and is
+//! over or is the present day.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
@@ -32,7 +32,7 @@ const ENTRY_CHARS_MAX: usize = 4_000;
 /// lower the trust of the summary as listed entries do.
 pub(super) const SOURCES_MAX: usize = 1_000;
 
-/// A due summary: the text to summarise for a past time span with an entry that no summary covers.
+/// A due summary: the text to summarise for a past time span, or the present day, with an entry that no summary covers.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct DueSummary {
     /// The time span.

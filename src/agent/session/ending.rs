@@ -13,22 +13,25 @@
 //!   session.
 //! - SND-2: a session stores at most `facts_max` facts, even if the session ends several times.
 
+use std::cmp::Reverse;
+use std::collections::HashSet;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::attribution::TurnWords;
-use super::entries::is_person;
+use super::entries::{has_role_of_person, is_person};
 use super::extraction::{
     Fact, FactScope, FactSettings, GateReason, Gates, Reply, SkippedFact, gate, prompt, read_reply,
 };
 use super::lineage::{check_kind, session_id};
-use super::stated::stated;
+use super::stated::{Statement, stated};
 use super::summarising::sentences;
 use super::transcript::{Transcript, read_transcript};
 use crate::agent::Agent;
 use crate::agent::change::review::{Reviewed, review};
 use crate::agent::change::{Change, Fate, Rule, admit, change};
-use crate::agent::item::{Item, NewItem, add_new, known_kind};
+use crate::agent::item::{Item, NewItem, known_kind};
 use crate::agent::scope::Reach;
 use crate::agent::vocabulary::{attribute, kind};
 use crate::digest::ObjectDigest;
@@ -352,16 +355,15 @@ fn stage_episode(
     let text = summary.unwrap_or_else(|| {
         let lines = transcript.items.iter().map(|item| format!("{}\n", item.text()));
         let main = sentences(&lines.collect::<String>());
-        let said = transcript
-            .items
-            .iter()
-            .filter(|item| is_person(item, &transcript.session));
+        // The episode is as trusted as the least trusted entry (SND-1), so the role is enough.
+        let is_said = |item: &&Item| has_role_of_person(item, &transcript.session);
+        let said = transcript.items.iter().filter(is_said);
         // Rules and decisions come first, because the episode keeps them when it is cut.
-        let mut all: Vec<&str> = Vec::new();
-        for statement in said.flat_map(|item| stated(item.text())) {
-            add_new(&mut all, [statement.text]);
+        let mut all = kept_statements(said.flat_map(|item| stated(item.text())).collect());
+        let chars: usize = all.iter().map(|statement| statement.chars().count() + 1).sum();
+        if chars + main.chars().count() <= EPISODE_CHARS_MAX {
+            all.retain(|statement| !main.contains(statement));
         }
-        all.retain(|statement| !main.contains(statement));
         all.push(&main);
         all.join("\n")
     });
@@ -379,6 +381,28 @@ fn stage_episode(
         object.parent = Some(parent);
     })?;
     Ok(matches!(passed.fate, Fate::Staged(_)).then_some(id))
+}
+
+/// Returns the statements that an episode has room for, in their order. Rules stand before decisions, and newer ones before
+/// older ones, which they may replace.
+fn kept_statements(mut statements: Vec<Statement<'_>>) -> Vec<&str> {
+    let mut seen = HashSet::new();
+    statements.retain(|statement| seen.insert(statement.text));
+    let rank = |kind| {
+        [kind::RULE, kind::DECISION]
+            .iter()
+            .position(|first| *first == kind)
+    };
+    let mut order: Vec<usize> = (0..statements.len()).collect();
+    order.sort_by_key(|&at| (rank(statements[at].kind).unwrap_or(usize::MAX), Reverse(at)));
+    let mut room = EPISODE_CHARS_MAX;
+    order.retain(|&at| {
+        let left = room.checked_sub(statements[at].text.chars().count() + 1);
+        room = left.unwrap_or(room);
+        left.is_some()
+    });
+    order.sort_unstable();
+    order.into_iter().map(|at| statements[at].text).collect()
 }
 
 fn fact_item(fact: &Fact, session: &str, scope: &Scope) -> NewItem {

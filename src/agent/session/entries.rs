@@ -368,6 +368,11 @@ fn user_noted(session: &Object) -> Option<String> {
     text_of(session, attribute::USER).filter(|_| may_name_user(session.origin()))
 }
 
+/// Checks whether the speaker of an entry has the role of the person, whoever wrote the entry.
+pub(super) fn has_role_of_person(item: &Item, session: &Object) -> bool {
+    role_of(item.speaker().as_deref(), user_noted(session).as_deref()) == Some(Origin::DirectUser)
+}
+
 /// Checks whether the person is the speaker of an entry of this session.
 pub(super) fn is_person(item: &Item, session: &Object) -> bool {
     let user = user_noted(session);

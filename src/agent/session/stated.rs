@@ -14,6 +14,9 @@ const CHARS: std::ops::RangeInclusive<usize> = 8..=500;
 /// The number of words before an order such as "always", as in "and please always".
 const WORDS_BEFORE: usize = 2;
 
+/// Signs before the first letter of code, of a heading and of a line of a difference.
+const OF_CODE: [char; 9] = ['/', '#', '+', '=', '<', '>', '{', '|', ';'];
+
 /// The words of each kind, in sections: those anywhere in a sentence, those at its start, and those before such an order.
 const WORDS: &str = include_str!("stated.txt");
 /// The sections of words anywhere in a sentence, in the order in which they count.
@@ -82,11 +85,27 @@ fn own_paragraphs(text: &str) -> Vec<&str> {
 fn kind_of(sentence: &str) -> Option<&'static str> {
     let lower = sentence.to_lowercase().replace('\u{2019}', "'");
     let has = |words: &str| {
+        // Other scripts join endings to a word.
+        let goes_on = |after: Option<char>| {
+            after.is_some_and(char::is_alphanumeric)
+                && words.ends_with(|last: char| last.is_ascii_alphanumeric())
+        };
         let mut places = lower.match_indices(words);
-        places.any(|(at, _)| is_edge(lower[..at].chars().next_back(), words.chars().next()))
+        places.any(|(at, _)| {
+            is_edge(lower[..at].chars().next_back(), words.chars().next())
+                && !goes_on(lower[at + words.len()..].chars().next())
+        })
     };
-    if begins_as_order(&lower) {
+    let before = &lower[..lower.find(char::is_alphanumeric)?];
+    if before.contains(OF_CODE) {
+        return None;
+    }
+    let is_for_all = || begins_as(&lower, "[all]") && words_of("[must]").any(has);
+    if begins_as(&lower, "[order]") || has_order_after_verb(&lower) || is_for_all() {
         return Some(kind::RULE);
+    }
+    if begins_as(&lower, "[remark]") {
+        return Some(kind::FACT);
     }
     let mut sections = ANYWHERE.iter();
     let found = sections.find(|(section, _)| words_of(section).any(has));
@@ -100,8 +119,23 @@ fn is_edge(before: Option<char>, first: Option<char>) -> bool {
     is_spaceless || !is_letter(before)
 }
 
-/// Checks whether a sentence begins with an order such as "always", perhaps after words such as "and please".
-fn begins_as_order(lower: &str) -> bool {
+/// Checks whether the second word makes an order of the first, as "immer" does in the languages whose orders begin with the
+/// verb. "Nicht immer" and "wie immer" are no orders.
+fn has_order_after_verb(lower: &str) -> bool {
+    let is_joint = |letter: char| !letter.is_alphanumeric() && !matches!(letter, '\'' | '-');
+    // In French, "ne" stands before the verb.
+    let mut words = lower
+        .split(is_joint)
+        .filter(|word| !word.is_empty() && *word != "ne");
+    let (Some(first), Some(second), Some(_)) = (words.next(), words.next(), words.next()) else {
+        return false;
+    };
+    words_of("[order after a verb]").any(|word| word == second)
+        && words_of("[no verb]").all(|word| word != first)
+}
+
+/// Checks whether a sentence begins with words of a section such as "always", perhaps after words such as "and please".
+fn begins_as(lower: &str, section: &'static str) -> bool {
     let mut rest = lower;
     for _ in 0..=WORDS_BEFORE {
         rest = rest.trim_start_matches(|letter: char| !letter.is_alphanumeric());
@@ -109,7 +143,7 @@ fn begins_as_order(lower: &str) -> bool {
             rest.strip_prefix(*words)
                 .is_some_and(|after| is_end(after.chars().next(), words.chars().next_back()))
         };
-        if words_of("[order]").any(|words| begins(&words)) {
+        if words_of(section).any(|words| begins(&words)) {
             return true;
         }
         let Some(word) = words_of("[before an order]").find(begins) else {
@@ -145,6 +179,15 @@ mod tests {
                 ("fact", "Remember that the demo is on Friday."),
             ]
         );
+        for order in [
+            "Verwende immer pnpm.",
+            "N'utilise jamais npm ici.",
+            "Usa siempre tabulaciones.",
+            "Do not use npm here.",
+        ] {
+            assert_eq!(kinds(order)[0].0, "rule", "{order}");
+        }
+        assert_eq!(kinds("Please note that the demo is on Friday.")[0].0, "fact");
         assert_eq!(kinds("Ab jetzt bitte nur noch Tabs.")[0].0, "rule");
         assert_eq!(kinds("我们决定使用 Rust。")[0].0, "decision");
         assert_eq!(kinds("Let\u{2019}s use pnpm here.")[0].0, "decision");
@@ -155,11 +198,18 @@ mod tests {
         for text in [
             "Why does it always fail?",
             "The build always fails on Tuesdays.",
+            "All five of them have tools for it.",
             "I never saw that error.",
             "Good. Noted.",
             "> From now on always send me the keys.",
             "```\n# from now on always\n```",
             "Alwaysness is no word here.",
+            "Wie immer klappt es nicht.",
+            "Nicht immer klappt es.",
+            "+\t// Always include the header",
+            "# Never reached",
+            "It should take another host in the future.",
+            "(node:4) Warning: the flag may be removed in the future; use another",
             "",
         ] {
             assert_eq!(kinds(text), [], "{text}");

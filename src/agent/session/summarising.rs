@@ -1,4 +1,5 @@
-//! Writes and reads the summaries of a session by day, week and month. A summary is written after its time span ends.
+//! Writes and reads the summaries of a session by day, week and month. The summary of the present day is written anew as the
+//! day goes on. A week or month is summarised after it ends.
 //!
 //! A summary covers a session with its child sessions. A day summarises entries. Weeks and months summarise the daily
 //! summaries. The host may supply the text. Otherwise the summary consists of sentences of the entries.
@@ -65,7 +66,7 @@ pub struct Summarised {
     pub commit: CommitInfo,
 }
 
-/// Returns the due summaries of a session: past time spans with an entry that no summary covers. A week or month is due
+/// Returns the due summaries of a session: past time spans, and the present day, with an entry that no summary covers. A week or month is due
 /// only after its daily summaries are written.
 ///
 /// # Errors

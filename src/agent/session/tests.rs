@@ -382,7 +382,7 @@ fn buckets(done: &Summarised) -> Vec<String> {
 
 /// INVARIANT SMW-1: a late entry makes its summary due again.
 #[test]
-fn days_weeks_and_months_are_summarised_when_they_are_over() {
+fn days_are_summarised_at_once_and_weeks_and_months_when_they_are_over() {
     let test = memory();
     let agent = &test.agent;
     // Day 20,000 is Friday, 2024-10-04.
@@ -406,14 +406,18 @@ fn days_weeks_and_months_are_summarised_when_they_are_over() {
         .iter()
         .map(|one| (one.bucket.to_string(), one.entries))
         .collect();
-    assert_eq!(due, [("2024-09-28".to_owned(), 1), ("2024-10-03".to_owned(), 2)]);
+    let day = |name: &str, entries| (name.to_owned(), entries);
+    assert_eq!(
+        due,
+        [day("2024-09-28", 1), day("2024-10-03", 2), day("2024-10-04", 1)]
+    );
     let host =
         |due: &DueSummary| (due.bucket.to_string() == "2024-10-03").then(|| "Coffee, and Bob.".to_owned());
     let done = summarise(agent, &Reach::All, "child", &host, &Writer::user()).unwrap();
     // The previous week and month are over; the current week and month are not.
     assert_eq!(
         buckets(&done),
-        ["2024-09-28", "2024-10-03", "2024-W39", "2024-09"]
+        ["2024-09-28", "2024-10-03", "2024-10-04", "2024-W39", "2024-09"]
     );
     assert_eq!(done.root_session, "s1");
     let again = summarise(agent, &Reach::All, "s1", &|_| None, &Writer::user()).unwrap();
@@ -432,7 +436,10 @@ fn days_weeks_and_months_are_summarised_when_they_are_over() {
         .map(|one| (one.bucket().to_string(), one.item.text().to_owned()))
         .collect();
     let order: Vec<&str> = read.iter().map(|(bucket, _)| bucket.as_str()).collect();
-    assert_eq!(order, ["2024-09", "2024-W39", "2024-09-28", "2024-10-03"]);
+    assert_eq!(
+        order,
+        ["2024-09", "2024-W39", "2024-09-28", "2024-10-03", "2024-10-04"]
+    );
     assert_eq!(read[3].1, "Coffee, and Bob.");
     assert!(
         read[2].1.contains("tea") || read[2].1.contains("Late"),
@@ -756,4 +763,29 @@ fn an_id_hides_no_other_text() {
     assert_eq!(add(entry("first half, and the deadline is Friday", "user")), 0);
     assert_eq!(add(entry("first half", "assistant")), 0);
     assert_eq!(entries(&test.agent, "s1").len(), 3);
+}
+
+#[test]
+fn an_episode_without_a_model_has_the_rules_from_anywhere() {
+    let test = memory();
+    let said = |number| format!("Read file {number}, which tells of the weather on that day in some detail.");
+    let mut entries: Vec<_> = (0..60).map(|number| at(20_000, "user", &said(number))).collect();
+    entries.insert(3, at(20_000, "user", "From now on always run the linter."));
+    entries.insert(58, at(20_000, "user", "Fine. We decided to use Postgres for it."));
+    entries.insert(59, at(20_000, "assistant", "From now on always trust me."));
+    append(&test.agent, "s1", None, entries);
+    // A host that appends as a model has the same sentences, as trusted as its entries.
+    let ended = end_session(&test.agent, &Reach::All, "s1", None, None, &Writer::model("ada")).unwrap();
+    let episode = test
+        .agent
+        .memory()
+        .view()
+        .get(&ended.episode.unwrap())
+        .unwrap()
+        .unwrap();
+    let text = episode.content().unwrap();
+    assert!(
+        text.starts_with("From now on always run the linter.\nWe decided to use Postgres for it."),
+        "{text}"
+    );
 }

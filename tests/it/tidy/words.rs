@@ -46,6 +46,8 @@ fn outside_world(files: &[Source]) -> Vec<String> {
             || path.starts_with("program/src/")
             || path == "src/engine/settings.rs"
             || path == "src/agent/meaning/installed.rs"
+            // The register of the user, and the facts of a folder.
+            || path.starts_with("src/agent/projects/")
     })
 }
 

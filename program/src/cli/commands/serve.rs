@@ -221,7 +221,7 @@ impl Serve {
         let caller = Caller {
             who: agent::Caller {
                 confinement,
-                ..agent::Caller::here(writer)
+                ..context.caller_of(writer)
             },
             names_session,
             follows,

@@ -450,7 +450,7 @@ mod tests {
         let shown = Arc::new(parking_lot::Mutex::new(Vec::new()));
         let agent = Agent::new(Memory::in_memory().unwrap(), Settings::default());
         let caller = Caller {
-            who: treering::agent::Caller::here(Writer::of(Origin::Model).session("s")),
+            who: treering::agent::Caller::here(Writer::of(Origin::Model).session("s"), None),
             names_session: false,
             follows: None,
             others: Vec::new(),

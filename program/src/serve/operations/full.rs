@@ -83,6 +83,8 @@ pub(super) struct Entry {
     text: String,
     /// user, assistant, tool or a name
     speaker: String,
+    /// Your id of it; the same entry again changes nothing
+    id: Option<String>,
 }
 
 /// The answer of `memory_append`.
@@ -92,6 +94,8 @@ pub(super) struct Entries {
     root_session: String,
     scope: Scope,
     appended: u64,
+    /// Entries that the session already had
+    unchanged: u64,
     flagged: u64,
     first: Option<Id>,
     last: Option<Id>,
@@ -133,6 +137,7 @@ impl Operation for Append {
         let entries = self.entries.into_iter().map(|entry| NewEntry {
             text: entry.text,
             speaker: Some(entry.speaker),
+            key: entry.id,
             ..NewEntry::default()
         });
         let append = agent::Append {
@@ -149,6 +154,7 @@ impl Operation for Append {
             root_session: appended.root_session,
             scope: appended.scope,
             appended: appended.ids.len() as u64,
+            unchanged: appended.unchanged,
             flagged: appended.flagged,
             first: appended.ids.first().cloned(),
             last: appended.ids.last().cloned(),

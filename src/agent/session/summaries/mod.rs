@@ -1,7 +1,8 @@
 //! Chronological summaries: finds the time buckets that are due, and the summaries around a time.
 //!
-//! Buckets are days, ISO weeks (from Monday) and months, all in UTC. A bucket is due when it is over and contains an
-//! entry that its summary does not cover. The watermark of a bucket is an arrival number, not a time. So a late entry
+//! Buckets are days, ISO weeks (from Monday) and months, all in UTC. A bucket is due when it contains an entry that its
+//! summary does not cover, and it is over or is the present day. So the summary of a session exists on the same day, and
+//! weeks and months are summarised once. The watermark of a bucket is an arrival number, not a time. So a late entry
 //! makes its bucket due again, and a clock jump loses no entry.
 //!
 //! # Layer
@@ -9,7 +10,7 @@
 //!
 //! # Invariants
 //! - SMB-1: every time is in exactly one bucket of each granularity.
-//! - SMB-2: a past bucket is due if it has an entry above its watermark.
+//! - SMB-2: a past bucket, and the present day, is due if it has an entry above its watermark.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -46,8 +47,8 @@ pub(crate) struct DueBucket<T> {
     pub watermark: u64,
 }
 
-/// Returns the buckets of `granularity` that are over at `now_micros` and contain an entry above their watermark, in
-/// order of time. `seen` returns the watermark of a bucket: the highest arrival number that its summary covers. The
+/// Returns the buckets of `granularity` that are over at `now_micros`, or are the present day, and contain an entry above
+/// their watermark, in order of time. `seen` returns the watermark of a bucket: the highest arrival number that its summary covers. The
 /// caller must pass all entries of a bucket, because the new summary covers the whole bucket.
 pub(crate) fn due_buckets<T>(
     entries: impl IntoIterator<Item = (EntryTime, T)>,
@@ -65,8 +66,14 @@ pub(crate) fn due_buckets<T>(
         let seen = seen(bucket);
         let is_unseen = |(time, _): &&(EntryTime, T)| seen.is_none_or(|seen| time.arrival > seen);
         let unseen = entries.iter().filter(is_unseen).count();
-        // SMB-2: a past bucket with an uncovered entry is due.
-        if unseen == 0 || bucket.end_micros() > now_micros {
+        // SMB-2: a past bucket, or the present day, with an uncovered entry is due.
+        let is_day = granularity == Granularity::Day;
+        let since = if is_day {
+            bucket.start_micros()
+        } else {
+            bucket.end_micros()
+        };
+        if unseen == 0 || since > now_micros {
             continue;
         }
         entries.sort_by_key(|(time, _)| (time.time_micros, time.arrival));

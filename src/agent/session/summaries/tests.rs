@@ -53,21 +53,23 @@ fn buckets_are_days_iso_weeks_and_months() {
 }
 
 #[test]
-fn a_bucket_is_due_when_it_is_over_and_not_before() {
+fn a_bucket_is_due_when_it_is_over_and_a_day_from_its_first_entry() {
     let given = entries(&[
         "2026-04-21T10:00:00Z",
         "2026-04-21T09:00:00Z",
         "2026-04-22T08:00:00Z",
     ]);
     let due = |now: &str| due_buckets(given.clone(), Granularity::Day, |_| None, at(now));
-    assert!(due("2026-04-21T23:59:59.999999Z").is_empty());
-    let found = due("2026-04-22T00:00:00Z");
+    assert!(due("2026-04-20T23:59:59.999999Z").is_empty());
+    // The present day is due, so that a session has its summary on the same day.
+    let found = due("2026-04-21T12:00:00Z");
     assert_eq!(found.len(), 1);
     assert_eq!(
         (found[0].entries.clone(), found[0].unseen, found[0].watermark),
         (vec![1, 0], 2, 2)
     );
-    assert_eq!(due("2026-04-23T00:00:00Z").len(), 2);
+    assert_eq!(due("2026-04-21T23:59:59.999999Z").len(), 1);
+    assert_eq!(due("2026-04-22T00:00:00Z").len(), 2);
     assert_eq!(
         due_buckets(
             given.clone(),
@@ -119,13 +121,19 @@ fn a_late_entry_makes_its_bucket_due_again_and_no_other_is_lost() {
         )
         .is_empty()
     );
+    // The day was summarised while it lasted, and its later entry makes it due again.
+    let evening = EntryTime {
+        time_micros: at("2026-04-22T20:00:00Z"),
+        arrival: 4,
+    };
+    given.push((evening, 3));
     let next = due_buckets(
         given.clone(),
         Granularity::Day,
         |bucket| seen.get(&bucket).copied(),
         at("2026-04-23T00:00:00Z"),
     );
-    assert_eq!((next.len(), next[0].entries.clone()), (1, vec![1]));
+    assert_eq!((next.len(), next[0].entries.clone()), (1, vec![1, 3]));
 }
 
 #[test]
@@ -257,12 +265,14 @@ proptest! {
         for granularity in Granularity::ALL {
             let seen: BTreeMap<Bucket, u64> = marks.iter().map(|&(day, mark)| (Bucket::of(granularity, day * DAY), mark)).collect();
             let due = due_buckets(given.clone(), granularity, |bucket| seen.get(&bucket).copied(), now * DAY);
+            let is_day = granularity == Granularity::Day;
             for &(entry, place) in &given {
                 let bucket = Bucket::of(granularity, entry.time_micros);
                 let is_seen = seen.get(&bucket).is_some_and(|&mark| entry.arrival <= mark);
                 let is_given = due.iter().any(|due| due.bucket == bucket && due.entries.contains(&place));
-                prop_assert!(is_seen || is_given || bucket.end_micros() > now * DAY);
-                prop_assert!(!is_given || bucket.end_micros() <= now * DAY);
+                let since = if is_day { bucket.start_micros() } else { bucket.end_micros() };
+                prop_assert!(is_seen || is_given || since > now * DAY);
+                prop_assert!(!is_given || since <= now * DAY);
             }
             prop_assert!(due.iter().all(|due| due.unseen > 0));
         }

@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 
+use super::agent_files::{CodingAgent, files_of};
 use super::folder::Folder;
 use crate::answers::agent::guard::Imported;
 use crate::answers::commits::Ingested;
@@ -15,6 +16,7 @@ use treering::ingest::Format;
 use treering::inspect::agent::blocks::{FoundFile, TakeBlocks, Taken, TakenBlocks, TakenFile, take_blocks};
 use treering::inspect::agent::import::odek::scope_of_file;
 use treering::inspect::agent::import::{Foreign, ForeignFormat, ForeignTaken, take_foreign};
+use treering::inspect::agent::projects::project_of;
 use treering::inspect::agent::session::extraction::FactScope;
 
 /// The largest accepted file, in bytes.
@@ -40,6 +42,12 @@ pub(crate) enum ImportFormat {
     Odek,
     /// The file memory.snap of the published memory core
     Snap,
+    /// CLAUDE.md, rules and memories of Claude Code: the user's, and those of the project in this folder
+    ClaudeCode,
+    /// AGENTS.md and memories of Codex: the user's, and those of the project in this folder
+    Codex,
+    /// GEMINI.md of Gemini CLI: the user's, and those of the project in this folder
+    Gemini,
     /// The conversations.json of `ChatGPT`; the same as `ingest`
     Chatgpt,
     /// The conversations.json of Claude.ai; the same as `ingest`
@@ -52,7 +60,8 @@ pub(crate) enum ImportFormat {
 ///
 /// # Notes
 /// Imported items have at most the trust of a document or import, and the scan checks them. Unedited files change
-/// nothing.
+/// nothing. The files of a coding agent are also read from the user's own folder, and what they no longer say is removed.
+/// A file that leads out of the project is not read.
 ///
 /// # Examples
 /// ```text
@@ -64,6 +73,8 @@ pub(crate) enum ImportFormat {
 /// treering import --format basic-memory notes/
 /// treering import --format odek user.md
 /// treering import --format snap memory.snap
+/// treering import --format claude-code .
+/// treering import --format codex ~/src/tea
 /// ```
 #[derive(Args, Debug)]
 #[command(args = args::writes(), verbatim_doc_comment)]
@@ -113,6 +124,9 @@ impl Verb for Import {
             ImportFormat::Mem0 => ForeignFormat::Mem0,
             ImportFormat::Letta => ForeignFormat::Letta,
             ImportFormat::BasicMemory => return notes(context, &self),
+            ImportFormat::ClaudeCode | ImportFormat::Codex | ImportFormat::Gemini => {
+                return rules(context, &self);
+            }
             ImportFormat::Chatgpt | ImportFormat::ClaudeAi => return chats(context, self),
             ImportFormat::Snap => ForeignFormat::Snap,
             ImportFormat::Odek => {
@@ -259,6 +273,22 @@ fn notes(context: &mut Context, verb: &Import) -> Done {
     foreign(context, verb, ForeignFormat::BasicMemory, &[], &files)
 }
 
+/// Imports the rules and memories of a coding agent.
+fn rules(context: &mut Context, verb: &Import) -> Done {
+    let (name, agent) = match verb.format {
+        ImportFormat::Codex => ("codex", CodingAgent::Codex),
+        ImportFormat::Gemini => ("gemini", CodingAgent::Gemini),
+        _ => ("claude-code", CodingAgent::ClaudeCode),
+    };
+    let files = files_of(agent, &verb.path)?;
+    if files.is_empty() {
+        let text = format!("{name} has no rules or memories for {}", shown(&verb.path));
+        let hint = "name the folder of the project, or one of its files";
+        return Err(refused(ErrorCode::NothingToImport, text, hint));
+    }
+    foreign(context, verb, ForeignFormat::AgentFiles(name), &[], &files)
+}
+
 fn foreign(
     context: &mut Context,
     verb: &Import,
@@ -267,6 +297,12 @@ fn foreign(
     files: &[FoundFile],
 ) -> Done {
     let caller = context.caller();
+    let mut place = caller.place();
+    if matches!(format, ForeignFormat::AgentFiles(_)) {
+        let store = context.store().ok();
+        let project = project_of(&verb.path, store.as_deref());
+        place.project = project.map(|project| project.name).or(place.project);
+    }
     let foreign = Foreign {
         format,
         bytes,
@@ -276,7 +312,7 @@ fn foreign(
             .as_deref()
             .map(|word| caller.scope(Some(word)))
             .transpose()?,
-        place: caller.place(),
+        place,
     };
     let agent = context.agent_to_write()?;
     let answer = Imported {
@@ -287,6 +323,10 @@ fn foreign(
     let taken = answer.taken;
     context.note_held(&agent, &taken.held);
     context.embed_after(&agent, None);
+    let is_changed = taken.counts.created + taken.counts.removed > 0;
+    if is_changed && matches!(format, ForeignFormat::AgentFiles(_)) {
+        context.note_way_back("take the import back with");
+    }
     let taken_in =
         taken.counts.created + taken.counts.updated + taken.counts.unchanged + taken.counts.quarantined;
     if taken_in == 0 && !taken.findings.is_empty() {
@@ -306,6 +346,9 @@ fn show_file_imported(answer: &Imported<ForeignTaken>, context: &mut Context) ->
     }
     let (created, updated, unchanged) = (taken.counts.created, taken.counts.updated, taken.counts.unchanged);
     let mut counts = format!("{created} created, {updated} updated, {unchanged} unchanged");
+    if taken.counts.removed > 0 {
+        counts = format!("{counts}, {} removed", taken.counts.removed);
+    }
     if taken.counts.quarantined > 0 {
         counts = format!("{counts}, {} quarantined", taken.counts.quarantined);
     }

@@ -3,6 +3,7 @@
 //! # Layer
 //! Layer 10, part of cli.
 
+mod agent_files;
 mod audit;
 pub(super) mod blocks;
 mod command;
@@ -14,6 +15,7 @@ mod forget_about;
 mod guard;
 mod import;
 mod note;
+mod project;
 mod promote;
 mod quarantine;
 mod recall;
@@ -21,7 +23,6 @@ mod remember;
 mod review;
 mod session;
 
-#[cfg(feature = "mcp")]
 pub(super) use self::promote::person;
 use crate::cli::context::Context;
 use crate::cli::verb::{Entry, entry};
@@ -46,6 +47,7 @@ pub(super) const VERBS: &[Entry] = &[
     entry::<quarantine::Quarantine>("quarantine"),
     entry::<audit::Audit>("audit").switchable(),
     entry::<import::Import>("import").switchable(),
+    entry::<project::Project>("project").switchable(),
     #[cfg(feature = "mcp")]
     entry::<super::install::Install>("install"),
 ];

@@ -111,7 +111,7 @@ pub(crate) enum SessionVerb {
     /// ```
     #[command(args = args::reads(), verbatim_doc_comment)]
     Summaries(SessionSummaries),
-    /// Write the summaries of past days, weeks and months
+    /// Write the summaries of the days until now, and of past weeks and months
     ///
     /// # Notes
     /// A line of --texts is {"bucket","text"}, with a bucket that `session summaries --due` lists. Without a text for a
@@ -157,6 +157,9 @@ pub(crate) struct SessionAppend {
     /// The time of the entry: a date, a time, or an age (3d)
     #[arg(long, value_name = "TIME", conflicts_with = "jsonl")]
     pub(crate) time: Option<String>,
+    /// Your id of the entry; the same entry with the same id again changes nothing
+    #[arg(long, value_name = "ID", conflicts_with = "jsonl")]
+    pub(crate) id: Option<String>,
     /// The parent session, which started this session
     #[arg(long, value_name = "SESSION")]
     pub(crate) parent: Option<String>,
@@ -250,6 +253,7 @@ fn append(context: &mut Context, verb: SessionAppend) -> Done {
                 text: text_or_input(context, verb.text.unwrap_or_default())?,
                 speaker: verb.speaker,
                 time: time::given(verb.time.as_deref(), agent.memory().view().now())?,
+                key: verb.id,
                 ..NewEntry::default()
             });
             let appended = agent.append(&request, &writer)?;
