@@ -18,7 +18,6 @@ mod gc;
 mod gc_beside;
 mod gc_records;
 mod groups;
-mod had;
 mod lanes;
 mod latent_defects;
 mod live_mark;
