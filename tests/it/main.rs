@@ -11,6 +11,7 @@ mod cli_bisect;
 mod cli_by_hand;
 mod cli_doctor;
 mod cli_errors;
+mod cli_facts;
 mod cli_files;
 mod cli_forget;
 mod cli_hints;

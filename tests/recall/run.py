@@ -12,6 +12,8 @@ conversation a table, "speaker: text", porter, the same stop words left out, the
 that of two leading hits the newer one comes first where a state is asked for.
 `everyday` needs no PUBLIC_DIR: 60 questions in other words than the facts of everyday.jsonl, which stand among 60 other
 facts. It is asked of the present state, and of a past one after every fact was replaced.
+`facts` needs none either: thirty facts, and 206 turns of five conversations that ask for them, guess, deny and talk of other
+things in the same words. It asks for each fact, and twelve questions that only a turn answers.
 --model is the model for recall by meaning, as TREERING_MODEL names it: `bundled`, or an installed one. By default it is
 `none`, so that results can be compared with those by words. Only the standard library is needed.
 The spread of R@10 and MRR over the conversations of a set is printed too: a mean over a few conversations says little
@@ -20,7 +22,7 @@ import argparse, json, os, re, sqlite3, statistics, subprocess, sys, tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 BESIDE_FTS5 = ("locomo", "realtalk", "beam")
-SETS = ("everyday", "locomo", "realtalk", "beam", "update", "exists", "dup")
+SETS = ("everyday", "facts", "locomo", "realtalk", "beam", "update", "exists", "dup")
 
 
 def read(path):
@@ -96,6 +98,34 @@ def everyday(options, folder):
         first, three = (sum(rank < most for rank in ranks) for most in (1, 3))
         print(f"everyday, {'the present' if state == 'then' else 'a past'} state: of {len(asked)} questions first {first}, in three {three}", flush=True)
     print()
+
+
+def facts(options, folder):
+    """How often the fact stands first, and the turn that answers is among five, and how often the question is a hit."""
+    lines = read(f"{HERE}/facts.jsonl")
+    store, given = f"{folder}/facts", f"{folder}/facts.jsonl"
+    known, turns = [line for line in lines if "fact" in line], [line for line in lines if "speaker" in line]
+    quietly = dict(stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def remember(text):
+        write(given, [dict(id=f"facts/{line['id']}", kind=line.get("kind", "fact"), text=text(line), scope="facts") for line in known])
+        run([options.binary, "--store", store, "remember", "--jsonl", given], **quietly)
+
+    remember(lambda line: line.get("before", line["fact"]))
+    for session in sorted({turn["session"] for turn in turns}):
+        write(given, [{key: turn[key] for key in ("id", "speaker", "text")} for turn in turns if turn["session"] == session])
+        run([options.binary, "--store", store, "session", "append", "--session", session, "--scope", "facts", "--jsonl", given], **quietly)
+    remember(lambda line: line["fact"])
+    asked = [(line["question"], lambda hit, line=line: hit["id"] == f"facts/{line['id']}") for line in known]
+    told = [(turn["answers"], lambda hit, turn=turn: hit["snippet"] == turn["text"]) for turn in turns if "answers" in turn]
+    write(given, [dict(qid=str(place), query=question, scope="facts") for place, (question, _) in enumerate(asked + told)])
+    with open(f"{folder}/facts-answered.jsonl", "w", encoding="utf-8") as out:
+        run([options.binary, "--store", store, "recall", "--queries", given, "--limit", "10", "--json"], stdout=out)
+    hits = [answer["hits"] for answer in read(f"{folder}/facts-answered.jsonl")]
+    places = [next((place for place, hit in enumerate(of) if is_it(hit)), 10) for of, (_, is_it) in zip(hits, asked + told)]
+    itself = sum(any(hit["snippet"] == question for hit in of) for of, (question, _) in zip(hits, asked + told))
+    first, in_five = sum(place == 0 for place in places[: len(asked)]), sum(place < 5 for place in places[len(asked) :])
+    print(f"facts: of {len(asked)} the fact is first {first}; of {len(told)} that only a turn answers, it is in five {in_five}; the question is a hit {itself}\n", flush=True)
 
 
 def exists(options, scorers, folder):
@@ -203,7 +233,7 @@ def main():
     parser.add_argument("--recency", default="0.3")
     parser.add_argument("--sets")
     options = parser.parse_args()
-    sets = options.sets or ",".join(SETS if options.public else SETS[:1])
+    sets = options.sets or ",".join(SETS if options.public else SETS[:2])
     options.binary = os.path.abspath(options.binary)
     # The settings of the user have no part in it.
     os.environ["TREERING_MODEL"] = options.model
@@ -213,6 +243,8 @@ def main():
         for name in sets.split(","):
             if name == "everyday":
                 everyday(options, folder)
+            elif name == "facts":
+                facts(options, folder)
             elif name == "exists":
                 exists(options, scorers, folder)
             elif name == "dup":

@@ -124,6 +124,7 @@ impl Search<'_> {
             let moved = hit.moved.map(|moved| match moved {
                 Moved::Fresher => "newer than a hit of about the same relevance",
                 Moved::Stated => "was stated as a fact, and the hits below were said",
+                Moved::Tells => "states something, and the hits below ask what the question asks",
                 Moved::Successor => "supersedes a hit that is ranked below",
             });
             let why = moved.into_iter().chain(in_words(&reasons)).collect();

@@ -10,8 +10,7 @@ use std::collections::HashMap;
 use super::Hit;
 use super::base::MASK_TERMS;
 use super::rank::Ranking;
-use super::signals::Signal;
-use super::stated::NO_ANSWER;
+use super::signals::{NO_ANSWER, Signal};
 
 /// The offset of the logistic curve of the confidence. The factors were fitted on questions with an answer, and on the
 /// same questions asked of another conversation.

@@ -1,7 +1,7 @@
 //! Queries: one ranked list of documents for a question.
 //!
 //! A query reads the postings of its words once. The best documents and their neighbours become candidates. The score
-//! of a candidate is the weighted sum of twenty-two signals. A hit explains the contribution of every signal.
+//! of a candidate is the weighted sum of twenty-one signals. A hit explains the contribution of every signal.
 //!
 //! # Layer
 //! Above `recall::index`; reads the index and changes nothing.
@@ -25,7 +25,6 @@ mod said;
 mod scope;
 mod signals;
 mod snippet;
-mod stated;
 
 pub use base::Scratch;
 pub use dense::{Embedder, Meaning};
@@ -47,8 +46,7 @@ use pruned::Pruned;
 use question::Question;
 use rank::{Asked, CANDIDATES, Ranking};
 use scope::Admission;
-use signals::{CONVERSATION, MEANINGS, NAMES, OTHER, VECTOR_IN_SESSION};
-use stated::Role;
+use signals::{CONVERSATION, MEANINGS, NAMES, OTHER, Role, VECTOR_IN_SESSION};
 
 /// Decides whether a document may be returned, by kind, tags, trust or anything else that the caller knows.
 pub type Filter<'a> = &'a dyn Fn(&Key) -> bool;
@@ -115,8 +113,10 @@ pub enum Moved {
     Fresher,
     /// The hit supersedes the document of the hit that follows.
     Successor,
-    /// The hit was stated to be kept, and the hit that follows was only said.
+    /// The hit was stated to be kept, and the hit that follows was said.
     Stated,
+    /// The hit states something, and the hit that follows asks what the question asks.
+    Tells,
 }
 
 /// A document that was found.

@@ -17,8 +17,7 @@ use super::forms::numbers_with;
 use super::question::Question;
 use super::said::stated_share;
 use super::scope::Admission;
-use super::signals::{KEY_DATE, KEY_SPEAKER, SIGNALS, Signal};
-use super::stated::{NO_ANSWER, Role};
+use super::signals::{KEY_DATE, KEY_SPEAKER, Role, SIGNALS, Signal};
 use super::{Hit, Query};
 use crate::recall::index::{Index, Key, SAID, STATED, Scored};
 use crate::recall::text::analysis::QUARTERS_PROSE;
@@ -33,6 +32,8 @@ pub(crate) const CANDIDATES: usize = 100;
 const STATED_CANDIDATES: usize = 20;
 /// The number of candidates whose texts are read.
 const READ_MAX: usize = 20;
+/// The share of the question that a text has if it may ask for the same.
+const MOST: f32 = 0.6;
 /// The share of its words of the question that a turn states, if it may answer.
 const STATED_SHARE_MIN: f32 = 0.5;
 /// The number of candidates at which the query adds no more successors.
@@ -401,20 +402,16 @@ impl<'a> Ranking<'a> {
         mark_facts(&mut candidates);
         for hit in &mut candidates {
             hit.score = hit.reasons().map(|reason| reason.value * reason.weight).sum();
-            if hit.role.repeats() {
-                lower(hit);
-            }
         }
         candidates
     }
 
-    /// Reads the first candidates that were said, and lowers those that quote the question and state nothing of it.
-    pub(crate) fn lower_quotes(&self, candidates: &mut [Hit]) {
+    /// Reads the first candidates that were said, and marks those that quote the question and state nothing of it.
+    pub(crate) fn mark_quotes(&self, candidates: &mut [Hit]) {
         let Some(text_of) = self.query.text_of else { return };
         for hit in candidates.iter_mut().take(READ_MAX) {
             let is_said = self.index.columns.scored(hit.number).flags & SAID != 0;
-            let has_words = self.scratch.mask[hit.number as usize] != 0;
-            if !is_said || !has_words || !hit.role.may_answer() {
+            if !is_said || !self.has_most(hit.number) || !hit.role.may_answer() {
                 continue;
             }
             let stated = |text: String| {
@@ -422,7 +419,6 @@ impl<'a> Ranking<'a> {
             };
             if !text_of(&hit.key).is_none_or(stated) {
                 hit.role = Role::Asks;
-                lower(hit);
             }
         }
     }
@@ -432,28 +428,46 @@ impl<'a> Ranking<'a> {
         if of.flags & STATED != 0 {
             return Role::Stated;
         }
-        let form = self.question.form;
         if of.flags & SAID == 0 {
             return Role::Tells;
         }
-        let mask = self.scratch.mask[number as usize];
-        let shared = mask.count_ones();
-        let beyond = (of.length / QUARTERS_PROSE).saturating_sub(shared);
         let asks = of.flags & ASKS != 0;
+        let shared = self.scratch.mask[number as usize].count_ones();
+        let beyond = (of.length / QUARTERS_PROSE).saturating_sub(shared);
+        let form = self.question.form;
+        if !self.has_most(number) {
+            return if asks { Role::AsksMore } else { Role::Tells };
+        }
+        match (asks, beyond) {
+            (true, 0) if form != Form::States && self.has_all(number) => Role::Itself,
+            (true, _) if beyond <= shared => Role::Asks,
+            (true, _) => Role::AsksMore,
+            (false, 0) if form == Form::AsksOpenly => Role::Asks,
+            (false, _) => Role::Tells,
+        }
+    }
+
+    /// Returns whether a document has every word of the question.
+    fn has_all(&self, number: u32) -> bool {
+        let mask = self.scratch.mask[number as usize];
         let has = |place: usize| place < MASK_TERMS && mask >> place & 1 == 1;
-        let terms = self.question.terms.iter().enumerate();
-        let mut meant = terms.filter(|(_, term)| term.weight == 1.0);
-        if asks && form != Form::States && beyond == 0 && meant.all(|(place, _)| has(place)) {
-            return Role::Itself;
+        let mut terms = self.question.terms.iter().enumerate();
+        terms.all(|(place, _)| has(place))
+    }
+
+    /// Returns whether a document has most of the question, so that it may ask for the same.
+    fn has_most(&self, number: u32) -> bool {
+        let mask = self.scratch.mask[number as usize];
+        let weights = self.question.terms.iter().zip(self.rarities);
+        let weights = weights.map(|(term, rarity)| term.weight * rarity);
+        let (mut whole, mut has) = (0.0, 0.0);
+        for (place, weight) in weights.enumerate() {
+            whole += weight;
+            if place < MASK_TERMS && mask >> place & 1 == 1 {
+                has += weight;
+            }
         }
-        let says_nothing = shared > 0 && beyond == 0 && form == Form::AsksOpenly;
-        if asks && beyond <= shared || says_nothing {
-            Role::Asks
-        } else if asks {
-            Role::AsksMore
-        } else {
-            Role::Tells
-        }
+        has > 0.0 && has >= MOST * whole
     }
 
     fn candidate(&self, number: u32) -> Hit {
@@ -577,13 +591,6 @@ fn mark_facts(candidates: &mut [Hit]) {
         let own = [Signal::Base, Signal::Vector].map(|signal| hit.signals[signal as usize]);
         hit.signals[Signal::Fact as usize] = own[0].max(own[1]);
     }
-}
-
-/// Lowers the score of a text that answers nothing.
-fn lower(hit: &mut Hit) {
-    let lost = NO_ANSWER * hit.score.max(0.0);
-    hit.signals[Signal::Asks as usize] = lost;
-    hit.score -= lost;
 }
 
 /// Divides a signal of each candidate by the largest value of the signal.

@@ -6,10 +6,10 @@
 //! recency is multiplied by the factor in the query.
 //!
 //! # Layer
-//! Contains only constants and their names.
+//! Contains only constants, their names, and the roles of documents.
 
 /// The number of signals.
-pub const SIGNALS: usize = 22;
+pub const SIGNALS: usize = 21;
 
 macro_rules! signals {
     ($($constant:ident, $name:literal, $conversation:literal, $other:literal, $what:literal;)*) => {
@@ -50,8 +50,38 @@ signals! {
     Fact, "fact", 0.0, 0.1, "matches the question and is a fact beside a conversation";
     Vector, "vec", 1.1, 1.5, "means something similar to the question";
     Order, "order", 1.0, 1.0, "stands before a hit that it supersedes, or that it is fresher than";
-    Asks, "asks", -1.0, -1.0, "asks what the question asks, or says nothing beyond its words";
     Lately, "lately", 1.0, 0.3, "contains words of the question and is recent";
+}
+
+/// The share of its confidence that a text loses if it only asks.
+pub(crate) const NO_ANSWER: f32 = 0.75;
+
+/// What a document is to a question.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(crate) enum Role {
+    /// A text that may answer, or of which nothing is known.
+    #[default]
+    Tells,
+    /// A text that was stated to be kept.
+    Stated,
+    /// A text that was said and only asks, in part for something else.
+    AsksMore,
+    /// A text that was said and asks what the question asks, or says nothing beyond its words.
+    Asks,
+    /// A text that was said and is the question.
+    Itself,
+}
+
+impl Role {
+    /// Returns whether the document may answer the question.
+    pub(crate) fn may_answer(self) -> bool {
+        matches!(self, Self::Tells | Self::Stated)
+    }
+
+    /// Returns whether the document asks what the question asks.
+    pub(crate) fn repeats(self) -> bool {
+        matches!(self, Self::Asks | Self::Itself)
+    }
 }
 
 /// The weight of `Vector` in a session that is no conversation.

@@ -5,9 +5,6 @@
 //!
 //! # Layer
 //! Uses the word lists.
-//!
-//! # Invariants
-//! - ASG-1: the time is linear in the length of the text, and the reading ends at the first sentence that states something.
 
 use std::collections::HashMap;
 use std::ops::Range;

@@ -3,6 +3,7 @@
 mod growth;
 mod pruned;
 mod rules;
+mod said;
 
 use super::*;
 use crate::recall::index::Document;
