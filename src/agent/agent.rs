@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::embedding::Embedding;
 use super::envelope::Shelves;
-use super::inbox::Noted;
+use super::inbox::{Compared, Noted};
 use super::judge::Judge;
 use super::remember::Texts;
 use super::search::{RecallIndex, VectorCounts, Vectors};
@@ -17,7 +17,7 @@ use crate::digest::keyed;
 use crate::engine::{ErasedReport, Erasing, Holder, Memory, View, Writer};
 use crate::error::Result;
 use crate::object::Origin;
-use crate::threads::Builder;
+use crate::threads::{Builder, Mutex};
 use treering_text::recall::{Embedder, Index, Scratch, TextMeaning};
 use treering_text::scan::{Author, MarkerKey, Scanner, VerdictTable};
 
@@ -60,6 +60,7 @@ pub struct Agent {
     duplicate_index: Arc<Holder<Texts>>,
     shelves: Arc<Holder<Shelves>>,
     noted: Arc<Holder<Noted>>,
+    compared: Arc<Mutex<Compared>>,
     judge: Option<Arc<dyn Judge>>,
 }
 
@@ -77,6 +78,7 @@ impl Agent {
             duplicate_index: Arc::default(),
             shelves: Arc::default(),
             noted: Arc::default(),
+            compared: Arc::new(Mutex::new(Compared::new())),
             judge: None,
         }
     }
@@ -160,6 +162,11 @@ impl Agent {
     ) -> Result<T> {
         let shelves = &self.shelves;
         shelves.read(view, shelves.of(view)?, |known, _| read(known.value()))
+    }
+
+    /// Returns the contradictions that the inbox found.
+    pub(super) fn compared(&self) -> &Mutex<Compared> {
+        &self.compared
     }
 
     /// Calls `read` with the index of the inbox of the state of `view`.

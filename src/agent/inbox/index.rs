@@ -6,19 +6,23 @@
 //! # Invariants
 //! - INB-1: a group contains exactly the items of the state that [`Group`] describes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use crate::agent::envelope::Section;
 use crate::agent::index_keys::{key_at, key_in};
 use crate::agent::vocabulary::{attribute, kind};
+use crate::digest::ObjectDigest;
 use crate::engine::{Derive, Version};
 use crate::error::Result;
-use crate::object::{Object, Origin, Time};
+use crate::object::{Id, Object, Origin, Time};
 use treering_text::recall::Key;
 use treering_text::tables::{SortedRows, begin_with, rising_i64, row};
 
 /// The length of a row: the group, the time of the newest change (the newest first), and the key.
 const ROW: usize = 1 + 8 + Key::BYTES;
+
+/// The versions that were compared with the others, each with the item that contradicts it.
+pub(in crate::agent) type Compared = HashMap<ObjectDigest, Option<(Id, ObjectDigest)>>;
 
 /// A group of items in the inbox.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -9,5 +9,5 @@ mod reads;
 mod tests;
 
 pub use index::Group;
-pub(super) use index::Noted;
+pub(super) use index::{Compared, Noted};
 pub use reads::{conflicts, learned_scopes, noted};
