@@ -15,6 +15,7 @@
 mod encoding;
 mod finding;
 mod injection;
+mod literals;
 mod parts;
 mod reference;
 mod rules;

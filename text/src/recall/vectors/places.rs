@@ -8,7 +8,10 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
-use super::table::{TextKey, VectorTable};
+use super::table::{RowsByText, TextKey, VectorTable};
+
+/// The number of searches in a table that cost as much as a look at all of its rows does for each of these.
+const ROWS_PER_SEARCH: usize = 16;
 
 /// Stands for a document without a vector.
 pub(super) const NONE: u32 = u32::MAX;
@@ -70,9 +73,12 @@ impl Found {
         if self.table.0 != table.id().0 || self.rows.len() > documents {
             *self = Self::default();
         }
+        // A new process finds the places of all documents. One look at all rows is then cheaper than a search for each.
+        let new = documents - self.rows.len();
+        let rows = (new * ROWS_PER_SEARCH > table.len()).then(|| table.rows());
         let missing = std::mem::take(&mut self.missing);
         for number in missing {
-            self.place(number, table, text(number));
+            self.place(number, table, rows.as_ref(), text(number));
         }
         let mut near: u32 = 0;
         for number in self.rows.len() as u32..documents as u32 {
@@ -85,7 +91,7 @@ impl Found {
             let guesses = [near.wrapping_sub(1), near, near.saturating_add(1)];
             match guesses.into_iter().find(|&row| table.key(row) == Some(&key)) {
                 Some(row) => self.rows[number as usize] = row,
-                None => self.place(number, table, key),
+                None => self.place(number, table, rows.as_ref(), key),
             }
             let row = self.rows[number as usize];
             if row != NONE {
@@ -95,8 +101,12 @@ impl Found {
         self.table = table.id();
     }
 
-    fn place(&mut self, number: u32, table: &VectorTable, key: TextKey) {
-        match table.find(&key) {
+    fn place(&mut self, number: u32, table: &VectorTable, rows: Option<&RowsByText>, key: TextKey) {
+        let row = match rows {
+            Some(rows) => rows.get(&key).copied(),
+            None => table.find(&key),
+        };
+        match row {
             Some(row) => self.rows[number as usize] = row,
             None if table.knows(&key) => {}
             None => self.missing.push(number),

@@ -15,11 +15,16 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use foldhash::fast::FixedState;
+
 use super::quantised::{Quantised, product, words_of};
 use crate::tables::{Builder, Image, SortedRows, begin_with, rising_u32, row, u32_at, u32_of_rising};
 
 /// The digest of a text, or its first half.
 pub type TextKey = [u8; 16];
+
+/// The number of the row of each text.
+pub(super) type RowsByText = HashMap<TextKey, u32, FixedState>;
 
 /// The version of the layout in an image.
 const VERSION: u8 = 2;
@@ -248,6 +253,17 @@ impl VectorTable {
     pub(super) fn find(&self, key: &TextKey) -> Option<u32> {
         let found = self.numbers.get(key).copied();
         found.or_else(|| self.bases.iter().find_map(|base| base.find(key)))
+    }
+
+    /// Returns the number of the row of each text, as [`Self::find`] finds it.
+    pub(super) fn rows(&self) -> RowsByText {
+        let mut rows = RowsByText::with_capacity_and_hasher(self.len(), FixedState::default());
+        for number in (self.base_len..self.len() as u32).chain(0..self.base_len) {
+            if let Some(key) = self.key(number).and_then(|key| key.first_chunk()) {
+                rows.entry(*key).or_insert(number);
+            }
+        }
+        rows
     }
 
     /// Returns the digest of the text of a row.

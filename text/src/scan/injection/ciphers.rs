@@ -10,6 +10,8 @@ use std::sync::LazyLock;
 use aho_corasick::AhoCorasick;
 use regex::Regex;
 
+use crate::scan::literals::Literals;
+
 /// The number of words of orders in a cipher that is a sign that a text is in this cipher.
 const WORDS_MIN: usize = 2;
 /// The minimal number of digits, full stops and hyphens in a text with numbers or Morse code.
@@ -38,13 +40,26 @@ const CIPHERS: [fn(&str) -> String; 2] = [rot13, reversed];
 /// The names with which a text asks its reader to decode it, each with the index of its cipher.
 const NAMES: [(&str, usize); 4] = [("rot13", 0), ("rot-13", 0), ("backwards", 1), ("reversed", 1)];
 
+/// Returns the words in each of the ciphers, and after these the names of the ciphers.
+fn words() -> impl Iterator<Item = String> {
+    let names = NAMES.iter().map(|(name, _)| (*name).to_owned());
+    CIPHERS.iter().flat_map(|cipher| WORDS.map(cipher)).chain(names)
+}
+
 /// Finds the words in each of the ciphers, and after these the names of the ciphers.
 static IN_CIPHERS: LazyLock<AhoCorasick> = LazyLock::new(|| {
-    let names = NAMES.iter().map(|(name, _)| (*name).to_owned());
-    let words = CIPHERS.iter().flat_map(|cipher| WORDS.map(cipher)).chain(names);
     let builder = &mut AhoCorasick::builder();
-    let built = builder.ascii_case_insensitive(true).build(words);
+    let built = builder.ascii_case_insensitive(true).build(words());
     built.expect("a few words fit an automaton")
+});
+
+/// The same words. Few texts have one.
+static ANY: LazyLock<Literals> = LazyLock::new(|| {
+    let mut any = Literals::with_capacity(2 * CIPHERS.len() * WORDS.len());
+    for word in words() {
+        any.add(word.as_bytes());
+    }
+    any
 });
 
 /// Matches numbers of bytes with a space or comma between them, and letters in Morse code.
@@ -60,7 +75,8 @@ static NUMBERS: LazyLock<Regex> = LazyLock::new(|| {
 /// Returns the parts of `text` that are in a cipher, each with its decoded text.
 pub(super) fn decoded(text: &str) -> Vec<(Range<usize>, String)> {
     let mut counts = [0; CIPHERS.len()];
-    for word in IN_CIPHERS.find_iter(text) {
+    let has_any = ANY.is_in(text.to_ascii_lowercase().as_bytes());
+    for word in has_any.then(|| IN_CIPHERS.find_iter(text)).into_iter().flatten() {
         let index = word.pattern().as_usize();
         match index.checked_sub(CIPHERS.len() * WORDS.len()) {
             Some(name) => counts[NAMES[name].1] += WORDS_MIN,

@@ -129,6 +129,19 @@ fn find_at_depth(text: &str, author: Author, depth: usize, found: &mut Vec<Findi
     }
 }
 
+/// Returns the copy of `text` that rules with this view read.
+#[cfg(test)]
+pub(in crate::scan) fn copy_for(view: rules::View, text: &str) -> Vec<u8> {
+    let (mut marks, mut words) = (TextCopy::default(), TextCopy::default());
+    views::marks(text, &mut marks);
+    views::words(&marks, &mut words);
+    match view {
+        rules::View::Text => text.as_bytes().to_vec(),
+        rules::View::Marks => marks.bytes,
+        rules::View::Words => words.bytes,
+    }
+}
+
 /// Returns overlapping pieces of the text, cut at white space where possible.
 fn pieces(text: &str) -> impl Iterator<Item = Range<usize>> {
     let piece = |start: usize| {

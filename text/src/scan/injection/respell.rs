@@ -31,6 +31,9 @@ pub(super) fn plain(text: &str) -> Vec<(Range<usize>, String)> {
 
 /// Returns runs of single letters. One space separates the letters of a word, and more white space separates words.
 fn spelled(text: &str) -> Vec<(Range<usize>, String)> {
+    if text.is_ascii() && single_letters(text.as_bytes()) < SPELLED_MIN {
+        return Vec::new();
+    }
     let is_single = |part: &str| part.chars().nth(2).is_none() && part.trim_end().chars().nth(1).is_none();
     // Each run, with the number of its letters.
     let mut runs: Vec<(Range<usize>, usize)> = Vec::new();
@@ -48,6 +51,19 @@ fn spelled(text: &str) -> Vec<(Range<usize>, String)> {
     runs.retain(|(_, count)| *count >= SPELLED_MIN);
     let found = runs.into_iter().map(|(run, _)| (run.clone(), joined(&text[run])));
     found.collect()
+}
+
+/// Returns the number of bytes between white space.
+fn single_letters(text: &[u8]) -> usize {
+    let is_space = |byte: u8| matches!(byte, b'\t'..=b'\r' | b' ');
+    // The two bytes before each byte: whether they are white space. The start of a text counts as white space.
+    let (mut first, mut second, mut count) = (false, true, 0);
+    for byte in text {
+        let third = is_space(*byte);
+        count += usize::from(first && !second && third);
+        (first, second) = (second, third);
+    }
+    count + usize::from(first && !second)
 }
 
 /// Joins the letters of a run to words.
@@ -68,6 +84,9 @@ fn joined(run: &str) -> String {
 /// Returns the text with digits replaced by letters, if many of its words have digits among their letters.
 fn leet(text: &str) -> Option<String> {
     let is_leet = |byte: u8| byte.is_ascii_digit() && letter_for(byte) != byte;
+    if text.bytes().filter(|byte| is_leet(*byte)).count() < LEET_MIN {
+        return None;
+    }
     let (mut words, mut odd) = (0, 0);
     for word in text.split(|char: char| !char.is_alphanumeric()) {
         words += usize::from(word.len() > 1);

@@ -15,8 +15,9 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use foldhash::fast::FixedState;
 
+use crate::scan::literals::Literals;
 use crate::scan::parts::parts;
 use crate::scan::unicode;
 
@@ -36,21 +37,21 @@ const AROUND: usize = 160;
 /// The listed words, and their forms with one letter removed.
 struct Words {
     /// The words that are corrected to, and short words. The keys have the same letter for letters that look alike.
-    disguised: HashMap<String, &'static str>,
+    disguised: HashMap<String, &'static str, FixedState>,
     /// For the hash of each word and of each of its forms with one letter less: the word.
-    near: HashMap<u64, &'static str>,
+    near: HashMap<u64, &'static str, FixedState>,
     /// For the hash of the first letter, the last letter and the inner letters of each word in any order: the word.
-    mixed: HashMap<u64, &'static str>,
+    mixed: HashMap<u64, &'static str, FixedState>,
     /// A bit for each hash of `near` and `mixed`, at its lowest bits, because few words of a text have such a hash.
     filter: Vec<u64>,
     /// Words that stay as they are.
-    known: HashSet<&'static str>,
+    known: HashSet<&'static str, FixedState>,
     /// Finds words inside of a joined word.
-    joined: AhoCorasick,
+    joined: Literals,
 }
 
 static WORDS: LazyLock<Words> = LazyLock::new(|| {
-    let (mut listed, mut known, mut small) = (Vec::new(), HashSet::new(), Vec::new());
+    let (mut listed, mut known, mut small) = (Vec::new(), HashSet::default(), Vec::new());
     for line in include_str!("spelling.in")
         .lines()
         .filter(|line| !line.starts_with('#'))
@@ -62,7 +63,7 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| {
         }
     }
     known.extend(&listed);
-    let (mut near, mut mixed) = (HashMap::new(), HashMap::new());
+    let (mut near, mut mixed) = (HashMap::default(), HashMap::default());
     for word in listed.iter().copied() {
         let letters: Vec<char> = word.chars().collect();
         if letters.len() >= *CORRECTED.start() {
@@ -75,27 +76,42 @@ static WORDS: LazyLock<Words> = LazyLock::new(|| {
         filter[*hash as usize / 64 % FILTER] |= 1 << (hash % 64);
     }
     let all = || listed.iter().chain(&small).copied();
+    let mut joined = Literals::with_capacity(listed.len() + small.len());
+    for word in all() {
+        joined.add(word.as_bytes());
+    }
     Words {
         disguised: all().map(|word| (undisguised(word), word)).collect(),
         near,
         mixed,
         filter,
         known,
-        joined: AhoCorasick::builder()
-            .match_kind(MatchKind::LeftmostLongest)
-            .build(all())
-            .expect("a few hundred words fit an automaton"),
+        joined,
     }
 });
 
 /// Returns the parts of `text` with corrected words, each with its corrected text.
 pub(super) fn corrected(text: &str) -> Vec<(Range<usize>, String)> {
-    let is_end = |char: char| !is_part(char);
     let mut changes: Vec<(Range<usize>, String)> = Vec::new();
-    for part in parts(text, is_end) {
-        let word = text[part.clone()].trim_end_matches(is_end);
-        if let Some(correct) = correct(word) {
-            changes.push((part.start..part.start + word.len(), correct));
+    let mut change = |word: Range<usize>| {
+        if let Some(correct) = correct(&text[word.clone()]) {
+            changes.push((word, correct));
+        }
+    };
+    if text.is_ascii() {
+        let is_part = |byte: &u8| is_part(char::from(*byte));
+        let mut at = 0;
+        while let Some(start) = text.as_bytes()[at..].iter().position(is_part) {
+            let word = &text.as_bytes()[at + start..];
+            let length = word.iter().position(|byte| !is_part(byte)).unwrap_or(word.len());
+            change(at + start..at + start + length);
+            at += start + length;
+        }
+    } else {
+        let is_end = |char: char| !is_part(char);
+        for part in parts(text, is_end) {
+            let word = text[part.clone()].trim_end_matches(is_end);
+            change(part.start..part.start + word.len());
         }
     }
     let near = changes.chunk_by(|one, next| next.0.start <= one.0.end + 2 * AROUND);
@@ -124,6 +140,9 @@ fn correct(word: &str) -> Option<String> {
     // Most words are short words in ASCII letters, which need no look.
     if word.len() < *CORRECTED.start() && word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
         return None;
+    }
+    if word.bytes().all(|byte| byte.is_ascii_alphabetic()) {
+        return correct_plain(word);
     }
     let word = word.trim_end_matches('!');
     let is_letters = word.chars().all(char::is_alphabetic);
@@ -159,6 +178,21 @@ fn correct(word: &str) -> Option<String> {
     nearest(&letters).map(str::to_owned)
 }
 
+/// Does the same for a word in ASCII letters, as most words are.
+fn correct_plain(word: &str) -> Option<String> {
+    if JOINED.contains(&word.len())
+        && let Some(separate) = separated(&word.to_ascii_lowercase())
+    {
+        return Some(separate);
+    }
+    let mut letters = ['a'; *CORRECTED.end()];
+    let letters = letters.get_mut(..word.len())?;
+    for (letter, byte) in letters.iter_mut().zip(word.bytes()) {
+        *letter = char::from(byte.to_ascii_lowercase());
+    }
+    nearest(letters).map(str::to_owned)
+}
+
 /// Returns the listed word of which `letters` are a wrong spelling.
 fn nearest(letters: &[char]) -> Option<&'static str> {
     if !CORRECTED.contains(&letters.len()) {
@@ -169,7 +203,11 @@ fn nearest(letters: &[char]) -> Option<&'static str> {
     let near = forms(letters)
         .filter(may_be)
         .find_map(|form| words.near.get(&form));
-    let mixed = || words.mixed.get(&mixture(letters));
+    let mixed = || {
+        Some(mixture(letters))
+            .filter(may_be)
+            .and_then(|mixture| words.mixed.get(&mixture))
+    };
     let word = near.or_else(mixed)?;
     let lower: String = letters.iter().collect();
     (!words.known.contains(lower.as_str())).then_some(*word)
@@ -178,17 +216,24 @@ fn nearest(letters: &[char]) -> Option<&'static str> {
 /// Returns the words of a joined word with spaces between them, if it has enough listed words.
 fn separated(word: &str) -> Option<String> {
     let (mut separate, mut at, mut count) = (String::new(), 0, 0);
-    for found in WORDS.joined.find_iter(word) {
-        let gap = &word[at..found.start()];
-        count += usize::from(found.len() >= IN_JOINED.0);
-        for part in [gap, &word[found.range()]]
-            .into_iter()
-            .filter(|part| !part.is_empty())
-        {
-            separate.push_str(part);
-            separate.push(' ');
+    let mut start = 0;
+    while start < word.len() {
+        // The longest listed word here.
+        let mut longest = 0;
+        WORDS
+            .joined
+            .each_at(word.as_bytes(), start, |_, length| longest = longest.max(length));
+        let end = start + longest;
+        if longest > 0 {
+            count += usize::from(longest >= IN_JOINED.0);
+            let parts = [&word[at..start], &word[start..end]];
+            for part in parts.into_iter().filter(|part| !part.is_empty()) {
+                separate.push_str(part);
+                separate.push(' ');
+            }
+            at = end;
         }
-        at = found.end();
+        start = end.max(start + 1);
     }
     separate.push_str(&word[at..]);
     (count >= IN_JOINED.1).then_some(separate)
@@ -230,6 +275,7 @@ fn number(letter: char) -> u64 {
 /// missing, added, wrong or swapped letter apart.
 fn forms(letters: &[char]) -> impl Iterator<Item = u64> {
     const FACTOR: u64 = 0x0100_0000_01b3;
+    const INVERSE: u64 = inverse(FACTOR);
     let whole = letters.iter().fold(0_u64, |hash, letter| {
         hash.wrapping_mul(FACTOR).wrapping_add(number(*letter))
     });
@@ -237,7 +283,7 @@ fn forms(letters: &[char]) -> impl Iterator<Item = u64> {
     let (mut before, mut after, mut power) = (whole, 0_u64, 1_u64);
     let less = letters.iter().rev().map(move |letter| {
         // The factor is odd, so that the hash of the letters before is the only solution.
-        before = before.wrapping_sub(number(*letter)).wrapping_mul(inverse(FACTOR));
+        before = before.wrapping_sub(number(*letter)).wrapping_mul(INVERSE);
         let form = before.wrapping_mul(power).wrapping_add(after);
         after = number(*letter).wrapping_mul(power).wrapping_add(after);
         power = power.wrapping_mul(FACTOR);

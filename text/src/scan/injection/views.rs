@@ -74,6 +74,17 @@ const fn mark_of(byte: u8) -> u8 {
     }
 }
 
+/// The bytes that are their own marks, apart from the case of letters.
+const IS_MARK: [bool; 256] = {
+    let mut is_mark = [false; 256];
+    let mut byte = b'!';
+    while byte <= b'~' {
+        is_mark[byte as usize] = !matches!(byte, b'%' | b'\\' | b'&');
+        byte += 1;
+    }
+    is_mark
+};
+
 /// Writes the marks of `text` to `out`. Returns whether the text contains characters with which escapes begin.
 pub(super) fn marks(text: &str, out: &mut TextCopy) -> bool {
     out.reset(text.len());
@@ -83,6 +94,15 @@ pub(super) fn marks(text: &str, out: &mut TextCopy) -> bool {
     let mut at = 0;
     while at < bytes.len() {
         let byte = bytes[at];
+        if IS_MARK[usize::from(byte)] {
+            let rest = &bytes[at..];
+            let end = rest.iter().position(|byte| !IS_MARK[usize::from(*byte)]);
+            let marks = &rest[..end.unwrap_or(rest.len())];
+            out.bytes.extend(marks.iter().map(u8::to_ascii_lowercase));
+            out.sources.extend(at..at + marks.len());
+            at += marks.len();
+            continue;
+        }
         if byte.is_ascii() {
             has_escapes |= matches!(byte, b'%' | b'\\' | b'&');
             if byte == b'\\'
@@ -154,7 +174,22 @@ enum Sort {
     Silent,
 }
 
+/// The sort of each byte.
+const SORTS: [Sort; 256] = {
+    let mut sorts = [Sort::Gap; 256];
+    let mut byte = 0;
+    while byte < sorts.len() {
+        sorts[byte] = sort_in_marks(byte as u8);
+        byte += 1;
+    }
+    sorts
+};
+
 const fn sort_of(byte: u8) -> Sort {
+    SORTS[byte as usize]
+}
+
+const fn sort_in_marks(byte: u8) -> Sort {
     match byte {
         b'a'..=b'z' | 0x80..=0xff => Sort::Letter,
         b'0'..=b'9' | b'@' | b'$' => Sort::Digit,
@@ -217,6 +252,11 @@ fn begins_spelling(marks: &[u8]) -> bool {
 
 /// Writes one word. If it contains letters, its digits become the letters that they replace.
 fn push_word(word: &[u8], sources: &[usize], out: &mut TextCopy) {
+    if word.iter().all(|byte| sort_of(*byte) == Sort::Letter) {
+        out.bytes.extend_from_slice(word);
+        out.sources.extend_from_slice(sources);
+        return;
+    }
     let has_letter = word.iter().any(|byte| sort_of(*byte) == Sort::Letter);
     for (&byte, &source) in word.iter().zip(sources) {
         if byte != b'\'' {

@@ -18,16 +18,15 @@
 //! # Invariants
 //! - SCA-6: the time is linear in the text: each word of a concept is compared with the newest word of each other concept.
 
-use std::collections::BTreeMap;
+use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use aho_corasick::automaton::OverlappingState;
-use aho_corasick::{AhoCorasick, AhoCorasickKind, Anchored, Input, StartKind};
 use serde::Deserialize;
 
 use super::super::finding::{Category, Severity};
+use super::super::literals::{Literals, Owners};
 use super::super::unicode;
-use super::read_file;
+use super::{read_file, reader};
 
 /// The length in bytes of the longest match in a text in ASCII, and in another text, whose letters have more bytes.
 const LONGEST: (usize, usize) = (100, 240);
@@ -35,8 +34,6 @@ const LONGEST: (usize, usize) = (100, 240);
 const NEGATION: usize = 14;
 /// The index of the words that all languages share.
 const SHARED: usize = 0;
-/// The maximal number of concepts.
-const CONCEPTS_MAX: usize = 48;
 /// The maximal number of parts of a frame.
 const PARTS_MAX: usize = 6;
 
@@ -64,17 +61,41 @@ struct Row {
     unless: Option<String>,
 }
 
-/// The words of a language.
-#[derive(Deserialize)]
+/// The words of a language, in a section of their file: the concepts, sorted, each with its words.
+#[derive(Default)]
 struct Language {
+    name: &'static str,
     /// Whether a word also counts inside of another word.
-    #[serde(default)]
     inside: bool,
     /// Whether a verb stands at the end of its sentence.
-    #[serde(default)]
     verb_last: bool,
-    #[serde(flatten)]
-    concepts: BTreeMap<String, String>,
+    concepts: Vec<(&'static str, &'static str)>,
+}
+
+impl Language {
+    /// Returns the languages of a file, sorted by name.
+    fn all(file: &'static str) -> Vec<Self> {
+        let mut all: Vec<Self> = Vec::new();
+        for line in file.lines() {
+            if let Some(name) = line.strip_prefix('[') {
+                let name = name.trim_end_matches(']');
+                all.push(Self {
+                    name,
+                    ..Self::default()
+                });
+            } else if let (Some(pair), Some(language)) = (reader::pair(line), all.last_mut()) {
+                match pair {
+                    ("inside", value) => language.inside = value == "true",
+                    ("verb_last", value) => language.verb_last = value == "true",
+                    pair => language.concepts.push(pair),
+                }
+            }
+        }
+        all.iter_mut()
+            .for_each(|language| language.concepts.sort_unstable());
+        all.sort_unstable_by_key(|language| language.name);
+        all
+    }
 }
 
 /// The meaning of a word.
@@ -86,61 +107,91 @@ struct Owner {
     inside: bool,
     /// Whether the end of the word is the end of a word of the text.
     is_whole: bool,
+    /// Where the word begins in its literal. A word also counts at the end of the beginning of another one, as `prompt` in
+    /// `systemprompt`.
+    offset: usize,
 }
 
 /// All frames, with the words of all languages.
 pub(in crate::scan) struct Frames {
     frames: Vec<Frame>,
-    words: AhoCorasick,
-    owners: Vec<Vec<Owner>>,
+    words: Literals,
+    /// For each word, its meanings.
+    owners: Owners<Owner>,
     /// For each language, whether its verbs stand at the end of a sentence.
     languages: Vec<bool>,
     /// For each concept, the frames that have it.
     users: Vec<Vec<usize>>,
+    /// The minimal number of concepts of a match.
+    parts_min: u32,
 }
 
 /// The newest word of each concept in a sentence.
-#[derive(Clone)]
+#[derive(Clone, Default)]
 struct Newest {
     verb_last: bool,
     /// A bit for each concept that has a word in the sentence.
     seen: u64,
-    /// The range of the word of each concept.
-    ranges: [(usize, usize); CONCEPTS_MAX],
+    /// The concepts that have a word, each with its range.
+    words: Vec<(usize, (usize, usize))>,
 }
 
 impl Newest {
     fn get(&self, concept: usize) -> Option<(usize, usize)> {
-        (self.seen >> concept & 1 == 1).then(|| self.ranges[concept])
+        let mut words = self.words.iter().filter(|word| word.0 == concept);
+        (self.seen >> concept & 1 == 1)
+            .then(|| words.next())?
+            .map(|word| word.1)
+    }
+
+    fn set(&mut self, concept: usize, range: (usize, usize)) {
+        if self.seen >> concept & 1 == 0 {
+            self.seen |= 1 << concept;
+            self.words.push((concept, range));
+        } else if let Some(word) = self.words.iter_mut().find(|word| word.0 == concept) {
+            word.1 = range;
+        }
+    }
+
+    fn clear(&mut self) {
+        self.seen = 0;
+        self.words.clear();
     }
 }
 
 impl Frames {
     /// Reads the frames from a file of frames, and the words from a file of words.
     pub(super) fn new(frames: &'static str, words: &'static str) -> Self {
-        let mut names: BTreeMap<String, usize> = BTreeMap::new();
-        let mut stems: BTreeMap<String, Vec<Owner>> = BTreeMap::new();
-        let file: BTreeMap<String, Language> =
-            toml::from_str(words).expect("a test parses the files of words");
-        let mut languages = vec![false; file.len() + 1];
-        for (index, (name, language)) in file.into_iter().enumerate() {
-            let index = if name == "any" { SHARED } else { index + 1 };
+        let all = Language::all(words);
+        let mut names: HashMap<&str, usize> = HashMap::new();
+        let mut stems = Literals::with_capacity(words.len() / 10);
+        let mut owners: Vec<(usize, Owner)> = Vec::new();
+        let mut spelling: Vec<String> = Vec::new();
+        let mut languages = vec![false; all.len() + 1];
+        for (index, language) in all.into_iter().enumerate() {
+            let index = if language.name == "any" { SHARED } else { index + 1 };
             languages[index] = language.verb_last;
-            for (concept, words) in &language.concepts {
+            for (concept, words) in language.concepts {
                 let count = names.len();
                 let owner = Owner {
                     language: index,
-                    concept: *names.entry(concept.clone()).or_insert(count),
+                    concept: *names.entry(concept).or_insert(count),
                     inside: language.inside,
                     is_whole: false,
+                    offset: 0,
                 };
                 for word in words.split_ascii_whitespace() {
                     let (stem, is_whole) = word.strip_suffix('^').map_or((word, false), |stem| (stem, true));
-                    let stem = unicode::spell(&stem.replace('_', " "));
-                    stems.entry(stem).or_default().push(Owner { is_whole, ..owner });
+                    let stem = spelled(stem);
+                    let number = stems.add(stem.as_bytes());
+                    if number == spelling.len() {
+                        spelling.push(stem);
+                    }
+                    owners.push((number, Owner { is_whole, ..owner }));
                 }
             }
         }
+        add_inner_words(&mut stems, &spelling, &mut owners);
         let frames: Vec<Frame> = read_file(frames)
             .into_iter()
             .map(|row| Frame::new(&row, &names))
@@ -153,16 +204,12 @@ impl Frames {
             uses.map(|(index, _)| index).collect()
         };
         let users = (0..names.len()).map(uses).collect();
-        let (stems, owners): (Vec<String>, Vec<_>) = stems.into_iter().unzip();
-        let words = AhoCorasick::builder()
-            .kind(Some(AhoCorasickKind::ContiguousNFA))
-            .start_kind(StartKind::Anchored)
-            .build(&stems)
-            .expect("the words of all languages fit an automaton");
+        let parts_min = frames.iter().map(|frame| frame.parts.len()).min().unwrap_or(0);
         Self {
+            parts_min: parts_min as u32,
             frames,
-            words,
-            owners,
+            owners: Owners::new(stems.len(), &owners),
+            words: stems,
             languages,
             users,
         }
@@ -170,30 +217,38 @@ impl Frames {
 
     /// Calls `found` for each match in a copy of words.
     pub(in crate::scan) fn run(&self, text: &[u8], mut found: impl FnMut(&Frame, Range<usize>)) {
-        let newest = |verb_last: &bool| Newest {
+        let of_language = |verb_last: &bool| Newest {
             verb_last: *verb_last,
-            seen: 0,
-            ranges: [(0, 0); CONCEPTS_MAX],
+            ..Newest::default()
         };
-        let mut newest: Vec<Newest> = self.languages.iter().map(newest).collect();
+        // Empty until the text has a word of a concept.
+        let mut newest: Vec<Newest> = Vec::new();
+        let mut hits: Vec<(usize, usize)> = Vec::new();
         let mut is_inside = false;
+        let mut is_empty = true;
         for (at, byte) in text.iter().enumerate() {
             let is_start = !is_inside && is_letter(*byte);
             is_inside = is_letter(*byte);
             if *byte == b'.' {
                 // The end of a sentence ends every match.
-                for newest in &mut newest {
-                    newest.seen = 0;
+                if !is_empty {
+                    newest.iter_mut().for_each(Newest::clear);
+                    is_empty = true;
                 }
             } else if is_start || is_first_of_char(*byte) {
-                let input = Input::new(text).range(at..).anchored(Anchored::Yes);
-                let mut state = OverlappingState::start();
-                loop {
-                    self.words.find_overlapping(input.clone(), &mut state);
-                    let Some(hit) = state.get_match() else { break };
-                    for owner in &self.owners[hit.pattern().as_usize()] {
-                        if owner.counts(text, hit.range(), is_start) {
-                            self.step(*owner, hit.range(), text, &mut newest, &mut found);
+                hits.clear();
+                self.words
+                    .each_at(text, at, |word, length| hits.push((length, word)));
+                hits.sort_unstable();
+                for (length, word) in hits.iter().copied() {
+                    for owner in self.owners.of(word) {
+                        let word = at + owner.offset..at + length;
+                        if owner.counts(text, word.clone(), is_start) {
+                            is_empty = false;
+                            if newest.is_empty() {
+                                newest.extend(self.languages.iter().map(of_language));
+                            }
+                            self.step(*owner, word, text, &mut newest, &mut found);
                         }
                     }
                 }
@@ -217,14 +272,53 @@ impl Frames {
             owner.language..owner.language + 1
         };
         for newest in &mut newest[languages] {
-            newest.seen |= 1 << owner.concept;
-            newest.ranges[owner.concept] = (word.start, word.end);
+            newest.set(owner.concept, (word.start, word.end));
+            // Each part of a frame needs a word of its own, and a concept has one word.
+            if newest.seen.count_ones() < self.parts_min {
+                continue;
+            }
             for frame in self.users[owner.concept].iter().map(|index| &self.frames[*index]) {
                 if let Some(span) = frame.span(newest, text) {
                     found(frame, span);
                 }
             }
         }
+    }
+}
+
+/// Adds a literal for each beginning of a word that ends with another word, with the meanings of that word.
+fn add_inner_words(stems: &mut Literals, spelling: &[String], owners: &mut Vec<(usize, Owner)>) {
+    // The place of the inner word in the outer one, and the numbers of both.
+    let mut inner: Vec<(usize, usize, usize, usize)> = Vec::new();
+    for (outer, stem) in spelling.iter().enumerate() {
+        for offset in 1..stem.len() {
+            stems.each_at(stem.as_bytes(), offset, |word, length| {
+                inner.push((offset, offset + length, outer, word));
+            });
+        }
+    }
+    if inner.is_empty() {
+        return;
+    }
+    inner.sort_unstable();
+    let of_words = Owners::new(spelling.len(), owners);
+    let mut known: HashSet<(usize, usize)> = HashSet::new();
+    for (offset, end, outer, word) in inner {
+        let beginning = stems.add(&spelling[outer].as_bytes()[..end]);
+        if known.insert((beginning, offset)) {
+            let meanings = of_words.of(word).iter().copied();
+            owners.extend(meanings.map(|owner| (beginning, Owner { offset, ..owner })));
+        }
+    }
+}
+
+/// Returns a word as the copies of a text spell it.
+fn spelled(word: &str) -> String {
+    let word = word.replace('_', " ");
+    if word.is_ascii() {
+        word
+    } else {
+        unicode::spell(&word)
     }
 }
 
@@ -246,7 +340,7 @@ const fn is_letter(byte: u8) -> bool {
 }
 
 impl Frame {
-    fn new(row: &Row, names: &BTreeMap<String, usize>) -> Self {
+    fn new(row: &Row, names: &HashMap<&str, usize>) -> Self {
         let index = |name: &str| {
             *names
                 .get(name)

@@ -16,6 +16,7 @@
 //! | `view` | `marks` or `words`, the copy of the text that the rule reads; a rule for secrets reads the text itself |
 //! | `keywords` | groups of words in lower case; every match contains at least one word of each group |
 //! | `pattern` | a bounded regex; the group `s`, if there is one, is the part that is reported, and `n` is the name of that part |
+//! | `looks_back` | whether the pattern sees the text before its match, as `(?:^|\n)` needs |
 //! | `unless` | words, such as negations; a match directly after one of them does not count |
 //! | `check`, `entropy` | for secrets: the test that excludes placeholders, see [`Check`] |
 //! | `matches`, `passes` | the examples, at least one of each |
@@ -25,22 +26,27 @@
 //! secrets are templates: `<a36>` becomes 36 random letters and digits (see `Dice` in the tests). A `~` in such an
 //! example is removed; it keeps other scanners from reporting the file as a leak.
 //!
+//! A process that scans one short text reads the heads of all rules, and few of the rules ([`reader`]).
+//!
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
 
 mod frame;
 mod pattern;
+mod program;
+mod reader;
 mod set;
 #[cfg(test)]
 pub(in crate::scan) mod tests;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
 pub(in crate::scan) use self::frame::Frames;
+use self::reader::Head;
 pub(in crate::scan) use self::set::RuleSet;
 use super::finding::{Category, Severity};
 use super::unicode;
@@ -125,22 +131,22 @@ const OTHER_FRAME_WORDS: &str = include_str!("frames/scripts.toml");
 const FRAMES_FILE: &str = include_str!("frames/frames.toml");
 
 /// The named parts of patterns.
-static VOCABULARY: LazyLock<BTreeMap<&str, &str>> =
-    LazyLock::new(|| toml::from_str(include_str!("vocabulary.toml")).expect("a test parses the vocabulary"));
+static VOCABULARY: LazyLock<HashMap<&str, &str>> =
+    LazyLock::new(|| reader::pairs(include_str!("vocabulary.toml")).collect());
 
 /// The rules for secrets.
-pub(in crate::scan) static TEXT: LazyLock<RuleSet> = LazyLock::new(|| RuleSet::new(read(&SECRETS)));
+pub(in crate::scan) static TEXT: LazyLock<RuleSet> = LazyLock::new(|| RuleSet::new(heads(&SECRETS)));
 
 /// The rules for marks and the rules for words.
 pub(in crate::scan) static MARKS_AND_WORDS: LazyLock<(RuleSet, RuleSet)> = LazyLock::new(|| {
-    let rules = read(&INJECTIONS).into_iter();
+    let rules = heads(&INJECTIONS).into_iter();
     let (marks, words) = rules.partition(|rule| rule.view == View::Marks);
     (RuleSet::new(marks), RuleSet::new(words))
 });
 
 /// The rules for words in other scripts.
 pub(in crate::scan) static OTHER_WORDS: LazyLock<RuleSet> =
-    LazyLock::new(|| RuleSet::new(read(&OTHER_SCRIPTS)));
+    LazyLock::new(|| RuleSet::new(heads(&OTHER_SCRIPTS)));
 
 /// The frames, for words in Latin letters.
 pub(in crate::scan) static FRAMES: LazyLock<Frames> = LazyLock::new(|| Frames::new(FRAMES_FILE, WORDS));
@@ -212,8 +218,10 @@ pub(in crate::scan) struct Rule {
     /// The minimal entropy of a secret, in bits for each character.
     #[serde(default)]
     pub(in crate::scan) entropy: f64,
-    keywords: Vec<Cow<'static, str>>,
     pattern: Cow<'static, str>,
+    /// Whether the pattern sees the text before its match.
+    #[serde(default)]
+    looks_back: bool,
     #[serde(default)]
     unless: Cow<'static, str>,
 }
@@ -222,16 +230,9 @@ fn secret() -> Category {
     Category::Secret
 }
 
-/// Reads the rules of `files`. Spells their keywords as the copies of a text do.
-fn read(files: &[&'static str]) -> Vec<Rule> {
-    let mut rules: Vec<Rule> = files.iter().flat_map(|file| read_file(file)).collect();
-    let spelled = rules.iter_mut().filter(|rule| rule.view != View::Text);
-    for text in spelled.flat_map(|rule| rule.keywords.iter_mut().chain([&mut rule.unless])) {
-        if !text.is_ascii() {
-            *text = unicode::spell(text).into();
-        }
-    }
-    rules
+/// Reads the heads of the rules in `files`.
+fn heads(files: &[&'static str]) -> Vec<Head> {
+    files.iter().flat_map(|file| Head::each(file)).collect()
 }
 
 fn read_file<T: Deserialize<'static>>(file: &'static str) -> Vec<T> {
@@ -251,7 +252,11 @@ impl Rule {
     /// Returns whether a word of `unless` stands directly before `at`.
     fn is_excluded(&self, text: &[u8], at: usize) -> bool {
         let before = text[..at].trim_ascii_end();
-        let mut words = self.unless.split_ascii_whitespace().map(str::as_bytes);
+        let spelled = match self.unless.is_ascii() || self.view == View::Text {
+            true => Cow::Borrowed(&*self.unless),
+            false => unicode::spell(&self.unless).into(),
+        };
+        let mut words = spelled.split_ascii_whitespace().map(str::as_bytes);
         words.any(|word| {
             before
                 .strip_suffix(word)
@@ -262,14 +267,8 @@ impl Rule {
     /// Returns the regex, with names replaced by their texts, spelled as in the copies of a text. In a pattern for words,
     /// every space is optional, because an invisible character may separate two words.
     fn regex(&self) -> String {
-        let mut text = self.pattern.to_string();
-        while let Some((name, meaning)) = VOCABULARY
-            .iter()
-            .map(|(name, meaning)| (format!("<{name}>"), meaning))
-            .find(|(name, _)| text.contains(name))
-        {
-            text = text.replace(&name, meaning);
-        }
+        let mut text = String::new();
+        expand(&self.pattern, &mut text);
         if self.view != View::Text && !text.is_ascii() {
             text = unicode::spell(&text);
         }
@@ -278,4 +277,24 @@ impl Rule {
             View::Marks | View::Text => text,
         }
     }
+}
+
+/// Writes a pattern with the names of the vocabulary replaced by their texts, which may contain names.
+fn expand(pattern: &str, out: &mut String) {
+    let mut rest = pattern;
+    while let Some(start) = rest.find('<') {
+        let name = rest[start + 1..].split('>').next().unwrap_or_default();
+        match VOCABULARY.get(name) {
+            Some(meaning) => {
+                out.push_str(&rest[..start]);
+                expand(meaning, out);
+                rest = &rest[start + name.len() + 2..];
+            }
+            None => {
+                out.push_str(&rest[..=start]);
+                rest = &rest[start + 1..];
+            }
+        }
+    }
+    out.push_str(rest);
 }

@@ -20,6 +20,7 @@ mod values;
 mod views;
 
 use std::cmp::Reverse;
+use std::collections::HashMap;
 use std::ops::Range;
 
 use self::check::check;
@@ -117,8 +118,9 @@ fn find_mnemonics(text: &str, found: &mut Vec<Candidate>) {
     for line in parts(text, |char| char == '\n') {
         let words = text[line.clone()].trim();
         if is_mnemonic_line(words)
-            && let Some((rank, rule)) = rules::TEXT.rules().enumerate().find(|(_, rule)| rule.id == KIND)
+            && let Some(rank) = rules::TEXT.position(KIND)
         {
+            let rule = rules::TEXT.rule(rank);
             let start = line.start + text[line].find(words).unwrap_or(0);
             let span = start..start + words.len();
             found.push((rank, Finding::new(rule.category, rule.id, rule.severity, span)));
@@ -130,8 +132,8 @@ fn find_mnemonics(text: &str, found: &mut Vec<Candidate>) {
 /// with a name may stand beside other words.
 fn find_broken(text: &str, pieces: &[Range<usize>], found: &mut Vec<Candidate>) {
     let is_token = |rank: usize| {
-        let rule = rules::TEXT.rules().nth(rank);
-        rule.is_some_and(|rule| rule.severity == Severity::High && rule.is_token())
+        let rule = rules::TEXT.rule(rank);
+        rule.severity == Severity::High && rule.is_token()
     };
     let tokens_in = |pieces: &[Range<usize>]| {
         let copy = views::joined(text, pieces);
@@ -156,10 +158,12 @@ fn find_broken(text: &str, pieces: &[Range<usize>], found: &mut Vec<Candidate>) 
 
 /// Finds the secrets that are in plain text.
 fn find_plain(text: &str, found: &mut Vec<Candidate>) {
-    let mut searched_until = vec![0; rules::TEXT.rules().count()];
+    // For each rule that found something, where its next secret may begin.
+    let mut searched_until: HashMap<usize, usize> = HashMap::new();
     rules::TEXT.run(text.as_bytes(), |matched| {
         let rule = matched.rule;
-        if matched.span.start < searched_until[matched.index] {
+        let until = searched_until.entry(matched.index).or_default();
+        if matched.span.start < *until {
             return;
         }
         if matches!(rule.check, Check::NearPassword | Check::NearKey) {
@@ -183,11 +187,11 @@ fn find_plain(text: &str, found: &mut Vec<Candidate>) {
         });
         if let Some(severity) = severity {
             let span = span_of_all;
-            searched_until[matched.index] = span.end;
+            *until = span.end;
             let finding = Finding::new(rule.category, rule.id, severity, span);
             found.push((matched.index, finding));
         } else if matched.name.is_none() {
-            searched_until[matched.index] = span.end;
+            *until = span.end;
         }
     });
 }

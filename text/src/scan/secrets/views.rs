@@ -143,13 +143,25 @@ fn is_break(char: char) -> bool {
     char.is_ascii_whitespace() || matches!(char, '"' | '\'' | '`' | '+' | '\\' | '>' | '|' | '#' | '*')
 }
 
+/// The bytes of tokens.
+const IS_TOKEN: [bool; 256] = {
+    let mut is_token = [false; 256];
+    let mut byte = 0;
+    while byte < is_token.len() {
+        is_token[byte] = (byte as u8).is_ascii_alphanumeric()
+            || matches!(
+                byte as u8,
+                b'_' | b'-' | b'.' | b'/' | b'~' | b'+' | b'$' | b':' | b'!'
+            );
+        byte += 1;
+    }
+    is_token
+};
+
 /// Returns the words of `text` that may be pieces of a token: letters, digits and the signs of tokens, mixed as in no
 /// ordinary word.
 fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
-    let is_token = |byte: u8| {
-        byte.is_ascii_alphanumeric()
-            || matches!(byte, b'_' | b'-' | b'.' | b'/' | b'~' | b'+' | b'$' | b':' | b'!')
-    };
+    let is_token = |byte: u8| IS_TOKEN[usize::from(byte)];
     let bytes = text.as_bytes();
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -168,6 +180,10 @@ fn words(text: &str) -> impl Iterator<Item = Range<usize>> {
 
 /// Returns whether a word mixes letters with digits or underscores, or has a capital after a small letter.
 fn is_mixed(word: &[u8]) -> bool {
+    // Most words are in small letters.
+    if word.iter().all(u8::is_ascii_lowercase) {
+        return false;
+    }
     let has = |is: fn(&u8) -> bool| word.iter().any(is);
     let has_letter = has(u8::is_ascii_alphabetic);
     has_letter && (has(|byte| byte.is_ascii_digit() || *byte == b'_'))

@@ -88,6 +88,9 @@ pub(in crate::scan) fn strip(text: &str, hyphenates: bool) -> Option<(String, Ve
 /// words are legitimate.
 fn each(text: &str, hyphenates: bool, mut found: impl FnMut(Range<usize>, &'static str, Severity)) {
     let bytes = text.as_bytes();
+    if is_plain(bytes) {
+        return;
+    }
     let carrier = Carrier::of(text);
     let mut at = 0;
     // The end of the sequence whose characters are legitimate.
@@ -122,6 +125,14 @@ fn each(text: &str, hyphenates: bool, mut found: impl FnMut(Range<usize>, &'stat
         }
         at = end;
     }
+}
+
+/// Returns whether all characters are visible ones in ASCII or white space, as in most texts.
+fn is_plain(text: &[u8]) -> bool {
+    let is_plain = |byte: u8| matches!(byte, b' '..=b'~' | b'\t' | b'\n' | b'\r');
+    // Without an end within a chunk, the loop tests many bytes at once.
+    let mut chunks = text.chunks(64);
+    chunks.all(|chunk| chunk.iter().fold(true, |all, byte| all & is_plain(*byte)))
 }
 
 fn sort_of(char: char) -> &'static Sort {

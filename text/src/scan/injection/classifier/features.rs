@@ -6,6 +6,8 @@
 //! # Layer
 //! Pure: imports nothing of the crate outside `scan`.
 
+use std::ops::Range;
+
 use crate::scan::injection::views::letter_for;
 
 /// The number of features.
@@ -26,39 +28,74 @@ enum Kind {
     Letters = 4,
 }
 
-/// The distinct features of a passage.
+/// The features of a passage, and the distinct ones of a part of it.
+#[derive(Default)]
 pub(super) struct Features {
+    /// The features of each word, and after these its pair with the word before and with the one before that.
+    all: Vec<u32>,
+    /// For each word, where its features end, and its pairs.
+    ends: Vec<(usize, usize)>,
+    /// The distinct features of the part.
     list: Vec<u32>,
-    /// One bit for each feature in the list.
-    known: Vec<u64>,
-}
-
-impl Default for Features {
-    fn default() -> Self {
-        Self {
-            list: Vec::new(),
-            known: vec![0; FEATURES / 64],
-        }
-    }
+    /// A table of the distinct features, each plus one, with room for twice as many.
+    table: Vec<u32>,
+    /// The places in the table that are in use.
+    used: Vec<usize>,
 }
 
 impl Features {
-    /// Returns the distinct features of `words`.
-    pub(super) fn of(&mut self, words: &[&str]) -> &[u32] {
-        for feature in self.list.drain(..) {
-            self.known[feature as usize / 64] = 0;
-        }
+    /// Reads the words of a passage.
+    pub(super) fn read(&mut self, words: &[&str]) {
+        self.all.clear();
+        self.ends.clear();
+        self.ends.reserve(words.len());
+        self.all.reserve(words.iter().map(|word| word.len() + 4).sum());
         // The hashes of the last two words.
         let (mut first, mut second) = (None, None);
         for word in words {
             let hash = self.add_word(word);
+            let end = self.all.len();
             if let Some(second) = second {
                 self.add(Kind::Pair, mix(second, hash));
             }
             if let Some(first) = first {
                 self.add(Kind::PairWithGap, mix(first, hash));
             }
+            self.ends.push((end, self.all.len()));
             (first, second) = (second, Some(hash));
+        }
+    }
+
+    /// Returns the distinct features of some words of the passage that was read.
+    pub(super) fn of(&mut self, words: Range<usize>) -> &[u32] {
+        self.list.clear();
+        for slot in self.used.drain(..) {
+            self.table[slot] = 0;
+        }
+        let before = |word: usize| word.checked_sub(1).map_or(0, |last| self.ends[last].1);
+        let (start, end) = (before(words.start), before(words.end));
+        let size = (2 * (end - start)).next_power_of_two();
+        self.list.reserve(end - start);
+        self.used.reserve(end - start);
+        if self.table.len() < size {
+            self.table.resize(size, 0);
+        }
+        let mut from = start;
+        for (index, (own, pairs)) in self.ends[words].iter().enumerate() {
+            // The pairs of the first two words are with words outside of the part.
+            let count = (pairs - own).min(index);
+            for feature in &self.all[from..own + count] {
+                let mut slot = *feature as usize & (self.table.len() - 1);
+                while self.table[slot] != 0 && self.table[slot] != feature + 1 {
+                    slot = (slot + 1) & (self.table.len() - 1);
+                }
+                if self.table[slot] == 0 {
+                    self.table[slot] = feature + 1;
+                    self.used.push(slot);
+                    self.list.push(*feature);
+                }
+            }
+            from = *pairs;
         }
         &self.list
     }
@@ -77,8 +114,7 @@ impl Features {
             .chain([u32::from('$')])
         {
             hash = mix(hash, u64::from(letter));
-            row.rotate_left(1);
-            row[LETTERS - 1] = letter;
+            row = [row[1], row[2], row[3], letter];
             count += 1;
             if has_letters && count >= LETTERS {
                 let row = row.iter().fold(0, |row, letter| mix(row, u64::from(*letter)));
@@ -90,12 +126,8 @@ impl Features {
     }
 
     fn add(&mut self, kind: Kind, hash: u64) {
-        let feature = (mix(kind as u64, hash) >> (64 - FEATURES.trailing_zeros())) as u32;
-        let (word, bit) = (&mut self.known[feature as usize / 64], 1 << (feature % 64));
-        if *word & bit == 0 {
-            *word |= bit;
-            self.list.push(feature);
-        }
+        let feature = mix(kind as u64, hash) >> (64 - FEATURES.trailing_zeros());
+        self.all.push(feature as u32);
     }
 }
 

@@ -69,11 +69,16 @@ pub(super) fn find(marks: &[u8]) -> Vec<Passage> {
     let mut features = Features::default();
     let mut found = Vec::new();
     passages::each(&marks, |words, span| {
-        let mut best = score(features.of(words));
+        features.read(words);
+        let mut best = score(features.of(0..words.len()));
         // A sentence may score higher than the passage, because the text around an order lowers the score.
-        let sentences = passages::sentences(words, SENTENCE_MIN);
-        for sentence in sentences.filter(|sentence| sentence.len() < words.len()) {
-            best = best.max(score(features.of(sentence)));
+        let mut start = 0;
+        for sentence in passages::sentences(words, SENTENCE_MIN) {
+            let end = start + sentence.len();
+            if sentence.len() < words.len() {
+                best = best.max(score(features.of(start..end)));
+            }
+            start = end;
         }
         found.push(Passage { span, score: best });
     });

@@ -169,7 +169,8 @@ fn passages_of(text: &str) -> Vec<Vec<u32>> {
     let mut features = Features::default();
     let mut found = Vec::new();
     passages::each(&String::from_utf8_lossy(&marks.bytes), |words, _| {
-        found.push(features.of(words).to_vec());
+        features.read(words);
+        found.push(features.of(0..words.len()).to_vec());
     });
     found
 }
