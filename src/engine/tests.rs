@@ -24,6 +24,7 @@ mod live_mark;
 mod moved;
 mod named;
 mod outdated_states;
+mod pinned;
 mod placed;
 mod revert;
 mod salvage;
