@@ -84,14 +84,16 @@ pub use write::authorisation::Authorisation;
 #[cfg(feature = "agent")]
 pub(crate) use write::authorisation::check_trusted;
 pub use write::draft::{Draft, Staged};
+pub use write::fork::{Fork, ForkInfo};
 pub use write::incoming::OriginRule;
 pub use write::policy::{PolicyVerdict, WritePolicy};
 pub use write::request::Committed;
-pub use write::revert::{Conflicts, KeptBecause, KeptObject, Revert, Reverted, RevertedObject};
+pub use write::revert::{Conflicts, KeptObject, Revert, Reverted, RevertedObject};
 pub use write::rollback::{Reversing, Rollback};
 #[cfg(feature = "agent")]
 pub use write::session::parent_session;
 #[cfg(feature = "agent")]
 pub(crate) use write::session::{SESSION_DEPTH_MAX, SESSION_PREFIX, session_line};
+pub use write::settle::KeptBecause;
 pub use write::snapshot::{ReferenceInfo, SnapshotInfo};
 pub use write::writer::Writer;

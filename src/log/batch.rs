@@ -204,6 +204,21 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// Returns a sum of what the batch says, which does not depend on its place: its head, its commit with the root of the
+    /// state, its line and its references.
+    pub(super) fn sum(&self) -> u64 {
+        let says = |record: &&Record| {
+            matches!(
+                record.kind,
+                RecordKind::Commit | RecordKind::Line | RecordKind::Reference
+            )
+        };
+        let bodies = self.records.iter().filter(says).map(|record| &record.body[..]);
+        let first = crc32c::crc32c(self.commit.as_bytes());
+        let sum = bodies.fold(first, crc32c::crc32c_append);
+        u64::from(sum) << 32 | self.records.len() as u64
+    }
+
     /// Returns whether `other` has the same head commit and the same records. Ignores where the two batches are stored.
     pub(super) fn is_copy_of(&self, other: &Self) -> bool {
         let content = |record: &Record| (record.kind, record.flags, record.body.clone());

@@ -12,17 +12,17 @@ use std::sync::{Arc, OnceLock};
 use crate::codec::{self, DecodeError};
 use crate::digest::{CommitDigest, Domain, HashBatch, HashSuite, KeyPath, ObjectDigest, Root};
 use crate::error::{Error, Result};
-use crate::log::{Batch, LINK_BYTES, Locator, Position, Record, RecordKind, UNLINK_BYTES, UNLINKED};
-use crate::object::{Commit, HistoryTree, Object, Reference};
+use crate::log::{Batch, LINK_BYTES, Locator, Record, RecordKind, UNLINK_BYTES, UNLINKED};
+use crate::object::{Commit, HistoryTree, Object, Reference, ReferenceClass};
 use crate::threads::{beside, processors};
-use crate::trie::{Shape, Trie};
+use crate::trie::{NodeSource, Shape, Trie};
 
 use super::checkpoint::FirstWritten;
 use super::commits::{Gap, StateSlot};
 use super::edit::{Change, Edit, Removed};
 use super::known::{self, Counts, Known, StagedState, Unlinked};
 use super::rewritten::{Erased, MapRecord, decode_gap, unreadable};
-use super::{CommitEntry, Store};
+use super::{CommitEntry, Shared, Store};
 
 /// The minimal number of records for each thread that decodes a batch.
 const RECORDS_A_THREAD: usize = 2_048;
@@ -103,9 +103,21 @@ impl Decoded {
                     return Err(DecodeError::Invalid("a batch contains two commits"));
                 }
             }
-            RecordKind::Reference => self.references.push(Reference::decode(&record.body)?),
+            RecordKind::Reference => {
+                let reference = Reference::decode(&record.body)?;
+                if reference.name.class() == ReferenceClass::Heads {
+                    return Err(DecodeError::Invalid(
+                        "the head of a line is in a record of another kind",
+                    ));
+                }
+                self.references.push(reference);
+            }
             // The log has already checked the seal. The other kinds do not change the state.
-            RecordKind::Object | RecordKind::Content | RecordKind::Seal | RecordKind::Ignorable(_) => {}
+            RecordKind::Object
+            | RecordKind::Content
+            | RecordKind::Line
+            | RecordKind::Seal
+            | RecordKind::Ignorable(_) => {}
         }
         Ok(())
     }
@@ -159,18 +171,24 @@ impl Decoded {
     }
 }
 
-/// Applies a batch. `known` is what the writer of the batch still has in memory; `None` if another process wrote it.
+/// Applies a batch of the line of `store`. `named` is the commit that the batch names. `known` is what the writer of the
+/// batch still has in memory; `None` if another process wrote it.
 ///
 /// # Errors
 /// `Corrupt` or `Io` if a record cannot be read, or if the batch violates STO-1.
-pub(super) fn apply(store: &Store, batch: &Batch, known: Option<Known>) -> Result<Option<Arc<CommitEntry>>> {
+pub(super) fn apply(
+    store: &Store,
+    batch: &Batch,
+    named: CommitDigest,
+    known: Option<Known>,
+) -> Result<Option<Arc<CommitEntry>>> {
     let Some(mut known) = known else {
-        return replay(store, batch, None);
+        return replay(store, (batch, named), None);
     };
     let counts = Counts::of(&batch.records);
     if known::is_whole(batch, &known, &counts) {
         let has_commit = known.commit.is_some();
-        let applied = known_commit(store, batch, &mut known, &counts)?;
+        let applied = known_commit(store, (batch, named), &mut known, &counts)?;
         if applied.is_some() || !has_commit {
             let objects = known.state.map(|state| state.objects).unwrap_or_default();
             store.records.add_all(batch, &objects, true)?;
@@ -181,11 +199,50 @@ pub(super) fn apply(store: &Store, batch: &Batch, known: Option<Known>) -> Resul
             return Ok(publish(store, batch.number, contents, applied));
         }
     }
-    replay(store, batch, known.state)
+    replay(store, (batch, named), known.state)
+}
+
+/// Adds the records and the references of a batch, but not its commit.
+///
+/// # Errors
+/// `Corrupt` or `Io` if a record cannot be read.
+pub(super) fn index(store: &Store, batch: &Batch) -> Result<Option<Arc<CommitEntry>>> {
+    let objects = hashed(batch, store.suite)?;
+    let contents = decode(batch, &objects, store.suite)?;
+    index_decoded(store, batch, contents, &objects).map(|()| None)
+}
+
+/// Adds the records and the references of a decoded batch, but not its commit.
+pub(super) fn index_decoded(
+    store: &Store,
+    batch: &Batch,
+    contents: Decoded,
+    objects: &[(KeyPath, ObjectDigest)],
+) -> Result<()> {
+    contents.check()?;
+    store.records.add_all(batch, objects, false)?;
+    store.add_references(batch.number, contents.references);
+    Ok(())
+}
+
+/// Applies the commit of a batch whose records and references [`index`] added.
+///
+/// # Errors
+/// The errors of [`apply`].
+pub(super) fn apply_known_records(store: &Store, batch: &Batch) -> Result<Option<Arc<CommitEntry>>> {
+    let mut contents = decode(batch, &hashed(batch, store.suite)?, store.suite)?;
+    contents.references.clear();
+    let named = contents.commit.as_ref().map(|record| record.digest);
+    let named = named.ok_or_else(|| Error::corrupt("a batch of a line has no commit"))?;
+    take_in(store, (batch, named), contents, (None, true))
 }
 
 /// Decodes a batch and applies it. `staged` is the state after the batch, if the writer has computed it.
-fn replay(store: &Store, batch: &Batch, staged: Option<StagedState>) -> Result<Option<Arc<CommitEntry>>> {
+fn replay(
+    store: &Store,
+    (batch, named): (&Batch, CommitDigest),
+    staged: Option<StagedState>,
+) -> Result<Option<Arc<CommitEntry>>> {
     let touches_tree = staged.as_ref().is_none_or(|staged| staged.touches_tree);
     let is_new = staged.is_some();
     // The log may have rotated to a new segment before it wrote the batch. Then the locators in the state are wrong.
@@ -197,19 +254,36 @@ fn replay(store: &Store, batch: &Batch, staged: Option<StagedState>) -> Result<O
         }
         None => (None, hashed(batch, store.suite)?),
     };
-    let mut contents = decode(batch, &objects, store.suite)?;
+    let contents = decode(batch, &objects, store.suite)?;
     store.records.add_all(batch, &objects, is_new)?;
+    take_in(store, (batch, named), contents, (state, touches_tree))
+}
+
+/// Applies a decoded batch, whose records are in the index. `state` is the state after the batch, if it is known, and
+/// whether the batch may change the tree of parents.
+fn take_in(
+    store: &Store,
+    (batch, named): (&Batch, CommitDigest),
+    mut contents: Decoded,
+    (state, touches_tree): (Option<(Trie, Unlinked)>, bool),
+) -> Result<Option<Arc<CommitEntry>>> {
     let head = store.head.load_full();
-    let next = next_commit(store, head.as_deref(), batch, &mut contents)?;
+    let next = next_commit(store, head.as_deref(), (batch, named), &mut contents)?;
     let applied = next.map(|(entry, history)| -> Result<_> {
         let before = head.as_ref().map(|head| store.state(head)).transpose()?;
-        let of_root = |root| store.by_root(root)?.map(|entry| store.state(&entry)).transpose();
+        let of_root = |root, _| store.by_root(root)?.map(|entry| store.state(&entry)).transpose();
         if contents.changes_state() {
             store.flush()?;
         }
         let of_commit = (&entry.commit, batch.number);
+        let replay = Replay {
+            shared: store.shared(),
+            nodes: store,
+            first_written: &|key| store.first_written(key),
+            older: &of_root,
+        };
         let before = before.unwrap_or_default();
-        let (trie, unlinked) = state_after(store, before, &of_root, &contents, of_commit, state)?;
+        let (trie, unlinked) = state_after(&replay, before, &contents, of_commit, state)?;
         let entry = CommitEntry {
             touches_tree,
             trie: trie.into(),
@@ -225,7 +299,12 @@ type Applied = (Arc<CommitEntry>, HistoryTree, Unlinked);
 
 /// Takes the commit out of `known`. Returns `None` and takes nothing if there is no commit, if it does not continue the
 /// chain of commits (STO-1), or if its state is not known.
-fn known_commit(store: &Store, batch: &Batch, known: &mut Known, counts: &Counts) -> Result<Option<Applied>> {
+fn known_commit(
+    store: &Store,
+    (batch, named): (&Batch, CommitDigest),
+    known: &mut Known,
+    counts: &Counts,
+) -> Result<Option<Applied>> {
     let Some((commit, history)) = &known.commit else {
         return Ok(None);
     };
@@ -265,7 +344,7 @@ fn known_commit(store: &Store, batch: &Batch, known: &mut Known, counts: &Counts
         store.flush()?;
     }
     let entry = CommitEntry {
-        digest: batch.commit,
+        digest: named,
         commit,
         batch: batch.number,
         place,
@@ -284,17 +363,17 @@ fn known_commit(store: &Store, batch: &Batch, known: &mut Known, counts: &Counts
 pub(super) fn next_commit(
     store: &Store,
     head: Option<&CommitEntry>,
-    batch: &Batch,
+    (batch, named): (&Batch, CommitDigest),
     contents: &mut Decoded,
 ) -> Result<Option<(CommitEntry, HistoryTree)>> {
     contents.check()?;
     let Some(record) = contents.commit.take() else {
         return Ok(None);
     };
-    if record.digest != batch.commit {
-        let (named, found) = (batch.commit, record.digest);
+    if record.digest != named {
+        let found = record.digest;
         return Err(Error::corrupt(format!(
-            "the seal names commit {named}, but the batch contains commit {found}"
+            "the batch names commit {named}, but the batch contains commit {found}"
         )));
     }
     let mut history = check_chain(store, head, contents, &record.commit)?;
@@ -342,9 +421,8 @@ pub(super) fn publish(
         catalog.history = history;
         entry
     });
-    for reference in contents.references {
-        catalog.add_reference(batch, reference);
-    }
+    drop(catalog);
+    store.add_references(batch, contents.references);
     entry
 }
 
@@ -417,36 +495,54 @@ fn key_and_digest(record: &Record, suite: HashSuite) -> Result<(KeyPath, ObjectD
     Ok((suite.key_path(id), Object::hash(&record.body, suite)))
 }
 
-/// Replays the batches up to number `upto` from a state of any commit and its position. Returns the state of each commit by
-/// its seq. `older` returns the state of an earlier commit with a given root.
+/// What a replay needs besides its batches.
+pub(super) struct Replay<'a> {
+    pub(super) shared: &'a Shared,
+    pub(super) nodes: &'a dyn NodeSource,
+    /// Returns the time of the first write of an id that neither the state nor the removed ids contain.
+    pub(super) first_written: &'a dyn Fn(&KeyPath) -> Result<Option<i64>>,
+    /// Returns the state of the newest commit with this root whose seq is below the given one.
+    pub(super) older: &'a dyn Fn(Root, u64) -> Result<Option<Trie>>,
+}
+
+/// Replays batches of one line from a state of any commit. `read` passes the batches behind that commit to a function.
+/// Returns the state of each commit by its seq.
 ///
 /// # Errors
 /// `Corrupt` or `Io` if the log cannot be read, or if the root of a state differs from the root in its commit.
 pub(super) fn states_behind(
-    store: &Store,
-    (mut trie, from): (Trie, Position),
-    upto: u64,
-    older: &dyn Fn(Root, u64) -> Result<Option<Trie>>,
+    replay: &Replay<'_>,
+    mut trie: Trie,
+    read: &mut dyn FnMut(&mut dyn FnMut(Batch) -> Result<()>) -> Result<()>,
 ) -> Result<HashMap<u64, Trie>> {
-    let mut states = HashMap::new();
+    let (suite, mut states) = (replay.shared.suite, HashMap::new());
     let mut by_root: HashMap<Root, Trie> = HashMap::new();
-    store.records.reader().batches(&from, upto, &mut |batch| {
-        let mut contents = decode(&batch, &hashed(&batch, store.suite)?, store.suite)?;
+    read(&mut |batch| {
+        let mut contents = decode(&batch, &hashed(&batch, suite)?, suite)?;
         let Some(record) = contents.commit.take() else {
             return Ok(());
         };
-        let of_root = |root| match by_root.get(&root) {
+        let of_root = |root, seq| match by_root.get(&root) {
             Some(found) => Ok(Some(found.clone())),
-            None => older(root, record.commit.seq),
+            None => (replay.older)(root, seq),
+        };
+        let within = Replay {
+            older: &of_root,
+            ..*replay
         };
         let before = std::mem::take(&mut trie);
         let of_commit = (&record.commit, batch.number);
-        (trie, _) = state_after(store, before, &of_root, &contents, of_commit, None)?;
+        (trie, _) = state_after(&within, before, &contents, of_commit, None)?;
         by_root.insert(record.commit.root, trie.clone());
         states.insert(record.commit.seq, trie.clone());
         Ok(())
     })?;
     Ok(states)
+}
+
+/// Returns whether a batch belongs to the main line.
+pub(super) fn is_of_main(batch: &Batch) -> bool {
+    batch.records.iter().all(|record| record.kind != RecordKind::Line)
 }
 
 pub(super) fn missing_version(digest: ObjectDigest) -> Error {
@@ -489,27 +585,25 @@ fn check_chain(
 
 /// Returns the state after the batch, and the ids that the batch removed from `before`. Checks that the state has the
 /// root that the commit names. The batch of a rollback contains no changes. The state after such a batch is the state
-/// of the newest kept commit with the same root, which `of_root` returns. `staged` is the result, if the writer has
-/// computed it.
+/// of the newest kept commit with the same root. `staged` is the result, if the writer has computed it.
 fn state_after(
-    store: &Store,
+    replay: &Replay<'_>,
     before: Trie,
-    of_root: &dyn Fn(Root) -> Result<Option<Trie>>,
     contents: &Decoded,
     (commit, batch): (&Commit, u64),
     staged: Option<(Trie, Unlinked)>,
 ) -> Result<(Trie, Unlinked)> {
-    let seq = commit.seq;
+    let (seq, Shared { suite, records, .. }) = (commit.seq, replay.shared);
     let (trie, unlinked) = if let Some(staged) = staged.filter(|_| contents.changes_state()) {
         staged
     } else if contents.changes_state() {
         let place = |digest| {
-            let place = store.records.find_trace(digest, batch)?;
+            let place = records.find_trace(digest, batch)?;
             Ok(place.ok_or_else(|| missing_version(digest))?.to_u64())
         };
         let edit = Edit {
-            nodes: store,
-            first_written: &|key| store.first_written(key),
+            nodes: replay.nodes,
+            first_written: replay.first_written,
             place: &place,
             time: commit.time.as_micros(),
         };
@@ -518,11 +612,11 @@ fn state_after(
         (trie, removed.into_iter().collect())
     } else {
         let first = (seq == 0).then(Trie::new);
-        let trie = of_root(commit.root)?.or(first);
+        let trie = (replay.older)(commit.root, seq)?.or(first);
         let trie = trie.ok_or_else(|| unknown_root(commit.root, seq))?;
         (trie, Vec::new())
     };
-    check_root(commit, trie.root(store.suite, Shape::State, store)?)?;
+    check_root(commit, trie.root(*suite, Shape::State, replay.nodes)?)?;
     Ok((trie, unlinked))
 }
 

@@ -140,6 +140,7 @@ impl Memory {
     /// When the call returns, the change is as durable as a commit.
     pub fn snapshot(&self, name: Option<&str>, writer: &Writer) -> Result<SnapshotInfo> {
         name.map_or(Ok(()), check_snapshot_name)?;
+        let writer = &self.inner.capped(writer);
         let tainted = match name {
             Some(_) if !writer.trust.is_trusted() => Some(self.tainted(writer)?),
             _ => None,
@@ -170,6 +171,7 @@ impl Memory {
     pub fn delete_snapshot(&self, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
         // INVARIANT STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected
         // change.
+        let writer = &self.inner.capped(writer);
         check_trusted(writer.trust, "delete the name of a snapshot")?;
         self.inner.write_as(writer, |writing| {
             let none = || {
@@ -357,7 +359,7 @@ impl Memory {
     /// The errors of [`Self::undo`].
     #[doc(hidden)]
     pub fn reverse_preview(&self, op: &str, writer: &Writer) -> Result<Reversing> {
-        let (plan, draft) = self.inner.plan_reversal(op, writer)?;
+        let (plan, draft) = self.inner.plan_reversal(op, &self.inner.capped(writer))?;
         let tree = self.inner.check_tree(&draft.base.state, &[], &draft);
         tree.map_err(later_changes)?;
         Ok(plan)
@@ -422,7 +424,7 @@ impl Memory {
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
     pub fn delete_draft(&self, name: &str, writer: &Writer) -> Result<()> {
-        let full = ReferenceName::new(name)?;
+        let (full, writer) = (ReferenceName::new(name)?, &self.inner.capped(writer));
         if full.class() == ReferenceClass::Rejected {
             // INVARIANT STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected
             // change.
@@ -442,6 +444,7 @@ impl Memory {
     #[doc(hidden)]
     pub fn admit(&self, class: Origin, session: Option<&str>) -> Result<()> {
         // INVARIANT TNT-4: a session is tainted when a call gives an untrusted class.
+        let class = self.inner.opened().capped(class);
         let Some(session) = session.filter(|_| !class.is_trusted()) else {
             return Ok(());
         };

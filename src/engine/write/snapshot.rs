@@ -10,7 +10,7 @@ use crate::digest::{CommitDigest, Root};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Reference, ReferenceClass, ReferenceName, Time};
-use crate::store::{CommitEntry, Known, ReferenceEntry, Store};
+use crate::store::{Known, ReferenceEntry, Store};
 
 use super::{LogHandle, Ready, Writer};
 use crate::engine::inner::Inner;
@@ -70,7 +70,8 @@ impl SnapshotInfo {
         };
         let is_same = |other: &ReferenceEntry| other.reference.name == reference.name;
         let lane = reference.lane.as_ref();
-        let index = lane.and_then(|lane| store.references().ring(lane).position(is_same));
+        let line = reference.line.as_deref();
+        let index = lane.and_then(|lane| store.references().ring(line, lane).position(is_same));
         Ok(Some(Self {
             name: reference.name.rest().to_owned(),
             index,
@@ -108,14 +109,14 @@ impl Inner {
         &self,
         writing: &mut LogHandle,
         batch: BatchBuilder,
-        head: &CommitEntry,
         references: Vec<Reference>,
     ) -> Result<()> {
         let known = Known {
             references,
             ..Known::default()
         };
-        self.write_group(writing, vec![Ready::of(batch, head.mark(), known)])
+        let head = self.main().store().head()?.mark();
+        self.write_group(writing, vec![Ready::of(&self.source, batch, head, known)])
             .map(drop)
     }
 
@@ -156,7 +157,7 @@ impl Inner {
             session: writer.session.clone(),
             reason: writer.reason.clone(),
         };
-        self.write_references(writing, batch, &head, vec![reference])?;
+        self.write_references(writing, batch, vec![reference])?;
         Ok(info)
     }
 
@@ -180,7 +181,7 @@ impl Inner {
         let mut batch = BatchBuilder::new();
         let reference = self.reference(&mut batch, name, None, head.commit.time, writer)?;
         batch.add(RecordKind::Reference, 0, &reference.encode()?);
-        self.write_references(writing, batch, &head, vec![reference])
+        self.write_references(writing, batch, vec![reference])
     }
 }
 

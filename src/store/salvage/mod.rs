@@ -136,6 +136,10 @@ impl Salvager<'_> {
         for reference in std::mem::take(&mut changes.references) {
             self.references.push(std::sync::Arc::new(reference), number);
         }
+        // The batch of another line says nothing about the state of the main one (SVI-3).
+        if records.iter().any(|record| record.kind == RecordKind::Line) {
+            return self.output.add_contents(records);
+        }
         let index = self.index;
         let known = commit.and_then(|digest| Some((digest, index.commits.get(&digest)?)));
         // Ignores a commit that is not part of the chain. An abandoned commit may have the same seq as a commit of the

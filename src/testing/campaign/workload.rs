@@ -18,7 +18,7 @@ use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::Seal;
 use crate::object::{Id, Kind, NewObject, Object, Time};
 use crate::store::Store;
-use crate::testing::model::{Model, ModelObject, Outcome};
+use crate::testing::model::{Model, ModelObject, ModelState, Outcome};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, SimDisk};
 
@@ -73,6 +73,19 @@ pub(super) enum Operation {
     },
     /// Deletes a saved draft.
     DeleteDraft { name: usize },
+    /// Makes a fork at the head.
+    Fork { name: usize },
+    /// Puts one object in a fork.
+    ForkPut {
+        lane: usize,
+        name: usize,
+        id: usize,
+        length: usize,
+    },
+    /// Rolls a fork back to its base.
+    ForkBack { lane: usize, name: usize },
+    /// Drops a fork.
+    DropFork { name: usize },
     /// Collects garbage. If `newest` is set, keeps only that number of newest commits, and the commits that references
     /// name.
     Gc { newest: Option<u64> },
@@ -101,6 +114,9 @@ pub(super) fn operations(seed: u64, count: usize) -> Vec<Operation> {
 
 /// Returns the operation, or the operation that replaces it in this workload.
 fn of_seed(seed: u64, operation: Operation) -> Operation {
+    if let Some(beside) = beside_main(&operation).filter(|_| forks(seed)) {
+        return beside;
+    }
     match operation {
         // The model does not cover a rollback across erased objects.
         Operation::Rollback { lane, back, .. } if erases(seed) => Operation::Put {
@@ -150,6 +166,28 @@ pub(super) fn thins(seed: u64) -> bool {
 /// Returns whether the workload of a seed erases objects.
 fn erases(seed: u64) -> bool {
     seed % 6 == 3
+}
+
+/// Returns whether the workload of a seed has forks.
+fn forks(seed: u64) -> bool {
+    seed % 5 == 2
+}
+
+/// Returns the operation on a fork that replaces this one in a workload with forks.
+fn beside_main(operation: &Operation) -> Option<Operation> {
+    match *operation {
+        Operation::KeepDraft { name, .. } => Some(Operation::Fork { name }),
+        Operation::Snapshot { name: Some(name), .. } => Some(Operation::Fork { name }),
+        Operation::DeleteDraft { name } => Some(Operation::DropFork { name }),
+        Operation::Undo { lane } => Some(Operation::ForkBack { lane, name: lane }),
+        Operation::Put { lane, id, length, .. } if id % 2 == 0 => Some(Operation::ForkPut {
+            lane,
+            name: id % NAMES,
+            id: id / 2,
+            length,
+        }),
+        _ => None,
+    }
 }
 
 /// Returns whether the workload of a seed writes enough to make checkpoints worthwhile.
@@ -268,6 +306,10 @@ fn length(random: &mut SplitMix64) -> usize {
 
 fn object_id(number: usize) -> String {
     format!("o/{number}")
+}
+
+pub(super) fn fork_name(number: usize) -> String {
+    format!("fork-{number}")
 }
 
 fn document_id(number: usize) -> String {
@@ -419,8 +461,8 @@ impl Run {
         let known = self.beside.take().filter(|(known, _)| *known == step);
         let done = RefCell::new(known);
         let (inner, retention) = (&memory.inner, retention(newest));
-        let choose = |store: &Store, count: usize| {
-            let kept = retention.choose(store, count, inner.retention_time(store, None)?)?;
+        let choose = |store: &Arc<Store>, count: usize| {
+            let kept = inner.choose(&retention, store, count, inner.retention_time(store, None)?)?;
             if done.borrow().is_none() {
                 other.refresh()?;
                 let outcome = settle(change(&other, step, beside))?;
@@ -602,6 +644,28 @@ fn refer(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome>
             draft.put(note(&object_id(*id), None, content(step, *id, *length))?)?;
             memory.save_draft(&draft, &format!("draft-{name}"))?;
         }
+        Operation::Fork { name } => drop(memory.fork(&fork_name(*name)).by(&Writer::user())?),
+        Operation::ForkPut {
+            lane,
+            name,
+            id,
+            length,
+        } => {
+            let fork = memory.open_fork(&fork_name(*name))?;
+            fork.put(
+                note(&object_id(*id), None, content(step, *id, *length))?,
+                &writer(lane),
+            )?;
+        }
+        Operation::ForkBack { lane, name } => {
+            let fork = memory.open_fork(&fork_name(*name))?;
+            let base = fork.fork_base()?.map_or(0, |base| base.commit.seq);
+            let back = fork.rollback(&Revision::Seq(base)).across_lanes();
+            if !back.by(&writer(lane))?.changed {
+                return Ok(Outcome::Unchanged);
+            }
+        }
+        Operation::DropFork { name } => drop(memory.drop_fork(&fork_name(*name), true, &Writer::user())?),
         Operation::DeleteDraft { name } => {
             memory.delete_draft(&format!("drafts/draft-{name}"), &Writer::user())?;
         }
@@ -611,8 +675,8 @@ fn refer(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome>
                 memory.gc(&retention, None)?;
             } else {
                 // A collection as on a nearly full disk.
-                let choose = |store: &Store, count: usize| {
-                    retention.choose(store, count, inner.retention_time(store, None)?)
+                let choose = |store: &Arc<Store>, count: usize| {
+                    inner.choose(&retention, store, count, inner.retention_time(store, None)?)
                 };
                 inner.rewrite(&choose, inner.settings().wait, Seal::WhenPublished)?;
             }
@@ -637,6 +701,8 @@ pub(super) struct Specified {
     pub(super) model: Model,
     /// The saved drafts by name, each with the number of its base commit.
     drafts: BTreeMap<usize, usize>,
+    /// The forks by name: the number of the base commit, and the newest state.
+    pub(super) forks: BTreeMap<usize, (usize, ModelState)>,
 }
 
 impl Specified {
@@ -651,6 +717,7 @@ impl Specified {
         let rings = model.rings.values().flatten();
         let named = model.named.values().chain(rings).chain(self.drafts.values());
         let newest = newest.map_or(before.len(), |newest| before.len().min(newest as usize));
+        let named = named.chain(self.forks.values().map(|(base, _)| base));
         let needed = model.targets(kept).into_iter().chain(named.copied());
         // A commit that was made during the collection is not counted.
         for seq in needed.chain(before.iter().rev().take(newest.max(1)).copied()) {
@@ -703,6 +770,36 @@ impl Specified {
             }
             Operation::Undo { lane } => model.undo(LANES[*lane]),
             Operation::Redo { lane } => model.redo(LANES[*lane]),
+            Operation::Fork { name } if self.forks.contains_key(name) => {
+                Outcome::Refused(ErrorCode::NameTaken)
+            }
+            Operation::Fork { name } => {
+                let base = (model.commits.len() - 1, model.head().clone());
+                self.forks.insert(*name, base);
+                Outcome::Referenced
+            }
+            Operation::ForkPut { name, id, length, .. } => match self.forks.get_mut(name) {
+                None => Outcome::Refused(ErrorCode::NoFork),
+                Some((_, state)) => {
+                    state.insert(object_id(*id), object(*id, *length));
+                    Outcome::Referenced
+                }
+            },
+            Operation::ForkBack { name, .. } => match self.forks.get_mut(name) {
+                None => Outcome::Refused(ErrorCode::NoFork),
+                Some((base, state)) => {
+                    let before = std::mem::replace(state, model.commits[*base].state.clone());
+                    if before == *state {
+                        Outcome::Unchanged
+                    } else {
+                        Outcome::Referenced
+                    }
+                }
+            },
+            Operation::DropFork { name } => match self.forks.remove(name) {
+                None => Outcome::Refused(ErrorCode::NoFork),
+                Some(_) => Outcome::Referenced,
+            },
             Operation::KeepDraft { name, .. } if self.drafts.contains_key(name) => {
                 Outcome::Refused(ErrorCode::NameTaken)
             }

@@ -54,6 +54,7 @@ mod export;
 mod find;
 mod findings;
 mod follow;
+mod fork;
 mod gc;
 mod get;
 mod gists;
@@ -141,6 +142,8 @@ pub(super) const GROUPS: Groups = &[
         &[
             entry::<snapshot::Snapshot>("snapshot"),
             entry::<snapshot::Snapshots>("snapshots"),
+            entry::<fork::Fork>("fork"),
+            entry::<fork::Forks>("forks"),
             entry::<rollback::Rollback>("rollback"),
             entry::<restore::Restore>("restore"),
             entry::<revert::Revert>("revert"),
