@@ -245,6 +245,7 @@ pub struct HeadMark {
 pub struct BatchBuilder {
     frames: Vec<u8>,
     longest: usize,
+    has_line: bool,
 }
 
 impl BatchBuilder {
@@ -256,6 +257,7 @@ impl BatchBuilder {
     /// Adds a record. [`Log::append`](super::Log::append) later refuses the batch if a body exceeds 64 MiB.
     pub fn add(&mut self, kind: RecordKind, flags: u8, body: &[u8]) {
         self.longest = self.longest.max(body.len());
+        self.has_line |= kind == RecordKind::Line;
         if body.len() <= frame::BODY_BYTES_MAX {
             if self.frames.is_empty() {
                 // A batch of one record needs no more room than its seal.
@@ -274,7 +276,13 @@ impl BatchBuilder {
         }
         self.frames.extend_from_slice(&next.frames);
         self.longest = self.longest.max(next.longest);
+        self.has_line |= next.has_line;
         self
+    }
+
+    /// Returns whether the batch belongs to another line than the main one.
+    pub(crate) fn has_line(&self) -> bool {
+        self.has_line
     }
 
     /// Returns whether the batch contains no record.

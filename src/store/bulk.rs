@@ -145,7 +145,7 @@ impl<'a> Bulk<'a> {
         objects: &[(KeyPath, ObjectDigest)],
     ) -> Result<()> {
         let store = self.store;
-        if let Some(line) = LineRecord::of(batch, store.suite)? {
+        if let Some(line) = LineRecord::of(&batch.records, store.suite)? {
             // A bulk computes no states of other lines. Their first use does.
             store.lines().check(batch, &line)?;
             index_decoded(store, batch, contents, objects)?;

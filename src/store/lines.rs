@@ -15,7 +15,7 @@ use std::sync::{Arc, Weak};
 use crate::codec::{self, DecodeError, Reader};
 use crate::digest::{CommitDigest, HashSuite};
 use crate::error::{Error, ErrorCode, Result};
-use crate::log::{Batch, Locator, RecordKind};
+use crate::log::{Batch, Locator, Record, RecordKind};
 use crate::object::{Commit, Origin, Reference, ReferenceClass, Time};
 
 use super::rewritten::{decode_gap, unreadable};
@@ -248,10 +248,9 @@ pub(super) struct LineRecord {
 }
 
 impl LineRecord {
-    /// Returns the record of a line in a batch. Returns `None` if the batch belongs to the main line.
-    pub(super) fn of(batch: &Batch, suite: HashSuite) -> Result<Option<Self>> {
-        let mut records = batch.records.iter().rev();
-        let Some(record) = records.find(|record| record.kind == RecordKind::Line) else {
+    /// Returns the record of a line among the records of a batch. Returns `None` if the batch belongs to the main line.
+    pub(super) fn of(records: &[Record], suite: HashSuite) -> Result<Option<Self>> {
+        let Some(record) = records.iter().rfind(|record| record.kind == RecordKind::Line) else {
             return Ok(None);
         };
         let decoded = Reference::decode(&record.body).map_err(|error| unreadable(record, &error))?;
@@ -259,18 +258,11 @@ impl LineRecord {
             return Err(Error::corrupt("the record of a line is not a head"));
         }
         let mut thinned = None;
-        for record in batch
-            .records
-            .iter()
-            .filter(|record| record.kind == RecordKind::Gap)
-        {
+        for record in records.iter().filter(|record| record.kind == RecordKind::Gap) {
             let (_, digests) = decode_gap(&record.body).map_err(|error| unreadable(record, &error))?;
             thinned = digests.last().copied();
         }
-        let commit = batch
-            .records
-            .iter()
-            .find(|record| record.kind == RecordKind::Commit);
+        let commit = records.iter().find(|record| record.kind == RecordKind::Commit);
         let commit = commit.map(|record| {
             let commit = Commit::decode(&record.body).map_err(|error| unreadable(record, &error))?;
             Ok::<_, Error>((Commit::hash(&record.body, suite), commit, thinned))

@@ -512,7 +512,7 @@ impl Store {
     /// # Errors
     /// `Corrupt` if a record cannot be decoded or the commit violates STO-1. After an error, no commit is published.
     pub(crate) fn apply(&self, batch: &Batch, known: Option<Known>) -> Result<Applied> {
-        let line = LineRecord::of(batch, self.suite);
+        let line = LineRecord::of(&batch.records, self.suite);
         let applied = line.and_then(|line| match line {
             None => self.apply_own(batch, batch.commit, known),
             Some(line) => {

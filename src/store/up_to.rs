@@ -203,7 +203,7 @@ impl Store {
             return Ok(base.commit.clone());
         };
         let (batch, _) = self.records.reader().batch_from(*place)?;
-        let record = LineRecord::of(&batch, self.suite)?.and_then(|record| record.commit);
+        let record = LineRecord::of(&batch.records, self.suite)?.and_then(|record| record.commit);
         Ok(record.ok_or_else(missing)?.1)
     }
 

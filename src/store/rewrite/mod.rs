@@ -148,7 +148,7 @@ struct Rewriter<'a> {
 
 impl Rewriter<'_> {
     fn take(&mut self, batch: &Batch) -> Result<()> {
-        if let Some(line) = LineRecord::of(batch, self.store.suite)? {
+        if let Some(line) = LineRecord::of(&batch.records, self.store.suite)? {
             return self.take_line(batch, &line);
         }
         let mut records = batch.records.iter();

@@ -56,6 +56,8 @@ pub(super) struct PieceEntry {
     age: u64,
     pub(super) commit: Option<CommitDigest>,
     pub(super) records: Vec<Locator>,
+    /// Whether the batch belongs to a fork.
+    pub(super) is_beside: bool,
 }
 
 /// All batches of a log, and an index of their records.
@@ -76,8 +78,8 @@ pub(super) struct Index {
     /// The thinned commits, by seq.
     pub(super) thinned: BTreeMap<u64, CommitDigest>,
     pub(super) findings: Vec<Finding>,
-    /// The forks by name, and whether each was dropped.
-    pub(super) lines: BTreeMap<String, bool>,
+    /// The commits at which forks begin.
+    pub(super) bases: HashSet<CommitDigest>,
     /// The commits of damaged batches.
     unsure: Vec<CommitDigest>,
 }
@@ -97,7 +99,7 @@ impl Index {
         })?;
         index.findings = findings;
         let noted = damaged.noted_head().map(|(digest, _)| digest);
-        let has_lines = !(index.lines.is_empty() && orphaned.lines.is_empty());
+        let has_lines = !(index.bases.is_empty() && orphaned.bases.is_empty());
         if has_lines {
             index.leave_out_unsure(noted);
             orphaned.leave_out_unsure(noted);
@@ -149,11 +151,13 @@ impl Index {
             age: piece.age,
             commit: None,
             records: Vec::with_capacity(piece.records.len()),
+            is_beside: false,
         };
-        let is_beside = self.note_line(piece);
+        entry.is_beside = self.note_line(piece);
         for record in &piece.records {
             // SVI-3
-            if is_beside && matches!(record.kind, RecordKind::Commit | RecordKind::Gap) {
+            if entry.is_beside && matches!(record.kind, RecordKind::Commit | RecordKind::Gap) {
+                entry.records.push(record.locator);
                 continue;
             }
             let place = Place {
@@ -182,8 +186,7 @@ impl Index {
             return false;
         };
         if let Ok(head) = Reference::decode(&record.body) {
-            self.lines
-                .insert(head.name.rest().to_owned(), head.commit.is_none());
+            self.bases.extend(head.base);
         }
         true
     }

@@ -170,7 +170,7 @@ fn erases(seed: u64) -> bool {
 
 /// Returns whether the workload of a seed has forks.
 fn forks(seed: u64) -> bool {
-    seed % 5 == 2
+    seed % 3 == 1
 }
 
 /// Returns the operation on a fork that replaces this one in a workload with forks.
