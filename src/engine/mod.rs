@@ -6,7 +6,7 @@
 //!
 //! # When the disk changes
 //! 1. Creating a store.
-//! 2. Appending a batch: a commit, a snapshot or a saved draft.
+//! 2. Appending a batch: a commit, a snapshot, a fork or a saved draft. The first fork also replaces the format file.
 //! 3. Recovery by a writer that finds bytes at the end of the log that may not be durable.
 //! 4. Rotation to a new segment.
 //! 5. Writing a checkpoint, after a commit or when a handle is closed.
