@@ -107,8 +107,7 @@ struct AsyncPage;
 pub use asynchronous::Async;
 pub use digest::{CommitDigest, HashAlgorithm, ObjectDigest, Root, TextDigest};
 pub use engine::{
-    Attempted, Authorisation, Change, Clock, CommitInfo, Committed, Draft, Durability, Fork, ForkInfo,
-    HeadMoved, HistoryEntry, Limits, Memory, Options, PolicyVerdict, Query, Revision, Rollback, SnapshotInfo,
+    Attempted, Authorisation, Change, Clock, CommitInfo, Committed, Draft, Durability, HeadMoved, HistoryEntry, Limits, Memory, Options, PolicyVerdict, Query, Revision, Rollback, SnapshotInfo,
     Staged, View, WritePolicy, Writer,
 };
 pub use error::{Error, ErrorCode, ErrorKind, Result};
@@ -119,6 +118,12 @@ pub mod blame {
     //! The answers of [`Memory::blame`](crate::Memory::blame) and [`Memory::bisect`](crate::Memory::bisect).
 
     pub use crate::engine::{Bisected, BlamedPart, Part};
+}
+
+pub mod fork {
+    //! A fork of a memory; see [`Memory::fork`](crate::Memory::fork).
+
+    pub use crate::engine::{Fork, ForkInfo};
 }
 
 pub mod proof {

@@ -414,3 +414,35 @@ fn finish_frames(
     }
     Ok(headers)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::digest::HashAlgorithm;
+
+    /// CAT-3: the batches of two forks repeat the head of the main line, so that head does not tell them apart.
+    #[test]
+    fn a_batch_is_told_from_another_one_with_the_same_head() {
+        let batches = |start: u64, lines: [&[u8]; 2]| {
+            let after = Continue {
+                segment: 1,
+                seed: FrameSeed::new(&[1; 16], &[2; 16]),
+                start,
+                synced_upto: FIRST_OFFSET,
+                chain: Chain::START,
+            };
+            let builder = |body| {
+                let mut builder = BatchBuilder::new();
+                builder.add(RecordKind::Line, 0, body);
+                (builder, CommitDigest::from_bytes([7; 32]))
+            };
+            let suite = HashSuite::new(HashAlgorithm::Blake3);
+            encode_group(lines.map(builder), suite, after).unwrap().1
+        };
+        let (there, moved) = (batches(FIRST_OFFSET, [b"a", b"b"]), batches(8_192, [b"a", b"c"]));
+        assert_eq!(there[0].sum(), moved[0].sum(), "a copy at another place");
+        assert_ne!(there[0].digest, moved[0].digest);
+        assert_ne!(there[0].sum(), there[1].sum());
+        assert_ne!(there[1].sum(), moved[1].sum());
+    }
+}

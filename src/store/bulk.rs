@@ -28,12 +28,11 @@ use crate::threads::{beside, processors};
 use crate::trie::{PARTS, PartDigest, PartDigests, Trie, roots_of};
 
 use super::checkpoint::FirstWritten;
+use super::decoded::{Decoded, Hashed, decode, hash_objects};
 use super::edit::{Change, Edit, Removed, note};
 use super::lines::LineRecord;
-use super::replay::{
-    Decoded, Hashed, check_root, decode, hash_objects, index_decoded, missing_version, next_commit, publish,
-    unknown_root,
-};
+use super::past::{check_root, missing_version, unknown_root};
+use super::replay::{index_decoded, next_commit, publish};
 use super::{CommitEntry, Store};
 
 /// Asks the host whether to go on. Returns an error if the host wants to stop.

@@ -199,7 +199,7 @@ impl Store {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
-    pub(super) fn checkpoint_in_memory(&self, log: LogId, position: Position) -> Result<Checkpoint> {
+    pub(crate) fn checkpoint_in_memory(&self, log: LogId, position: Position) -> Result<Checkpoint> {
         let cut = self.cut(log, position)?;
         checkpoint::make(self.contents(&cut, None, 0, 0)?, self)
     }

@@ -17,7 +17,7 @@ use crate::trie::{NodeSource, Shape, StoredNode, Trie};
 
 use super::base::Base;
 use super::commits::CommitEntry;
-use super::replay::{self, Replay};
+use super::past::{Replay, states_behind};
 use super::rows::Rows;
 use super::shared::Shared;
 use super::states::Runs;
@@ -65,7 +65,7 @@ impl Covered {
             first_written: &|key| self.first_written(key),
             older: &|root, before| self.older_state(root, before),
         };
-        let run = replay::states_behind(&replay, trie, &mut |visit| {
+        let run = states_behind(&replay, trie, &mut |visit| {
             self.shared.main_batches(&from, upto, visit)
         })?;
         self.runs.lock().keep(seq, run)

@@ -15,7 +15,7 @@ use crate::trie::Entry;
 
 use super::Store;
 use super::edit::Change;
-use super::replay::missing_version;
+use super::past::missing_version;
 use super::rewritten::{Erased, MapRecord, unreadable_at};
 
 /// The records of a batch that concern the id.

@@ -10,7 +10,7 @@
 //! - LNE-2: a name belongs to one live line. A dropped line keeps its batches, under the number of its first batch.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use crate::codec::{self, DecodeError, Reader};
 use crate::digest::{CommitDigest, HashSuite};
@@ -18,8 +18,8 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::log::{Batch, Locator, Record, RecordKind};
 use crate::object::{Commit, Origin, Reference, ReferenceClass, Time};
 
+use super::commits::CommitEntry;
 use super::rewritten::{decode_gap, unreadable};
-use super::{CommitEntry, Store};
 
 /// A line of the store: a chain of commits that leaves another line at a base.
 #[derive(Clone)]
@@ -40,8 +40,6 @@ pub(crate) struct LineInfo {
     pub(crate) is_dropped: bool,
     /// The batches with the commits of the line: the number and the first record of each.
     pub(super) batches: Arc<Vec<(u64, Locator)>>,
-    /// The store of the line, while somebody uses the line.
-    pub(super) opened: Weak<Store>,
 }
 
 impl LineInfo {
@@ -57,7 +55,6 @@ impl LineInfo {
             time: base.commit.time,
             is_dropped: false,
             batches: Arc::default(),
-            opened: Weak::new(),
         }
     }
 
@@ -101,7 +98,6 @@ impl LineInfo {
             created: Time::from_micros(reader.i64()?),
             time: Time::from_micros(reader.i64()?),
             batches: Arc::default(),
-            opened: Weak::new(),
         };
         let mut batches = Vec::with_capacity(reader.left() / 16);
         while reader.left() > 0 {
@@ -125,15 +121,14 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// Replaces the lines by those of a checkpoint, or of another store, whose stores of lines are not of this one.
+    /// Replaces the lines by those of a checkpoint, or of another store.
     pub(super) fn take_over(&mut self, lines: impl IntoIterator<Item = LineInfo>) {
         *self = Self::default();
         for line in lines {
             if !line.is_dropped {
                 self.live.insert(Arc::clone(&line.name), line.first_batch);
             }
-            let opened = Weak::new();
-            self.all.insert(line.first_batch, LineInfo { opened, ..line });
+            self.all.insert(line.first_batch, line);
         }
     }
 
@@ -163,14 +158,8 @@ impl Lines {
         self.all.get(&first_batch)
     }
 
-    pub(super) fn opened(&mut self, first_batch: u64, store: &Arc<Store>) {
-        if let Some(line) = self.all.get_mut(&first_batch) {
-            line.opened = Arc::downgrade(store);
-        }
-    }
-
-    /// Checks that a batch continues its line (LNE-1). Returns the line's store, if it is open.
-    pub(super) fn check(&self, batch: &Batch, record: &LineRecord) -> Result<Option<Arc<Store>>> {
+    /// Checks that a batch continues its line (LNE-1). Returns the first batch of the line if the batch has a commit.
+    pub(super) fn check(&self, batch: &Batch, record: &LineRecord) -> Result<Option<u64>> {
         let name = record.name();
         let line = self.named(name);
         let wrong = |rule: &str| {
@@ -198,7 +187,7 @@ impl Lines {
                 if commit.parents.first() != Some(thinned.as_ref().unwrap_or(&line.head)) {
                     return wrong("its parent is not the newest commit of the line");
                 }
-                Ok(line.opened.upgrade())
+                Ok(Some(line.first_batch))
             }
             _ => wrong("its record names another commit than the batch"),
         }
@@ -209,6 +198,7 @@ impl Lines {
         let name = record.name();
         let Some(line) = self.live.get(name).and_then(|first| self.all.get_mut(first)) else {
             let name: Arc<str> = name.into();
+            // INVARIANT LNE-2: no live line has the name.
             self.live.insert(Arc::clone(&name), batch.number);
             let line = LineInfo {
                 name,
@@ -220,7 +210,6 @@ impl Lines {
                 time: record.reference.time,
                 is_dropped: false,
                 batches: Arc::default(),
-                opened: Weak::new(),
             };
             self.all.insert(batch.number, line);
             return Ok(());
@@ -291,4 +280,9 @@ impl LineRecord {
         let missing = || Error::internal("a head has a cap (REF-5)");
         self.reference.cap.ok_or_else(missing)
     }
+}
+
+/// Returns whether a batch belongs to the main line.
+pub(super) fn is_of_main(batch: &Batch) -> bool {
+    batch.records.iter().all(|record| record.kind != RecordKind::Line)
 }

@@ -20,12 +20,14 @@ mod checkpoint;
 mod checkpointing;
 mod commits;
 mod covered;
+mod decoded;
 mod edit;
 mod follow;
 mod id_changes;
 mod known;
 mod lane;
 mod lines;
+mod past;
 mod records;
 mod references;
 mod replay;
@@ -39,9 +41,9 @@ mod states;
 mod up_to;
 mod versions;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath, Root};
 use crate::error::{Error, Result};
@@ -90,6 +92,8 @@ pub(crate) struct Store {
     below: Below,
     /// The line of this store; `None` for the main line.
     own: Option<OwnLine>,
+    /// The stores of the lines in use, by the first batch of the line. Empty for a fork.
+    opened: Mutex<HashMap<u64, Weak<Self>>>,
     catalog: RwLock<Catalog>,
     head: ArcSwapOption<CommitEntry>,
     runs: Mutex<Runs>,
@@ -137,6 +141,7 @@ impl Store {
             shared,
             below: covered.map_or(Below::Nothing, Below::Checkpoint),
             own: None,
+            opened: Mutex::default(),
             catalog: RwLock::new(catalog),
             head: ArcSwapOption::empty(),
             runs: Mutex::default(),
@@ -517,7 +522,8 @@ impl Store {
             None => self.apply_own(batch, batch.commit, known),
             Some(line) => {
                 let _growing = self.growing.lock();
-                let opened = self.lines().check(batch, &line)?;
+                let grows = self.lines().check(batch, &line)?;
+                let opened = grows.and_then(|first_batch| self.opened_line(first_batch));
                 let entry = match opened.zip(line.digest()) {
                     Some((store, digest)) => store.apply_own(batch, digest, known)?,
                     None => replay::index(self, batch)?,

@@ -13,10 +13,9 @@ use crate::threads::{MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard, RwLo
 
 use super::base::Base;
 use super::catalog::since;
-use super::lines::Lines;
+use super::lines::{Lines, is_of_main};
 use super::records::Records;
 use super::references::References;
-use super::replay::is_of_main;
 
 /// The data that all lines of a store share.
 pub(crate) struct Shared {
@@ -99,7 +98,6 @@ impl Shared {
             current: known.current.clone(),
             newer: since(&known.newer, after).to_vec(),
         };
-        // The stores of lines are of the older checkpoint. Their handles open them again.
         self.lines.write().take_over(other.lines().iter().cloned());
     }
 

@@ -17,7 +17,7 @@ use crate::trie::{NodeSource, StoredNode, Trie};
 
 use super::checkpoint::FirstWritten;
 use super::commits::{ChangeCounts, CommitEntry};
-use super::replay::{self, Replay};
+use super::past::{Replay, states_behind};
 use super::rows::Rows;
 use super::{Below, Store};
 
@@ -122,7 +122,7 @@ impl Store {
             first_written: &|key| self.first_written(key),
             older: &older,
         };
-        let run = replay::states_behind(&replay, trie, &mut |visit| {
+        let run = states_behind(&replay, trie, &mut |visit| {
             let Some(own) = self.own_batches(from.batch, upto) else {
                 return self.main_batches(&from, upto, visit);
             };

@@ -70,6 +70,7 @@ impl Rows for UpTo {
     }
 
     fn position(&self, seq: u64) -> Result<std::result::Result<usize, usize>> {
+        // INVARIANT ROW-1: what the other line writes later does not count.
         let end = self.len();
         Ok(match self.store.position(seq)? {
             Ok(index) if index < end => Ok(index),
@@ -300,19 +301,21 @@ impl Store {
         Ok(live.into_iter().map(|(_, commits)| commits).sum())
     }
 
+    /// Returns the store of the line that a batch created, if the line is in use.
+    pub(super) fn opened_line(&self, first_batch: u64) -> Option<Arc<Self>> {
+        self.opened.lock().get(&first_batch).and_then(Weak::upgrade)
+    }
+
     /// Returns the store of the line that a batch created.
     pub(super) fn line_of(self: &Arc<Self>, first_batch: u64) -> Result<Arc<Self>> {
-        let gone = || Error::internal("a line is missing");
-        let found = {
+        if let Some(opened) = self.opened_line(first_batch) {
+            return Ok(opened);
+        }
+        let (name, base) = {
             let lines = self.lines();
-            let line = lines.of_batch(first_batch).ok_or_else(gone)?;
-            line.opened
-                .upgrade()
-                .ok_or_else(|| (Arc::clone(&line.name), line.base))
-        };
-        let (name, base) = match found {
-            Ok(opened) => return Ok(opened),
-            Err(closed) => closed,
+            let line = lines.of_batch(first_batch);
+            let line = line.ok_or_else(|| Error::internal("a line is missing"))?;
+            (Arc::clone(&line.name), line.base)
         };
         let below = self.up_to(base, first_batch)?.ok_or_else(|| {
             Error::corrupt(format!(
@@ -328,21 +331,19 @@ impl Store {
             .extend(gaps.filter(|gap| gap.first < below.base.seq()));
         let store = Arc::new(Self {
             shared: Arc::clone(&self.shared),
-            head: ArcSwapOption::new(Some(Arc::clone(&below.base))),
+            head: ArcSwapOption::empty(),
             below: Below::Line(below),
             own: Some(OwnLine { name, first_batch }),
+            opened: Mutex::default(),
             catalog: RwLock::new(catalog),
             runs: Mutex::default(),
             sizes: self.sizes,
         });
+        store.head.store(store.base());
         let mut done = store.read_own(0)?;
         // The writer may have applied further batches meanwhile.
         let _growing = self.growing.lock();
-        let others = self
-            .lines()
-            .of_batch(first_batch)
-            .map(|line| Weak::clone(&line.opened));
-        if let Some(other) = others.and_then(|other| other.upgrade()) {
+        if let Some(other) = self.opened_line(first_batch) {
             return Ok(other);
         }
         done = store.read_own(done)?;
@@ -351,7 +352,10 @@ impl Store {
                 .own_batches(done, u64::MAX)
                 .is_some_and(|rest| rest.is_empty())
         );
-        self.lines_mut().opened(first_batch, &store);
+        let mut opened = self.opened.lock();
+        opened.retain(|_, line| line.strong_count() > 0);
+        opened.insert(first_batch, Arc::downgrade(&store));
+        drop(opened);
         Ok(store)
     }
 

@@ -14,12 +14,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
-use super::{LogHandle, Ready, Writer, check_trusted};
+use super::{LogHandle, Ready, Writer};
 use crate::digest::{CommitDigest, Root};
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
 use crate::engine::opened::LineOf;
-use crate::engine::read::{CommitInfo, Revision, Source, revision};
+use crate::engine::read::{Revision, Source, revision};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Origin, Reference, ReferenceClass, ReferenceName, Time, check_snapshot_name};
@@ -57,10 +57,10 @@ pub struct ForkInfo {
 #[derive(Clone, Debug)]
 #[must_use = "call `by` to make the fork"]
 pub struct Fork<'a> {
-    memory: &'a Memory,
-    name: &'a str,
-    at: Result<Revision>,
-    cap: Origin,
+    pub(super) memory: &'a Memory,
+    pub(super) name: &'a str,
+    pub(super) at: Result<Revision>,
+    pub(super) cap: Origin,
 }
 
 /// Returns the record of a line whose newest commit is `commit`; the record drops the line if there is none.
@@ -81,7 +81,7 @@ fn check_name(name: &str) -> Result<()> {
     Ok(())
 }
 
-fn no_fork(name: &str) -> Error {
+pub(super) fn no_fork(name: &str) -> Error {
     Error::not_found(format!("there is no fork '{name}'"))
         .with_code(ErrorCode::NoFork)
         .with_hint("`forks` lists the forks")
@@ -136,7 +136,7 @@ impl Inner {
     }
 
     /// Returns the core of a fork.
-    fn open_fork(self: &Arc<Self>, name: &str) -> Result<Arc<Self>> {
+    pub(super) fn open_fork(self: &Arc<Self>, name: &str) -> Result<Arc<Self>> {
         let main = self.main.as_ref().unwrap_or(self);
         let mut forks = main.forks.lock();
         let store = main.store();
@@ -167,8 +167,23 @@ impl Inner {
         Ok(fork)
     }
 
+    /// Describes a line.
+    pub(super) fn fork_info(&self, line: &LineInfo) -> Result<ForkInfo> {
+        let head = self.main().store().newest_of(line)?;
+        Ok(ForkInfo {
+            name: line.name.to_string(),
+            base: line.base,
+            head: line.head,
+            seq: head.seq,
+            commits: line.commits(),
+            trust_cap: line.cap,
+            time: line.time,
+            root: head.root,
+        })
+    }
+
     /// Writes a batch with the record of a line.
-    fn write_line(
+    pub(super) fn write_line(
         &self,
         writing: &mut LogHandle,
         line: &LineInfo,
@@ -227,116 +242,5 @@ impl Fork<'_> {
             inner.write_line(writing, &line, Some(base.digest), &writer)
         })?;
         self.memory.open_fork(self.name)
-    }
-}
-
-impl Memory {
-    /// Plans a fork of this memory: a line of its own, which begins at the head. [`Fork::by`] makes it.
-    ///
-    /// The fork has its own head, history, undo and snapshots. Nobody else sees what is written through it, until it is
-    /// merged. A fork costs one small record and one sync, whatever the size of the memory.
-    ///
-    /// ```
-    /// use treering::{Id, Kind, Memory, NewObject, Origin, Writer};
-    ///
-    /// let memory = Memory::in_memory()?;
-    /// let fork = memory.fork("task-7").trust_cap(Origin::Model).by(&Writer::user())?;
-    /// let plan = Id::new("plan")?;
-    /// fork.put(NewObject::new(plan.clone(), Kind::new("note")?), &Writer::model("worker"))?;
-    /// assert!(fork.view().contains(&plan)?);
-    /// assert!(!memory.view().contains(&plan)?);
-    /// memory.drop_fork("task-7", true, &Writer::user())?;
-    /// # Ok::<(), treering::Error>(())
-    /// ```
-    pub fn fork<'a>(&'a self, name: &'a str) -> Fork<'a> {
-        Fork {
-            memory: self,
-            name,
-            at: Ok(Revision::Head),
-            cap: Origin::DirectUser,
-        }
-    }
-
-    /// Returns a memory whose calls read and write a fork.
-    ///
-    /// # Errors
-    /// `NotFound` (code `no_fork`) if there is no fork of this name; `Corrupt` or `Io` if it cannot be read.
-    pub fn open_fork(&self, name: &str) -> Result<Self> {
-        Ok(Self {
-            inner: self.inner.open_fork(name)?,
-        })
-    }
-
-    /// Returns the name of the fork that this memory reads and writes; `None` for the main line.
-    pub fn fork_name(&self) -> Option<&str> {
-        self.inner.opened().line.as_ref().map(|line| line.name.as_str())
-    }
-
-    /// Returns the forks, sorted by name.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if the newest commit of a fork cannot be read.
-    pub fn forks(&self) -> Result<Vec<ForkInfo>> {
-        let store = self.inner.main().store();
-        let mut live: Vec<LineInfo> = store.lines().live().cloned().collect();
-        live.sort_by(|one, other| one.name.cmp(&other.name));
-        live.iter().map(|line| self.fork_info(line)).collect()
-    }
-
-    fn fork_info(&self, line: &LineInfo) -> Result<ForkInfo> {
-        let head = self.inner.main().store().newest_of(line)?;
-        Ok(ForkInfo {
-            name: line.name.to_string(),
-            base: line.base,
-            head: line.head,
-            seq: head.seq,
-            commits: line.commits(),
-            trust_cap: line.cap,
-            time: line.time,
-            root: head.root,
-        })
-    }
-
-    /// Drops a fork with its commits. Returns what it was.
-    ///
-    /// # Errors
-    /// `NotFound` (code `no_fork`) if there is no fork of this name; without `unmerged`, `Conflict` (code `unmerged`) if the
-    /// fork has commits that no merge took; `Denied` (code `less_trusted`) if an untrusted writer would drop commits; the
-    /// errors of [`Self::commit`].
-    ///
-    /// # Durability
-    /// When the call returns, the change is as durable as a commit.
-    pub fn drop_fork(&self, name: &str, unmerged: bool, writer: &Writer) -> Result<ForkInfo> {
-        let writer = &self.inner.capped(writer);
-        let main = self.inner.main();
-        main.write_as(writer, |writing| {
-            let line = main
-                .store()
-                .lines()
-                .named(name)
-                .cloned()
-                .ok_or_else(|| no_fork(name))?;
-            if line.commits() > 0 {
-                // INVARIANT STN-2: an untrusted writer may not destroy the work of others.
-                check_trusted(writer.trust, "drop a fork with commits")?;
-                if !unmerged {
-                    let commits = line.commits();
-                    let text = format!("no merge took the {commits} commits of the fork '{name}'");
-                    return Err(Error::conflict(text)
-                        .with_code(ErrorCode::Unmerged)
-                        .with_hint("merge the fork first; `--unmerged` drops it with these commits"));
-                }
-            }
-            let info = self.fork_info(&line)?;
-            main.write_line(writing, &line, None, writer)?;
-            Ok(info)
-        })
-    }
-
-    /// Returns the commit at which this fork begins; `None` for the main line.
-    #[doc(hidden)]
-    pub fn fork_base(&self) -> Result<Option<CommitInfo>> {
-        let base = self.inner.store().base().map(|base| CommitInfo::of(&base));
-        Ok(base)
     }
 }

@@ -6,6 +6,8 @@
 //! # Layer
 //! Layer 5.
 
+use std::sync::Arc;
+
 use crate::digest::{CommitDigest, Root};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind};
@@ -14,7 +16,7 @@ use crate::store::{Known, ReferenceEntry, Store};
 
 use super::{LogHandle, Ready, Writer};
 use crate::engine::inner::Inner;
-use crate::engine::read::{named_by, text_of};
+use crate::engine::read::text_of;
 
 /// A snapshot.
 #[derive(Clone, Debug)]
@@ -63,9 +65,13 @@ pub struct ReferenceInfo {
 }
 
 impl SnapshotInfo {
-    /// Converts a reference to a snapshot. Returns `None` if the reference names no commit of this history.
-    pub(super) fn of(store: &Store, reference: &Reference) -> Result<Option<Self>> {
-        let Some(target) = named_by(store, reference.commit)? else {
+    /// Converts a reference to a snapshot. Returns `None` if the reference names no commit of this history, or is in the ring
+    /// of another line. A name is store-wide, so its commit may be of any line.
+    pub(super) fn of(store: &Arc<Store>, reference: &Reference) -> Result<Option<Self>> {
+        let is_ours = reference.lane.is_none() || reference.line.as_deref() == store.line_name();
+        let commit = reference.commit.filter(|_| is_ours);
+        let target = commit.map_or(Ok(None), |commit| store.commit_of_any(commit))?;
+        let Some((_, target)) = target else {
             return Ok(None);
         };
         let is_same = |other: &ReferenceEntry| other.reference.name == reference.name;
@@ -165,9 +171,12 @@ impl Inner {
     /// commit of this history.
     pub(super) fn snapshot_named(&self, name: &ReferenceName) -> Result<Option<SnapshotInfo>> {
         let store = self.store();
-        let references = store.references();
-        let entry = references.get(name);
-        entry.map_or(Ok(None), |entry| SnapshotInfo::of(&store, &entry.reference))
+        let found = store
+            .references()
+            .get(name)
+            .map(|entry| Arc::clone(&entry.reference));
+        // Looking for the commit may open a line, which waits for writers, who wait for the references.
+        found.map_or(Ok(None), |reference| SnapshotInfo::of(&store, &reference))
     }
 
     /// Writes the deletion of a reference.

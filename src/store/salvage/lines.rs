@@ -13,8 +13,8 @@ use crate::digest::CommitDigest;
 use crate::error::Result;
 use crate::log::{BatchBuilder, Record, RecordKind};
 use crate::object::{HistoryTree, Time};
+use crate::store::decoded::Decoded;
 use crate::store::lines::LineRecord;
-use crate::store::replay::Decoded;
 use crate::trie::Trie;
 
 use super::Salvager;

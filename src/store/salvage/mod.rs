@@ -33,7 +33,7 @@ use crate::trie::{NoSource, Trie};
 
 use super::References;
 use super::checkpoint::{self, Checkpoint};
-use super::replay::Decoded;
+use super::decoded::Decoded;
 use super::rewritten::{MapEntry, put_gap, put_state};
 pub use ending::SalvageReport;
 use guess::Guess;

@@ -6,7 +6,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use super::workload::{Operation, Run, Specified, fork_name, operations, options, thins};
+use super::forks::fork_name;
+use super::workload::{Operation, Run, Specified, operations, options, thins};
 use crate::digest::{CommitDigest, Domain, HashAlgorithm, HashSuite};
 use crate::disk::Disk;
 use crate::engine::{Memory, Revision, View};

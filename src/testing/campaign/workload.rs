@@ -12,19 +12,20 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use super::forks;
 use crate::disk::Disk;
 use crate::engine::{Clock, Erasing, Memory, Options, Retention, Revision, VerifyDepth, Writer};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::Seal;
 use crate::object::{Id, Kind, NewObject, Object, Time};
 use crate::store::Store;
-use crate::testing::model::{Model, ModelObject, ModelState, Outcome};
+use crate::testing::model::{Model, ModelObject, Outcome};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, SimDisk};
 
-const LANES: [&str; 3] = ["one", "two", "default"];
+pub(super) const LANES: [&str; 3] = ["one", "two", "default"];
 const IDS: usize = 24;
-const NAMES: usize = 4;
+pub(super) const NAMES: usize = 4;
 /// The time of the first commit, in microseconds since 1970.
 const START: i64 = 1_700_000_000_000_000;
 /// The time between two operations, in microseconds.
@@ -114,7 +115,7 @@ pub(super) fn operations(seed: u64, count: usize) -> Vec<Operation> {
 
 /// Returns the operation, or the operation that replaces it in this workload.
 fn of_seed(seed: u64, operation: Operation) -> Operation {
-    if let Some(beside) = beside_main(&operation).filter(|_| forks(seed)) {
+    if let Some(beside) = forks::beside_main(&operation).filter(|_| forks::has_forks(seed)) {
         return beside;
     }
     match operation {
@@ -166,28 +167,6 @@ pub(super) fn thins(seed: u64) -> bool {
 /// Returns whether the workload of a seed erases objects.
 fn erases(seed: u64) -> bool {
     seed % 6 == 3
-}
-
-/// Returns whether the workload of a seed has forks.
-fn forks(seed: u64) -> bool {
-    seed % 3 == 1
-}
-
-/// Returns the operation on a fork that replaces this one in a workload with forks.
-fn beside_main(operation: &Operation) -> Option<Operation> {
-    match *operation {
-        Operation::KeepDraft { name, .. } => Some(Operation::Fork { name }),
-        Operation::Snapshot { name: Some(name), .. } => Some(Operation::Fork { name }),
-        Operation::DeleteDraft { name } => Some(Operation::DropFork { name }),
-        Operation::Undo { lane } => Some(Operation::ForkBack { lane, name: lane }),
-        Operation::Put { lane, id, length, .. } if id % 2 == 0 => Some(Operation::ForkPut {
-            lane,
-            name: id % NAMES,
-            id: id / 2,
-            length,
-        }),
-        _ => None,
-    }
 }
 
 /// Returns whether the workload of a seed writes enough to make checkpoints worthwhile.
@@ -304,12 +283,8 @@ fn length(random: &mut SplitMix64) -> usize {
     }
 }
 
-fn object_id(number: usize) -> String {
+pub(super) fn object_id(number: usize) -> String {
     format!("o/{number}")
-}
-
-pub(super) fn fork_name(number: usize) -> String {
-    format!("fork-{number}")
 }
 
 fn document_id(number: usize) -> String {
@@ -317,7 +292,7 @@ fn document_id(number: usize) -> String {
 }
 
 /// Returns a content of about `length` bytes that is unique to the step and the object.
-fn content(step: usize, id: usize, length: usize) -> String {
+pub(super) fn content(step: usize, id: usize, length: usize) -> String {
     let mut text = format!("step {step} of {id}, ");
     while text.len() < length {
         text.push_str("abcdefghijklmnopqrstuvwxyz 0123456789 ");
@@ -644,28 +619,10 @@ fn refer(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome>
             draft.put(note(&object_id(*id), None, content(step, *id, *length))?)?;
             memory.save_draft(&draft, &format!("draft-{name}"))?;
         }
-        Operation::Fork { name } => drop(memory.fork(&fork_name(*name)).by(&Writer::user())?),
-        Operation::ForkPut {
-            lane,
-            name,
-            id,
-            length,
-        } => {
-            let fork = memory.open_fork(&fork_name(*name))?;
-            fork.put(
-                note(&object_id(*id), None, content(step, *id, *length))?,
-                &writer(lane),
-            )?;
-        }
-        Operation::ForkBack { lane, name } => {
-            let fork = memory.open_fork(&fork_name(*name))?;
-            let base = fork.fork_base()?.map_or(0, |base| base.commit.seq);
-            let back = fork.rollback(&Revision::Seq(base)).across_lanes();
-            if !back.by(&writer(lane))?.changed {
-                return Ok(Outcome::Unchanged);
-            }
-        }
-        Operation::DropFork { name } => drop(memory.drop_fork(&fork_name(*name), true, &Writer::user())?),
+        Operation::Fork { .. }
+        | Operation::ForkPut { .. }
+        | Operation::ForkBack { .. }
+        | Operation::DropFork { .. } => return forks::act(memory, step, operation),
         Operation::DeleteDraft { name } => {
             memory.delete_draft(&format!("drafts/draft-{name}"), &Writer::user())?;
         }
@@ -701,8 +658,7 @@ pub(super) struct Specified {
     pub(super) model: Model,
     /// The saved drafts by name, each with the number of its base commit.
     drafts: BTreeMap<usize, usize>,
-    /// The forks by name: the number of the base commit, and the newest state.
-    pub(super) forks: BTreeMap<usize, (usize, ModelState)>,
+    pub(super) forks: forks::Forks,
 }
 
 impl Specified {
@@ -770,36 +726,10 @@ impl Specified {
             }
             Operation::Undo { lane } => model.undo(LANES[*lane]),
             Operation::Redo { lane } => model.redo(LANES[*lane]),
-            Operation::Fork { name } if self.forks.contains_key(name) => {
-                Outcome::Refused(ErrorCode::NameTaken)
-            }
-            Operation::Fork { name } => {
-                let base = (model.commits.len() - 1, model.head().clone());
-                self.forks.insert(*name, base);
-                Outcome::Referenced
-            }
-            Operation::ForkPut { name, id, length, .. } => match self.forks.get_mut(name) {
-                None => Outcome::Refused(ErrorCode::NoFork),
-                Some((_, state)) => {
-                    state.insert(object_id(*id), object(*id, *length));
-                    Outcome::Referenced
-                }
-            },
-            Operation::ForkBack { name, .. } => match self.forks.get_mut(name) {
-                None => Outcome::Refused(ErrorCode::NoFork),
-                Some((base, state)) => {
-                    let before = std::mem::replace(state, model.commits[*base].state.clone());
-                    if before == *state {
-                        Outcome::Unchanged
-                    } else {
-                        Outcome::Referenced
-                    }
-                }
-            },
-            Operation::DropFork { name } => match self.forks.remove(name) {
-                None => Outcome::Refused(ErrorCode::NoFork),
-                Some(_) => Outcome::Referenced,
-            },
+            Operation::Fork { .. }
+            | Operation::ForkPut { .. }
+            | Operation::ForkBack { .. }
+            | Operation::DropFork { .. } => forks::specify(&mut self.forks, model, step, operation),
             Operation::KeepDraft { name, .. } if self.drafts.contains_key(name) => {
                 Outcome::Refused(ErrorCode::NameTaken)
             }

@@ -10,9 +10,9 @@ const FILE_LINES_MAX: usize = 800;
 /// The maximum number of lines in a function. It may only go down.
 const FUNCTION_LINES_MAX: usize = 100;
 /// The maximum number of lines of code of the packages, without blank lines, comments and tests. A commit that raises it
-/// must give the reason, and the reasons stand in its history. The last reason: hooks, installation and turns of six coding
-/// agents, which have 2,600 lines.
-const CODE_LINES_MAX: usize = 93_300;
+/// must give the reason, and the reasons stand in its history. The last reasons: hooks, installation and turns of six coding
+/// agents, which have 2,600 lines; forks, which have 2,500, and merges, for which the rest of 4,000 is left.
+const CODE_LINES_MAX: usize = 97_300;
 /// The maximum number of files with methods of the same handle. A reader must open all of them to find all methods.
 const HANDLE_FILES_MAX: usize = 6;
 

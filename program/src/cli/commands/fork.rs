@@ -4,7 +4,7 @@
 //! Layer 10, part of cli.
 
 use super::prelude::*;
-use treering::ForkInfo;
+use treering::fork::ForkInfo;
 
 /// Make a fork: a line of its own that nobody else sees
 ///
@@ -90,7 +90,10 @@ impl Verb for Fork {
         };
         let state = context.state_line(answer.base.commit.seq, answer.root);
         let text = format!("the fork {} begins at {state}", answer.name);
-        let note = format!("write to it with: treering --fork {} put …", answer.name);
+        let note = format!(
+            "write to it with: treering --fork {} put ID --kind KIND",
+            answer.name
+        );
         context.say_with_note(&answer, text, "next", note)
     }
 }
