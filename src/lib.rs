@@ -107,8 +107,9 @@ struct AsyncPage;
 pub use asynchronous::Async;
 pub use digest::{CommitDigest, HashAlgorithm, ObjectDigest, Root, TextDigest};
 pub use engine::{
-    Attempted, Authorisation, Change, Clock, CommitInfo, Committed, Draft, Durability, HeadMoved, HistoryEntry, Limits, Memory, Options, PolicyVerdict, Query, Revision, Rollback, SnapshotInfo,
-    Staged, View, WritePolicy, Writer,
+    Attempted, Authorisation, Change, Clock, CommitInfo, Committed, Draft, Durability, HeadMoved,
+    HistoryEntry, Limits, Memory, Options, PolicyVerdict, Query, Revision, Rollback, SnapshotInfo, Staged,
+    View, WritePolicy, Writer,
 };
 pub use error::{Error, ErrorCode, ErrorKind, Result};
 pub use object::{Attributes, Commit, Id, Kind, NewObject, Object, Origin, Position, Scope, Time, Value};

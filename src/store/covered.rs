@@ -17,10 +17,9 @@ use crate::trie::{NodeSource, Shape, StoredNode, Trie};
 
 use super::base::Base;
 use super::commits::CommitEntry;
-use super::past::{Replay, states_behind};
+use super::past::{Replay, Runs, states_behind};
 use super::rows::Rows;
 use super::shared::Shared;
-use super::states::Runs;
 
 /// The maximal number of cached commits.
 const COMMITS_KEPT: usize = 8_192;

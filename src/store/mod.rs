@@ -71,6 +71,7 @@ pub(crate) use id_changes::{IdChange, IdChanges};
 pub(crate) use known::{Known, StagedState, Unlinked};
 pub(crate) use lines::LineInfo;
 use lines::LineRecord;
+use past::Runs;
 pub(crate) use records::{erased_error, object_of};
 pub(crate) use references::{RING, ReferenceEntry, References};
 pub(crate) use rewrite::{Erasure, KeptLines, Live, Plan, Sink};
@@ -81,7 +82,6 @@ pub use salvage::SalvageReport;
 pub(crate) use salvage::salvage;
 pub(crate) use shared::Shared;
 pub(crate) use sizes::Sizes;
-use states::Runs;
 pub(crate) use states::{BothStores, settle};
 use up_to::{OwnLine, UpTo};
 

@@ -3,7 +3,7 @@
 //! # Layer
 //! Layer 4.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 
 use crate::digest::{KeyPath, ObjectDigest, Root};
 use crate::error::{Error, Result};
@@ -15,6 +15,35 @@ use super::decoded::{Decoded, decode, hashed};
 use super::edit::{Edit, Removed};
 use super::known::Unlinked;
 use super::shared::Shared;
+
+/// The maximal number of cached runs. A run contains the states that one replay computed.
+const RUNS_KEPT: usize = 4;
+/// The maximal number of states in the cached runs, besides those of the newest run.
+const STATES_KEPT: usize = 1_024;
+
+/// The states that the newest replays computed, by the seq of their commits. The newest replay is first.
+#[derive(Default)]
+pub(super) struct Runs(VecDeque<HashMap<u64, Trie>>);
+
+impl Runs {
+    /// Returns the state of a commit that a replay computed before.
+    pub(super) fn find(&self, seq: u64) -> Option<Trie> {
+        self.0.iter().find_map(|run| run.get(&seq).cloned())
+    }
+
+    /// Keeps the states of a replay. Returns the state of commit `seq` among them.
+    pub(super) fn keep(&mut self, seq: u64, run: HashMap<u64, Trie>) -> Result<Trie> {
+        let found = run.get(&seq).cloned();
+        let mut states = 0;
+        self.0.retain(|run| {
+            states += run.len();
+            states <= STATES_KEPT
+        });
+        self.0.push_front(run);
+        self.0.truncate(RUNS_KEPT);
+        found.ok_or_else(|| Error::corrupt(format!("commit {seq} is missing from the log")))
+    }
+}
 
 /// What a replay needs besides its batches.
 pub(super) struct Replay<'a> {

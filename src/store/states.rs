@@ -7,7 +7,6 @@
 //! # Layer
 //! Layer 4.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::digest::{HashSuite, KeyPath, Root};
@@ -20,11 +19,6 @@ use super::commits::{ChangeCounts, CommitEntry};
 use super::past::{Replay, states_behind};
 use super::rows::Rows;
 use super::{Below, Store};
-
-/// The maximal number of cached runs. A run contains the states that one replay computed.
-const RUNS_KEPT: usize = 4;
-/// The maximal number of states in the cached runs, besides those of the newest run.
-const STATES_KEPT: usize = 1_024;
 
 /// A size that no allocator serves from a list of blocks of one size.
 const LARGE_BYTES: usize = 32 << 10;
@@ -42,30 +36,6 @@ pub(crate) fn settle(changes: u64) {
         for _ in 0..changes.div_ceil(CHANGES_SORTED) {
             drop(std::hint::black_box(Vec::<u8>::with_capacity(LARGE_BYTES)));
         }
-    }
-}
-
-/// The states that the newest replays computed, by the seq of their commits. The newest replay is first.
-#[derive(Default)]
-pub(super) struct Runs(VecDeque<HashMap<u64, Trie>>);
-
-impl Runs {
-    /// Returns the state of a commit that a replay computed before.
-    pub(super) fn find(&self, seq: u64) -> Option<Trie> {
-        self.0.iter().find_map(|run| run.get(&seq).cloned())
-    }
-
-    /// Keeps the states of a replay. Returns the state of commit `seq` among them.
-    pub(super) fn keep(&mut self, seq: u64, run: HashMap<u64, Trie>) -> Result<Trie> {
-        let found = run.get(&seq).cloned();
-        let mut states = 0;
-        self.0.retain(|run| {
-            states += run.len();
-            states <= STATES_KEPT
-        });
-        self.0.push_front(run);
-        self.0.truncate(RUNS_KEPT);
-        found.ok_or_else(|| Error::corrupt(format!("commit {seq} is missing from the log")))
     }
 }
 

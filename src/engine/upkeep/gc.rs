@@ -80,8 +80,9 @@ impl Inner {
 
     /// Passes to `sink` the batches of a new log that keeps these commits.
     fn write_kept(&self, cut: &Cut, kept: &[usize], sink: &mut Sink<'_>) -> Result<(Live, GcReport)> {
-        let live = self.mark(cut, kept)?;
-        let report = self.write_live(cut, kept, &live, sink)?;
+        let lines = self.lines_to_keep(&cut.store)?;
+        let live = self.mark(cut, kept, &lines)?;
+        let report = self.write_live(cut, kept, (&live, &lines), sink)?;
         Ok((live, report))
     }
 
@@ -94,20 +95,21 @@ impl Inner {
         count: usize,
         sink: &mut Sink<'_>,
     ) -> Result<GcReport> {
-        let mut live = self.mark(cut, kept)?;
+        // The batches of a line behind the cut stay, so every line stays.
+        let lines = cut.store.all_lines();
+        let mut live = self.mark(cut, kept, &lines)?;
         live.keep_for_later(count);
-        self.write_live(cut, kept.get(..count).unwrap_or(kept), &live, sink)
+        self.write_live(cut, kept.get(..count).unwrap_or(kept), (&live, &lines), sink)
     }
 
-    fn mark(&self, cut: &Cut, kept: &[usize]) -> Result<Live> {
+    fn mark(&self, cut: &Cut, kept: &[usize], lines: &KeptLines) -> Result<Live> {
         let (mut done, total) = (0, cut.store.records.versions());
         let mut step = || {
             done += 1;
             self.settings().step("mark", done.min(total), total)
         };
         let mut live = cut.store.mark(kept, &mut step)?;
-        cut.store
-            .mark_lines(&mut live, &self.lines_to_keep(&cut.store)?, &mut step)?;
+        cut.store.mark_lines(&mut live, lines, &mut step)?;
         Ok(live)
     }
 
@@ -129,12 +131,18 @@ impl Inner {
         store.lines_to_keep(Time::from_micros(now.saturating_sub(DROPPED_MICROS)))
     }
 
-    fn write_live(&self, cut: &Cut, kept: &[usize], live: &Live, sink: &mut Sink<'_>) -> Result<GcReport> {
+    fn write_live(
+        &self,
+        cut: &Cut,
+        kept: &[usize],
+        (live, lines): (&Live, &KeptLines),
+        sink: &mut Sink<'_>,
+    ) -> Result<GcReport> {
         let plan = Plan {
             kept,
             live,
             erasure: &Erasure::default(),
-            lines: &self.lines_to_keep(&cut.store)?,
+            lines,
         };
         Ok(GcReport {
             kept: kept.len() as u64,

@@ -66,6 +66,11 @@ impl Store {
         Ok(kept)
     }
 
+    /// Returns all lines, also those that were dropped.
+    pub(crate) fn all_lines(&self) -> KeptLines {
+        self.lines().iter().map(|line| line.first_batch).collect()
+    }
+
     /// Returns the commits that must stay because of these lines (REL-1).
     ///
     /// # Errors
