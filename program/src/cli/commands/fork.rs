@@ -6,9 +6,10 @@
 use super::prelude::*;
 use treering::fork::ForkInfo;
 
-/// Make a fork: a line of its own that nobody else sees
+/// Make a line that nobody else sees
 ///
-/// With --fork NAME, or the variable TREERING_FORK, every verb about a state reads and writes the fork.
+/// With --fork NAME, or the variable TREERING_FORK, every verb about a state reads and writes the fork. treering forks
+/// lists the forks.
 ///
 /// # Examples
 /// ```text
@@ -105,7 +106,7 @@ impl Verb for Fork {
 /// treering forks
 /// ```
 #[derive(Args, Debug)]
-#[command(verbatim_doc_comment)]
+#[command(hide = true, verbatim_doc_comment)]
 pub(crate) struct Forks {
     /// Print at most N rows
     #[arg(long, value_name = "N")]

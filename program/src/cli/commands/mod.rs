@@ -143,7 +143,6 @@ pub(super) const GROUPS: Groups = &[
             entry::<snapshot::Snapshot>("snapshot"),
             entry::<snapshot::Snapshots>("snapshots"),
             entry::<fork::Fork>("fork"),
-            entry::<fork::Forks>("forks"),
             entry::<rollback::Rollback>("rollback"),
             entry::<restore::Restore>("restore"),
             entry::<revert::Revert>("revert"),
@@ -192,6 +191,8 @@ pub(super) const GROUPS: Groups = &[
     (
         "Hidden",
         &[
+            // The help of `fork` names it.
+            entry::<fork::Forks>("forks"),
             // Only clients call it.
             entry::<hook::Hook>("hook"),
             // The help of `install` names it.
