@@ -121,6 +121,12 @@ pub mod blame {
     pub use crate::engine::{Bisected, BlamedPart, Part};
 }
 
+pub mod fork {
+    //! A fork of a memory; see [`Memory::fork`](crate::Memory::fork).
+
+    pub use crate::engine::{Fork, ForkInfo};
+}
+
 pub mod proof {
     //! Proofs that a state contains a certain version of an object, or contains no object with a certain id. Checking a
     //! proof needs no store.

@@ -10,13 +10,13 @@
 #[cfg(not(shuttle))]
 pub(crate) use {
     arc_swap::{ArcSwap, ArcSwapOption},
-    parking_lot::{Condvar, MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard},
+    parking_lot::{Condvar, MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard, RwLockWriteGuard},
     std::thread::{Builder, sleep},
 };
 #[cfg(shuttle)]
 pub(crate) use {
     shuttle::thread::Builder,
-    shuttle_parking_lot::{MappedRwLockReadGuard, Mutex, RwLockReadGuard},
+    shuttle_parking_lot::{MappedRwLockReadGuard, Mutex, RwLockReadGuard, RwLockWriteGuard},
     stand_ins::{ArcSwap, ArcSwapOption, Condvar, RwLock, sleep},
 };
 

@@ -3,8 +3,9 @@
 //! # Layer
 //! Layer 5.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use crossbeam_channel::{Sender, bounded};
 
@@ -22,8 +23,12 @@ use super::write::{LogHandle, Queue, WritePolicy, Writer};
 /// The shared core of all handles of one open store.
 pub(crate) struct Inner {
     pub(crate) source: Arc<Source>,
-    pub(crate) log: Mutex<LogHandle>,
-    pub(crate) queue: Queue,
+    pub(crate) log: Arc<Mutex<LogHandle>>,
+    pub(crate) queue: Arc<Queue>,
+    /// The core of the main line, if this is the core of a fork.
+    pub(crate) main: Option<Arc<Self>>,
+    /// The cores of the forks in use, by name. Empty for a fork.
+    pub(crate) forks: Mutex<BTreeMap<String, Weak<Self>>>,
     pub(crate) policy: Option<Arc<dyn WritePolicy>>,
     pub(crate) path: Option<PathBuf>,
     /// Dropped last, so that [`Self::free_beside`] frees the store after every other field let go of it.
@@ -56,6 +61,11 @@ impl Inner {
         }
     }
 
+    /// Returns the core of the main line.
+    pub(crate) fn main(&self) -> &Self {
+        self.main.as_deref().unwrap_or(self)
+    }
+
     pub(crate) fn opened(&self) -> &Opened {
         &self.source.opened
     }
@@ -84,7 +94,10 @@ impl Inner {
         // The thread that holds the writer's mutex may be reading the log or waiting for the lock. A reader must wait
         // for neither.
         match self.log.try_lock() {
-            Some(mut log) if !log.has_lock() => log.catch_up(&self.source).map(|()| true),
+            Some(mut log) if !log.has_lock() => {
+                log.catch_up(&self.main().source)?;
+                self.renew().map(|()| true)
+            }
             // This process holds the lock, so it has already read the whole log.
             Some(_) => Ok(true),
             None => Ok(false),
@@ -125,10 +138,11 @@ impl Inner {
         log: &mut LogHandle,
         work: impl FnOnce(&mut LogHandle) -> Result<T>,
     ) -> Result<T> {
-        log.begin(&self.source)?;
-        let outcome = work(log);
+        let source = &self.main().source;
+        log.begin(source)?;
+        let outcome = self.renew().and_then(|()| work(log));
         log.release(self.settings().exclusive);
-        checkpoint_if_due(&self.source, log, false);
+        checkpoint_if_due(source, log, false);
         outcome
     }
 }

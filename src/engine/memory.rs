@@ -168,7 +168,7 @@ impl Memory {
         let synced = writing.sync();
         writing.release(self.inner.settings().exclusive);
         drop(writing);
-        self.inner.keep_stamps(Duration::ZERO);
+        self.inner.main().keep_stamps(Duration::ZERO);
         synced
     }
 
@@ -178,6 +178,13 @@ impl Memory {
     /// # Errors
     /// The errors of [`Self::sync`].
     pub fn close(self) -> Result<()> {
+        if let Some(main) = &self.inner.main {
+            let main = Self {
+                inner: Arc::clone(main),
+            };
+            drop(self);
+            return main.close();
+        }
         self.sync()?;
         if !self.is_in_place() {
             return Ok(());
@@ -209,8 +216,7 @@ impl Memory {
     /// The errors of [`Self::at`].
     #[doc(hidden)]
     pub fn view_at(&self, revision: &Revision, lane: &str) -> Result<View> {
-        let store = self.inner.store();
-        let entry = revision::resolve(&store, revision, lane)?;
+        let (store, entry) = revision::resolve_in(&self.inner.store(), revision, lane)?;
         View::new(&self.inner.source, &store, entry)
     }
 
@@ -220,7 +226,7 @@ impl Memory {
     /// The errors of [`Self::at`].
     #[doc(hidden)]
     pub fn resolve(&self, revision: &Revision, lane: &str) -> Result<CommitInfo> {
-        let entry = revision::resolve(&self.inner.store(), revision, lane)?;
+        let (_, entry) = revision::resolve_in(&self.inner.store(), revision, lane)?;
         Ok(CommitInfo::of(&entry))
     }
 
@@ -590,8 +596,12 @@ impl Memory {
 
 impl Drop for Inner {
     fn drop(&mut self) {
+        // The main line, which this fork kept open, syncs and tidies up.
+        if self.main.is_some() {
+            return;
+        }
         // `drop` cannot return this error. A host that needs the error calls `close`.
-        drop(self.log.get_mut().sync());
+        drop(self.log.lock().sync());
         // This is the last handle, so no other thread can hold this mutex.
         if let Some(mut writing) = self.log.try_lock().filter(|writing| writing.has_written) {
             checkpoint_if_due(&self.source, &mut writing, true);

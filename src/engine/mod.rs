@@ -6,7 +6,7 @@
 //!
 //! # When the disk changes
 //! 1. Creating a store.
-//! 2. Appending a batch: a commit, a snapshot or a saved draft.
+//! 2. Appending a batch: a commit, a snapshot, a fork or a saved draft. The first fork also replaces the format file.
 //! 3. Recovery by a writer that finds bytes at the end of the log that may not be durable.
 //! 4. Rotation to a new segment.
 //! 5. Writing a checkpoint, after a commit or when a handle is closed.
@@ -85,14 +85,16 @@ pub use write::authorisation::Authorisation;
 #[cfg(feature = "agent")]
 pub(crate) use write::authorisation::check_trusted;
 pub use write::draft::{Draft, Staged};
+pub use write::fork::{Fork, ForkInfo};
 pub use write::incoming::OriginRule;
 pub use write::policy::{PolicyVerdict, WritePolicy};
 pub use write::request::Committed;
-pub use write::revert::{Conflicts, KeptBecause, KeptObject, Revert, Reverted, RevertedObject};
+pub use write::revert::{Conflicts, KeptObject, Revert, Reverted, RevertedObject};
 pub use write::rollback::{Reversing, Rollback};
 #[cfg(feature = "agent")]
 pub use write::session::parent_session;
 #[cfg(feature = "agent")]
 pub(crate) use write::session::{SESSION_DEPTH_MAX, SESSION_PREFIX, session_line};
+pub use write::settle::KeptBecause;
 pub use write::snapshot::{ReferenceInfo, SnapshotInfo};
 pub use write::writer::Writer;

@@ -191,8 +191,10 @@ impl Memory {
             inner: Arc::new(Inner {
                 freeing: None,
                 source: Arc::new(Source::new(opened)),
-                log: Mutex::new(LogHandle::new(log)),
-                queue: Queue::default(),
+                log: Arc::new(Mutex::new(LogHandle::new(log))),
+                queue: Arc::new(Queue::default()),
+                main: None,
+                forks: Mutex::default(),
                 policy,
                 path: path.map(Path::to_path_buf),
             }),

@@ -3,8 +3,8 @@
 //! # Layer
 //! Layer 5. Never takes the writer's lock.
 
-use std::collections::HashSet;
-use std::sync::{Arc, OnceLock};
+use std::collections::{BTreeMap, HashSet};
+use std::sync::{Arc, OnceLock, Weak};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
 
@@ -12,7 +12,7 @@ use crate::digest::{CommitDigest, KeyPath, Root};
 use crate::disk::Disk;
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::{Log, Mode};
-use crate::object::Object;
+use crate::object::{Object, Origin};
 use crate::store::{CommitEntry, Store};
 use crate::threads::{ArcSwap, Mutex};
 
@@ -43,8 +43,11 @@ pub(crate) struct Opened {
     pub(crate) instance: [u8; 16],
     pub(crate) settings: Settings,
     pub(crate) disk: Arc<dyn Disk>,
-    /// The channels of the hosts that watch for a new head.
-    watchers: Mutex<Vec<Sender<HeadMoved>>>,
+    /// The line that this process reads and writes through the handle; `None` for the main line.
+    pub(crate) line: Option<LineOf>,
+    watchers: Arc<Watchers>,
+    /// The watchers of the forks in use, by name. Empty for a fork.
+    forks: Mutex<BTreeMap<String, Weak<Watchers>>>,
     /// The store in memory, which contains the part of the log that this process has read. After a rewrite of the log,
     /// the handle loads a new store.
     pub(crate) current: ArcSwap<Store>,
@@ -53,6 +56,33 @@ pub(crate) struct Opened {
     warnings: Mutex<Vec<String>>,
     /// Damaged objects that a degraded handle skipped.
     unreadable: Mutex<HashSet<KeyPath>>,
+}
+
+/// The channels of the hosts that watch for a new head of one line.
+#[derive(Default)]
+pub(crate) struct Watchers(Mutex<Vec<Sender<HeadMoved>>>);
+
+impl Watchers {
+    /// Notifies the watchers of a new head.
+    fn notify(&self, entry: &CommitEntry) {
+        let moved = HeadMoved {
+            commit: entry.digest,
+            root: entry.commit.root,
+            seq: entry.seq(),
+            op: entry.commit.op.as_str().to_owned(),
+        };
+        // A channel without an own bound allocates only what waits, so a dropped receiver leaves next to nothing behind.
+        let is_open =
+            |sender: &Sender<HeadMoved>| sender.len() >= WAITING_MAX || sender.send(moved.clone()).is_ok();
+        self.0.lock().retain(is_open);
+    }
+}
+
+/// A fork that a handle reads and writes.
+pub(crate) struct LineOf {
+    pub(crate) name: String,
+    /// The most trusted class of what is written through the handle.
+    pub(crate) cap: Origin,
 }
 
 impl Opened {
@@ -68,8 +98,34 @@ impl Opened {
             instance,
             settings,
             disk,
-            watchers: Mutex::default(),
+            line: None,
+            watchers: Arc::default(),
+            forks: Mutex::default(),
             current: ArcSwap::from_pointee(store),
+            damage: OnceLock::new(),
+            warnings: Mutex::default(),
+            unreadable: Mutex::default(),
+        }
+    }
+
+    /// Returns the part of a fork, whose watchers this main line notifies.
+    pub(crate) fn of_fork(&self, line: LineOf, store: Arc<Store>) -> Self {
+        let watchers = Arc::default();
+        self.forks
+            .lock()
+            .insert(line.name.clone(), Arc::downgrade(&watchers));
+        Self {
+            lineage: self.lineage,
+            instance: self.instance,
+            settings: Settings {
+                automatic_gc: None,
+                ..self.settings.clone()
+            },
+            disk: Arc::clone(&self.disk),
+            line: Some(line),
+            watchers,
+            forks: Mutex::default(),
+            current: ArcSwap::new(store),
             damage: OnceLock::new(),
             warnings: Mutex::default(),
             unreadable: Mutex::default(),
@@ -82,9 +138,16 @@ impl Opened {
     }
 
     /// Replaces the store by one that contains the same commits.
-    pub(crate) fn replace(&self, store: Store) {
+    pub(crate) fn replace(&self, store: impl Into<Arc<Store>>) {
+        let store = store.into();
         store.records.cap_origins(self.settings.best_origin);
-        self.current.store(Arc::new(store));
+        self.current.store(store);
+    }
+
+    /// Returns the class that a write of the class `class` through this handle gets.
+    pub(crate) fn capped(&self, class: Origin) -> Origin {
+        let line = self.line.as_ref();
+        line.map_or(class, |line| Origin::least(class, line.cap))
     }
 
     /// Returns the loaded object. If the object is damaged and the handle is degraded, counts the object as skipped and
@@ -159,22 +222,21 @@ impl Opened {
     /// Returns a channel that receives a message for each new head.
     pub(crate) fn watch(&self) -> Receiver<HeadMoved> {
         let (sender, receiver) = unbounded();
-        self.watchers.lock().push(sender);
+        self.watchers.0.lock().push(sender);
         receiver
     }
 
-    /// Notifies the watchers of a new head.
+    /// Notifies the watchers of a new head of the handle's line.
     pub(crate) fn notify(&self, entry: &CommitEntry) {
-        let moved = HeadMoved {
-            commit: entry.digest,
-            root: entry.commit.root,
-            seq: entry.seq(),
-            op: entry.commit.op.as_str().to_owned(),
-        };
-        // A channel without an own bound allocates only what waits, so a dropped receiver leaves next to nothing behind.
-        let is_open =
-            |sender: &Sender<HeadMoved>| sender.len() >= WAITING_MAX || sender.send(moved.clone()).is_ok();
-        self.watchers.lock().retain(is_open);
+        self.watchers.notify(entry);
+    }
+
+    /// Notifies the watchers of a fork of its new head.
+    pub(crate) fn notify_fork(&self, name: &str, entry: &CommitEntry) {
+        let watchers = self.forks.lock().get(name).and_then(Weak::upgrade);
+        if let Some(watchers) = watchers {
+            watchers.notify(entry);
+        }
     }
 
     /// Records the damage at which reading stopped.

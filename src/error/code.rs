@@ -120,6 +120,8 @@ codes! {
     NoCriteria = "no_criteria",
     /// The file or folder does not exist.
     NoFile = "no_file",
+    /// There is no fork of this name.
+    NoFork = "no_fork",
     /// The folder of the log is missing.
     NoLog = "no_log",
     /// The segment ends before the requested offset.
@@ -210,6 +212,8 @@ codes! {
     StoreMoved = "store_moved",
     /// The commit was thinned, so its state is gone.
     Thinned = "thinned",
+    /// No merge took the commits of the fork.
+    Unmerged = "unmerged",
     /// No part of the imported file can be read in the selected format.
     Unreadable = "unreadable",
     /// The format of the document is not supported.
@@ -220,6 +224,8 @@ codes! {
     UntrustedStore = "untrusted_store",
     /// The command line is invalid.
     Usage = "usage",
+    /// The call is about the whole store, and not about a fork.
+    WholeStore = "whole_store",
     /// The good state of a bisect is not older than the bad one.
     WrongOrder = "wrong_order",
 }

@@ -204,6 +204,21 @@ pub struct Batch {
 }
 
 impl Batch {
+    /// Returns a sum of what the batch says, which does not depend on its place: its head, its commit with the root of the
+    /// state, its line and its references.
+    pub(super) fn sum(&self) -> u64 {
+        let says = |record: &&Record| {
+            matches!(
+                record.kind,
+                RecordKind::Commit | RecordKind::Line | RecordKind::Reference
+            )
+        };
+        let bodies = self.records.iter().filter(says).map(|record| &record.body[..]);
+        let first = crc32c::crc32c(self.commit.as_bytes());
+        let sum = bodies.fold(first, crc32c::crc32c_append);
+        u64::from(sum) << 32 | self.records.len() as u64
+    }
+
     /// Returns whether `other` has the same head commit and the same records. Ignores where the two batches are stored.
     pub(super) fn is_copy_of(&self, other: &Self) -> bool {
         let content = |record: &Record| (record.kind, record.flags, record.body.clone());
@@ -230,6 +245,7 @@ pub struct HeadMark {
 pub struct BatchBuilder {
     frames: Vec<u8>,
     longest: usize,
+    has_line: bool,
 }
 
 impl BatchBuilder {
@@ -241,6 +257,7 @@ impl BatchBuilder {
     /// Adds a record. [`Log::append`](super::Log::append) later refuses the batch if a body exceeds 64 MiB.
     pub fn add(&mut self, kind: RecordKind, flags: u8, body: &[u8]) {
         self.longest = self.longest.max(body.len());
+        self.has_line |= kind == RecordKind::Line;
         if body.len() <= frame::BODY_BYTES_MAX {
             if self.frames.is_empty() {
                 // A batch of one record needs no more room than its seal.
@@ -259,7 +276,13 @@ impl BatchBuilder {
         }
         self.frames.extend_from_slice(&next.frames);
         self.longest = self.longest.max(next.longest);
+        self.has_line |= next.has_line;
         self
+    }
+
+    /// Returns whether the batch belongs to another line than the main one.
+    pub(crate) fn has_line(&self) -> bool {
+        self.has_line
     }
 
     /// Returns whether the batch contains no record.
@@ -390,4 +413,36 @@ fn finish_frames(
         at += header.framed_bytes();
     }
     Ok(headers)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::digest::HashAlgorithm;
+
+    /// CAT-3: the batches of two forks repeat the head of the main line, so that head does not tell them apart.
+    #[test]
+    fn a_batch_is_told_from_another_one_with_the_same_head() {
+        let batches = |start: u64, lines: [&[u8]; 2]| {
+            let after = Continue {
+                segment: 1,
+                seed: FrameSeed::new(&[1; 16], &[2; 16]),
+                start,
+                synced_upto: FIRST_OFFSET,
+                chain: Chain::START,
+            };
+            let builder = |body| {
+                let mut builder = BatchBuilder::new();
+                builder.add(RecordKind::Line, 0, body);
+                (builder, CommitDigest::from_bytes([7; 32]))
+            };
+            let suite = HashSuite::new(HashAlgorithm::Blake3);
+            encode_group(lines.map(builder), suite, after).unwrap().1
+        };
+        let (there, moved) = (batches(FIRST_OFFSET, [b"a", b"b"]), batches(8_192, [b"a", b"c"]));
+        assert_eq!(there[0].sum(), moved[0].sum(), "a copy at another place");
+        assert_ne!(there[0].digest, moved[0].digest);
+        assert_ne!(there[0].sum(), there[1].sum());
+        assert_ne!(there[1].sum(), moved[1].sum());
+    }
 }

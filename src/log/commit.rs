@@ -28,13 +28,14 @@ use std::time::Duration;
 
 use super::batch::{Batch, BatchBuilder, Continue, HeadMark, encode_group};
 use super::fixed::is_zero;
+use super::format_file::{FORMAT_NAME, Format, LINES};
 use super::handle::{Log, Writing, next_number};
 use super::live::{LIVE_NAME, Live};
 use super::lock::{LOCK_NAME, WriteLock};
 use super::reader::SegmentFile;
 use super::segment::{FIRST_OFFSET, LOG_FOLDER, SEGMENT_BYTES_LIMIT};
 use super::walk::Visit;
-use crate::disk::{Access, DiskFile, Holder, lock_as, read_full};
+use crate::disk::{self, Access, DiskFile, Holder, lock_as, read_full};
 use crate::error::{Error, ErrorCode, OrIo as _, Result};
 
 /// The number of bytes after the last batch that must be zero to continue in the active segment. An interrupted write
@@ -224,6 +225,31 @@ impl Log {
         self.poison_on_error(|log| log.append_group(lock, group, head, needed, durability))
     }
 
+    /// Declares in the format file that the store has other lines than the main one, so that programs which know no lines
+    /// refuse it. Does nothing if the file says so already.
+    ///
+    /// # Errors
+    /// `Io` if the file cannot be replaced. After an error, this handle refuses further writes with `Poisoned`.
+    ///
+    /// # Durability
+    /// When the call returns, the declaration is durable. After a crash before that, the file is the old or the new one.
+    pub fn declare_lines(&mut self, lock: &WriteLock) -> Result<()> {
+        self.check_prepared(lock)?;
+        if self.format.features & LINES != 0 {
+            return Ok(());
+        }
+        let format = Format {
+            features: self.format.features | LINES,
+            ..self.format
+        };
+        self.poison_on_error(|log| {
+            disk::replace(&*log.disk, FORMAT_NAME, &format.encode())
+                .or_io(format_args!("cannot replace {FORMAT_NAME}"))
+        })?;
+        self.format = format;
+        Ok(())
+    }
+
     /// Syncs the groups that were appended with [`Durability::Later`]. Without such groups, does nothing.
     ///
     /// # Errors
@@ -305,6 +331,7 @@ impl Log {
         }
         self.visited = self.cursor.batch;
         self.visited_commit = self.cursor.commit;
+        self.visited_sum = batches.last().map(Batch::sum);
         Ok(batches)
     }
 

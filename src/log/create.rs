@@ -90,6 +90,7 @@ fn write_store(
         hash,
         lineage,
         instance,
+        features: 0,
     };
     let header = SegmentHeader {
         instance,

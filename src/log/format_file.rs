@@ -27,6 +27,10 @@ pub const FORMAT: u32 = 1;
 
 const MAGIC: &[u8; 8] = b"TREERING";
 
+/// The feature of a store that has other lines than the main one. A program without it must not read the store, because
+/// the batches of all lines share the log.
+pub(super) const LINES: u64 = 1;
+
 /// The way in which a log is opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
@@ -47,6 +51,8 @@ pub struct Format {
     pub lineage: [u8; 16],
     /// Random bytes that identify this store. The checksum of every frame includes these bytes.
     pub instance: [u8; 16],
+    /// The features that a reader must support.
+    pub(super) features: u64,
 }
 
 impl Format {
@@ -55,7 +61,8 @@ impl Format {
         bytes.extend_from_slice(MAGIC);
         bytes.extend_from_slice(&self.format.to_le_bytes());
         bytes.extend_from_slice(&FORMAT.to_le_bytes());
-        bytes.extend_from_slice(&[0; 24]);
+        bytes.extend_from_slice(&[0; 16]);
+        bytes.extend_from_slice(&self.features.to_le_bytes());
         bytes.extend_from_slice(&[self.hash.tag(), 0, 0, 0, 0, 0, 0, 0]);
         bytes.extend_from_slice(&self.lineage);
         bytes.extend_from_slice(&self.instance);
@@ -82,7 +89,8 @@ impl Format {
         let min_reader = reader.u32()?;
         let _compatible = reader.u64()?;
         let read_only_compatible = reader.u64()?;
-        let incompatible = reader.u64()?;
+        let features = reader.u64()?;
+        let unsupported = features & !LINES;
         let [hash, cipher, zeros @ ..] = reader.array::<8>()?;
         if min_reader > FORMAT {
             return Ok(Err(format!(
@@ -90,11 +98,11 @@ impl Format {
             )));
         }
         let unknown = match mode {
-            Mode::ReadWrite => incompatible | read_only_compatible,
-            Mode::ReadOnly => incompatible,
+            Mode::ReadWrite => unsupported | read_only_compatible,
+            Mode::ReadOnly => unsupported,
         };
         if unknown != 0 {
-            let ability = if incompatible == 0 {
+            let ability = if unsupported == 0 {
                 "read but not write"
             } else {
                 "neither read nor write"
@@ -123,6 +131,7 @@ impl Format {
             hash,
             lineage,
             instance,
+            features,
         }))
     }
 }

@@ -69,48 +69,51 @@ pub enum RecordKind {
     Base,
     /// The changes of the map since the previous retained commit, with the time of each entry.
     Delta,
+    /// The newest commit of another line than the main one. The canonical bytes of a reference.
+    Line,
     /// A kind that a newer version defines and that this version may ignore. Contains the tag of the kind.
     Ignorable(u8),
 }
 
-/// The kinds that this version supports, with their names. The first kind has the tag 1, the second 2, and so on.
-const KNOWN: [(RecordKind, &str); 12] = [
-    (RecordKind::Object, "object"),
-    (RecordKind::Content, "content"),
-    (RecordKind::Text, "text"),
-    (RecordKind::Link, "link"),
-    (RecordKind::Unlink, "unlink"),
-    (RecordKind::Commit, "commit"),
-    (RecordKind::Reference, "reference"),
-    (RecordKind::Seal, "seal"),
-    (RecordKind::Gap, "gap"),
-    (RecordKind::Erased, "erased"),
-    (RecordKind::Base, "base"),
-    (RecordKind::Delta, "delta"),
+/// The kinds that this version supports, with their tags and names. The tag 13 is reserved.
+const KNOWN: [(u8, RecordKind, &str); 13] = [
+    (1, RecordKind::Object, "object"),
+    (2, RecordKind::Content, "content"),
+    (3, RecordKind::Text, "text"),
+    (4, RecordKind::Link, "link"),
+    (5, RecordKind::Unlink, "unlink"),
+    (6, RecordKind::Commit, "commit"),
+    (7, RecordKind::Reference, "reference"),
+    (8, RecordKind::Seal, "seal"),
+    (9, RecordKind::Gap, "gap"),
+    (10, RecordKind::Erased, "erased"),
+    (11, RecordKind::Base, "base"),
+    (12, RecordKind::Delta, "delta"),
+    (14, RecordKind::Line, "line"),
 ];
 
 impl RecordKind {
     /// Returns the name of the kind.
     pub fn name(self) -> &'static str {
-        let known = KNOWN.get(usize::from(self.tag()) - 1);
-        known.map_or("unknown", |(_, name)| name)
+        let known = KNOWN.iter().find(|(_, kind, _)| *kind == self);
+        known.map_or("unknown", |(.., name)| name)
     }
 
     pub(crate) fn from_tag(tag: u8) -> Option<Self> {
         if tag >= IGNORABLE_KIND {
             return Some(Self::Ignorable(tag));
         }
-        let index = usize::from(tag).checked_sub(1)?;
-        KNOWN.get(index).map(|(kind, _)| *kind)
+        let known = KNOWN.iter().find(|(known, ..)| *known == tag);
+        known.map(|(_, kind, _)| *kind)
     }
 
     /// Returns the byte that represents the kind in a frame's header. The byte is never 0.
     pub(super) fn tag(self) -> u8 {
         match self {
             Self::Ignorable(tag) => tag,
-            known => (1..)
-                .zip(KNOWN)
-                .find_map(|(tag, (kind, _))| (kind == known).then_some(tag))
+            known => KNOWN
+                .iter()
+                .find_map(|(tag, kind, _)| (*kind == known).then_some(*tag))
                 .expect("the table contains every kind"),
         }
     }
@@ -305,7 +308,7 @@ mod tests {
 
     #[test]
     fn the_table_of_kinds_is_in_the_order_of_their_tags() {
-        for (tag, (kind, name)) in (1..).zip(KNOWN) {
+        for (tag, kind, name) in KNOWN {
             assert_eq!((kind.tag(), kind.name()), (tag, name));
             assert_eq!(RecordKind::from_tag(tag), Some(kind));
         }

@@ -89,6 +89,8 @@ pub struct Log {
     pub(super) visited: u64,
     /// The head commit after the newest delivered batch.
     pub(super) visited_commit: CommitDigest,
+    /// The sum of the newest delivered batch, if this handle has read the batch.
+    pub(super) visited_sum: Option<u64>,
     /// Batches that were delivered before they were known to be durable.
     pub(super) unproven: Vec<Batch>,
     /// The head after the groups that were written but not synced yet; `None` if all groups are synced.
@@ -182,6 +184,7 @@ impl Log {
             durable: 0,
             visited: 0,
             visited_commit: CommitDigest::from_bytes([0; 32]),
+            visited_sum: None,
             unproven: Vec::new(),
             unsynced: None,
             unlisted_checked: false,

@@ -10,7 +10,7 @@
 
 use std::sync::Arc;
 
-use super::batch::{Locator, Position};
+use super::batch::{Batch, Locator, Position};
 use super::files::{damage, read_manifest};
 use super::format_file::Mode;
 use super::frame::{FRAME_ALIGNMENT, RecordKind};
@@ -158,6 +158,7 @@ impl Log {
         self.durable = position.offset;
         self.visited = position.batch;
         self.visited_commit = position.commit;
+        self.visited_sum = None;
         Ok(())
     }
 }
@@ -174,24 +175,40 @@ impl LogReader {
     /// # Errors
     /// `Corrupt` if a record between `place` and the seal is damaged; `Io`.
     pub fn position_behind(&self, place: Locator) -> Result<Position> {
-        let mut at = place;
+        Ok(self.batch_from(place)?.1)
+    }
+
+    /// Returns the batch whose first record is at `place`, and the position after it.
+    ///
+    /// # Errors
+    /// `Corrupt` if a record of the batch is damaged; `Io`.
+    pub fn batch_from(&self, place: Locator) -> Result<(Batch, Position)> {
+        let (mut at, mut records) = (place, Vec::new());
         loop {
             let record = self.read(at)?;
             at = record.next();
             if record.kind != RecordKind::Seal {
+                records.push(record);
                 continue;
             }
             let (seal, digest) = Seal::decode(&record.body).ok_or_else(|| {
                 let name = segment_name(at.segment());
                 damage(&name, record.locator.offset(), Cause::SealMismatch)
             })?;
-            return Ok(Position {
+            let batch = Batch {
+                number: seal.batch,
+                commit: seal.commit,
+                digest,
+                records,
+            };
+            let position = Position {
                 segment: at.segment(),
                 offset: at.offset(),
                 batch: seal.batch,
                 digest: *digest.as_bytes(),
                 commit: seal.commit,
-            });
+            };
+            return Ok((batch, position));
         }
     }
 }

@@ -7,6 +7,8 @@
 //! - REF-1: a reference without a commit deletes its name and contains no data about a commit.
 //! - REF-2: only drafts and rejected changes have a root and a list of changes, and a list of changes requires a root.
 //! - REF-3: only a snapshot is in a lane's ring.
+//! - REF-5: only the head of a line has a base and a cap of trust, and it has both. It is in a record of its own kind, which
+//!   a program that knows no lines refuses.
 //! - REF-4: a taint is a pin, so older builds read and keep it. Its commit is for information, and may be thinned.
 //!
 //! # Format
@@ -18,6 +20,7 @@ use std::sync::Arc;
 
 use super::commit::{ACTOR, SESSION};
 use super::names::Rule;
+use super::origin::Origin;
 use super::reserved;
 use super::time::Time;
 use crate::codec::{DecodeError, FieldWriter, Fields, as_array, as_arrays};
@@ -28,6 +31,7 @@ pub(super) const VERSION: u8 = 1;
 
 const NAME: Rule = Rule::new("a reference name", 512);
 const LANE: Rule = Rule::new("a lane", 256);
+const LINE: Rule = Rule::new("a line", 64);
 
 /// The number of bytes in an entry of the changes: a key path and an object digest.
 const CHANGE_LEN: usize = 2 * DIGEST_LEN;
@@ -48,6 +52,9 @@ tags! {
     ROOT = 0x0007, "root";
     CHANGES = 0x0008, "changes";
     LANE = 0x0009, "lane";
+    CAP = 0x000a, "cap";
+    LINE = 0x000b, "line";
+    BASE = 0x000d, "base";
 }
 
 named! {
@@ -67,6 +74,8 @@ named! {
         Remotes => "remotes",
         /// A signature over a commit.
         Signatures => "signatures",
+        /// The newest commit of a line: of a fork.
+        Heads => "heads",
     }
 }
 
@@ -86,7 +95,7 @@ impl ReferenceName {
             Error::invalid(format!(
                 "the reference name \"{name}\" does not start with a known class and /"
             ))
-            .with_hint("start it with snapshots/, drafts/, rejected/, pins/, remotes/ or signatures/")
+            .with_hint("start it with snapshots/, drafts/, rejected/, pins/, remotes/, signatures/ or heads/")
         })?;
         Ok(Self(name.into()))
     }
@@ -180,6 +189,12 @@ pub struct Reference {
     pub changes: Vec<StagedChange>,
     /// The lane whose ring contains this automatic snapshot: 1 to 256 bytes without control characters.
     pub lane: Option<String>,
+    /// The fork in whose commits the lane is, if the reference is not of the main line.
+    pub line: Option<String>,
+    /// For the head of a line: the commit at which the line leaves another line.
+    pub base: Option<CommitDigest>,
+    /// For the head of a line: the most trusted class that a write through the line gets.
+    pub cap: Option<Origin>,
     /// The ignorable fields by tag. These fields are kept byte for byte.
     pub reserved: BTreeMap<u16, Vec<u8>>,
 }
@@ -197,6 +212,9 @@ impl Reference {
             root: None,
             changes: Vec::new(),
             lane: None,
+            line: None,
+            base: None,
+            cap: None,
             reserved: BTreeMap::new(),
         }
     }
@@ -207,7 +225,12 @@ impl Reference {
     /// `InvalidInput` if the actor, session or lane breaks its rule or a reserved tag is not ignorable;
     /// `Internal` if the fields contradict each other (REF-1 to REF-3) or the changes are not in ascending order.
     pub fn encode(&self) -> Result<Vec<u8>> {
-        let texts = [(ACTOR, &self.actor), (SESSION, &self.session), (LANE, &self.lane)];
+        let texts = [
+            (ACTOR, &self.actor),
+            (SESSION, &self.session),
+            (LANE, &self.lane),
+            (LINE, &self.line),
+        ];
         for (rule, text) in texts {
             text.as_deref().map_or(Ok(()), |text| rule.check(text))?;
         }
@@ -233,6 +256,9 @@ impl Reference {
             writer.put(tag::CHANGES, changes.collect::<Vec<_>>().as_flattened());
         }
         writer.put_some(tag::LANE, self.lane.as_ref());
+        writer.put_some(tag::CAP, self.cap.map(|cap| [cap.tag()]));
+        writer.put_some(tag::LINE, self.line.as_ref());
+        writer.put_some(tag::BASE, self.base.as_ref().map(CommitDigest::as_bytes));
         reserved::put(&mut writer, &self.reserved);
         Ok(bytes)
     }
@@ -260,6 +286,9 @@ impl Reference {
                 tag::ROOT => reference.root = Some(Root::from_bytes(as_array(field)?)),
                 tag::CHANGES => reference.changes = read_changes(field)?,
                 tag::LANE => reference.lane = Some(LANE.decode(field)?.to_owned()),
+                tag::CAP => reference.cap = Some(Origin::decode(field)?),
+                tag::LINE => reference.line = Some(LINE.decode(field)?.to_owned()),
+                tag::BASE => reference.base = Some(CommitDigest::from_bytes(as_array(field)?)),
                 _ => reserved::keep(&mut reference.reserved, tag, field)?,
             }
         }
@@ -308,6 +337,14 @@ impl Reference {
         // INVARIANT REF-3: only a snapshot is in a lane's ring.
         if self.lane.is_some() && class != ReferenceClass::Snapshots {
             return Some("a reference that is not a snapshot has a lane");
+        }
+        if self.line.is_some() && self.lane.is_none() {
+            return Some("a reference without a lane names the line of its lane");
+        }
+        // INVARIANT REF-5: only the head of a line has a base and a cap of trust, and it has both.
+        let is_head = class == ReferenceClass::Heads;
+        if self.base.is_some() != is_head || self.cap.is_some() != is_head {
+            return Some("a base or a cap does not belong to the head of a line");
         }
         None
     }

@@ -22,13 +22,12 @@ use crate::object::Reference;
 use crate::threads::Mutex;
 use crate::trie::{NodeSource, StoredNode};
 
-use super::Store;
-use super::checkpoint::{Checkpoint, CommitRow, StateRow, bisect};
+use super::checkpoint::{Checkpoint, CommitRow, LogId, StateRow, bisect};
 use super::commits::CommitEntry;
 use super::references::decode_reference;
 
-/// Reads the log from its start up to the batch with this number, without a checkpoint.
-pub(crate) type Reread = Box<dyn Fn(u64) -> Result<Store> + Send + Sync>;
+/// Reads the log from its start up to a position, without a checkpoint, and makes a checkpoint in memory.
+pub(crate) type Reread = Box<dyn Fn(LogId, Position) -> Result<Checkpoint> + Send + Sync>;
 
 /// A checkpoint, and the function that rebuilds it from the log.
 pub(super) struct Base {
@@ -84,8 +83,7 @@ impl Base {
     pub(super) fn rebuild(&self) -> Result<&Checkpoint> {
         let _rebuilding = self.rebuilding.lock();
         if self.rebuilt.get().is_none() {
-            let store = (self.reread)(self.position().batch)?;
-            let checkpoint = store.checkpoint_in_memory(self.file.log(), self.position())?;
+            let checkpoint = (self.reread)(self.file.log(), self.position())?;
             let nodes = checkpoint.nodes()?;
             self.rebuilt.get_or_init(|| Rebuilt { checkpoint, nodes });
         }

@@ -28,10 +28,11 @@ use crate::threads::{beside, processors};
 use crate::trie::{PARTS, PartDigest, PartDigests, Trie, roots_of};
 
 use super::checkpoint::FirstWritten;
+use super::decoded::{Decoded, Hashed, decode, hash_objects};
 use super::edit::{Change, Edit, Removed, note};
-use super::replay::{
-    Decoded, Hashed, check_root, decode, hash_objects, missing_version, next_commit, publish, unknown_root,
-};
+use super::lines::LineRecord;
+use super::past::{check_root, missing_version, unknown_root};
+use super::replay::{index_decoded, next_commit, publish};
 use super::{CommitEntry, Store};
 
 /// Asks the host whether to go on. Returns an error if the host wants to stop.
@@ -143,9 +144,16 @@ impl<'a> Bulk<'a> {
         objects: &[(KeyPath, ObjectDigest)],
     ) -> Result<()> {
         let store = self.store;
+        if let Some(line) = LineRecord::of(&batch.records, store.suite)? {
+            // A bulk computes no states of other lines. Their first use does.
+            store.lines().check(batch, &line)?;
+            index_decoded(store, batch, contents, objects)?;
+            return store.note_line(batch, &line);
+        }
         store.records.add_all(batch, objects, false)?;
         let head = store.head.load_full();
-        let Some((entry, history)) = next_commit(store, head.as_deref(), batch, &mut contents)? else {
+        let of_main = (batch, batch.commit);
+        let Some((entry, history)) = next_commit(store, head.as_deref(), of_main, &mut contents)? else {
             publish(store, batch.number, contents, None);
             return Ok(());
         };

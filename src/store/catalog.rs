@@ -11,19 +11,15 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::digest::{HashSuite, KeyPath};
-use crate::object::{HistoryTree, Reference};
+use crate::digest::{CommitDigest, HashSuite, KeyPath};
+use crate::object::HistoryTree;
 
 use super::checkpoint::FirstWritten;
 use super::commits::{CommitEntry, Line};
-use super::references::References;
 
 /// The catalog, which one lock protects.
 pub(super) struct Catalog {
     pub(super) line: Line,
-    pub(super) references: References,
-    /// The records of references after the checkpoint, each with the number of its batch, in the order of the log.
-    pub(super) reference_records: Vec<(u64, Arc<Reference>)>,
     /// The history tree over all commits, including thinned commits.
     pub(super) history: HistoryTree,
     /// The first write time of ids that the newest state lacks.
@@ -40,8 +36,6 @@ impl Catalog {
     pub(super) fn new(suite: HashSuite) -> Self {
         Self {
             line: Line::default(),
-            references: References::default(),
-            reference_records: Vec::new(),
             history: HistoryTree::new(suite),
             unlinked: HashMap::new(),
             unlinked_since: Vec::new(),
@@ -58,21 +52,12 @@ impl Catalog {
         self.unlinked_since.push((batch, row));
     }
 
-    /// Adds a reference of a batch.
-    pub(super) fn add_reference(&mut self, batch: u64, reference: Reference) {
-        let reference = Arc::new(reference);
-        self.references.push(Arc::clone(&reference), batch);
-        self.reference_records.push((batch, reference));
-    }
-
-    /// Returns the commits whose states need not stay in memory any more (CTL-4): `recent` changes follow the next commit.
-    pub(super) fn outdated(&mut self, recent: u64) -> Vec<Arc<CommitEntry>> {
-        let mut outdated = Vec::new();
-        for digest in self.references.take_released() {
-            outdated.extend(self.line.outdated(&digest));
-        }
+    /// Returns the commits whose states need not stay in memory any more (CTL-4), unless a reference names them: `recent`
+    /// changes follow the next commit. `released` lost their last name.
+    pub(super) fn outdated(&mut self, released: &[CommitDigest], recent: u64) -> Vec<Arc<CommitEntry>> {
+        let released = released.iter().filter_map(|digest| self.line.outdated(digest));
+        let mut outdated: Vec<_> = released.collect();
         outdated.extend(std::iter::from_fn(|| self.line.next_outdated(recent)));
-        outdated.retain(|entry| !self.references.names(&entry.digest));
         outdated
     }
 
@@ -85,8 +70,6 @@ impl Catalog {
         }
         Self {
             line,
-            references: self.references.clone(),
-            reference_records: since(&self.reference_records, batch).to_vec(),
             history: self.history.clone(),
             unlinked: since(&self.unlinked_since, batch)
                 .iter()

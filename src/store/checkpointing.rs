@@ -18,6 +18,7 @@ use super::catalog::since;
 use super::checkpoint::{
     self, Around, Checkpoint, CheckpointFile, ChildRow, Contents, LogId, Progress, State,
 };
+use super::lines::LineInfo;
 use super::references::{References, decode_reference};
 use super::{CommitEntry, Store};
 
@@ -47,6 +48,8 @@ pub(crate) struct Cut {
     history: HistoryTree,
     versions: u64,
     erased: u64,
+    /// All lines besides the main one.
+    lines: Vec<LineInfo>,
     /// The rollbacks whose removed ids the store does not know yet.
     left: Vec<(Arc<CommitEntry>, Arc<CommitEntry>)>,
 }
@@ -119,6 +122,7 @@ impl Store {
             history: catalog.history.clone(),
             versions: self.records.versions(),
             erased: self.records.erased(),
+            lines: self.lines().iter().cloned().collect(),
             left: catalog.left.clone(),
         })
     }
@@ -142,7 +146,7 @@ impl Store {
             }
             known => known,
         };
-        let from = self.base.as_ref().map_or(0, |base| base.position().batch);
+        let from = self.covered_batch();
         let newest = newest.filter(|newest| newest.log() == cut.log && newest.position().batch >= from);
         if let Some(newest) = newest
             .as_ref()
@@ -159,7 +163,7 @@ impl Store {
             // The files do not contain what this store no longer has in memory. So this writes one file with everything.
             None => self.write_onto(
                 cut,
-                self.base.as_ref().map(|base| base.checkpoint()),
+                self.covered().map(|covered| covered.base.checkpoint()),
                 0,
                 work,
                 progress,
@@ -168,7 +172,7 @@ impl Store {
         match written {
             // If a file is damaged, writes a new checkpoint from the log.
             Err(error) if error.code() == ErrorCode::CheckpointDamaged => {
-                let base = self.base.as_ref().map(|base| base.rebuild()).transpose()?;
+                let base = self.covered().map(|covered| covered.base.rebuild()).transpose()?;
                 self.write_onto(cut, base, 0, work, progress)
             }
             written => written,
@@ -195,7 +199,7 @@ impl Store {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
-    pub(super) fn checkpoint_in_memory(&self, log: LogId, position: Position) -> Result<Checkpoint> {
+    pub(crate) fn checkpoint_in_memory(&self, log: LogId, position: Position) -> Result<Checkpoint> {
         let cut = self.cut(log, position)?;
         checkpoint::make(self.contents(&cut, None, 0, 0)?, self)
     }
@@ -318,6 +322,7 @@ impl Store {
         contents.log = cut.log;
         contents.position = cut.position;
         contents.history = cut.history.clone();
+        contents.lines = cut.lines.iter().map(LineInfo::encode).collect();
         (contents.versions, contents.erased) = (cut.versions, cut.erased);
         Ok(contents)
     }
@@ -332,18 +337,18 @@ impl Store {
         wanted: &mut dyn FnMut(u64) -> bool,
     ) -> Result<()> {
         let (commits, removed, left) = {
-            let catalog = self.catalog.read_recursive();
             let is_within = |batch: u64| batch <= cut.position.batch;
+            for (batch, reference) in self.references_since(from) {
+                if is_within(batch) {
+                    contents.references.push((batch, reference.encode()?));
+                }
+            }
+            let catalog = self.catalog.read_recursive();
             let commits = catalog.line.since(from).iter();
             let commits: Vec<_> = commits.filter(|entry| is_within(entry.batch)).cloned().collect();
             let gaps = catalog.line.gaps.iter();
             let gaps = gaps.filter(|gap| gap.first >= first && gap.first < cut.head.seq());
             contents.gaps.extend(gaps.copied());
-            for (batch, reference) in since(&catalog.reference_records, from) {
-                if is_within(*batch) {
-                    contents.references.push((*batch, reference.encode()?));
-                }
-            }
             let removed = since(&catalog.unlinked_since, from).iter();
             let removed = removed
                 .filter(|(batch, _)| is_within(*batch))
@@ -423,6 +428,8 @@ impl Store {
     /// Returns the seqs of the commits that the newest references name.
     fn named_commits(&self) -> Result<HashSet<u64>> {
         let mut named: Vec<_> = self.references().kept_commits().collect();
+        // The first use of a fork begins with the state of its base.
+        named.extend(self.lines().live().map(|line| (line.first_batch, line.base)));
         named.sort_by_key(|(batch, _)| std::cmp::Reverse(*batch));
         let mut found = HashSet::new();
         for (_, commit) in named.into_iter().take(NAMED_STATES) {
@@ -463,12 +470,9 @@ impl Store {
     /// # Errors
     /// The errors of [`Self::state`].
     pub(crate) fn is_heavy(&self, many: usize) -> Result<bool> {
-        let (commits, references) = {
-            let catalog = self.catalog.read_recursive();
-            (catalog.line.kept.len(), catalog.reference_records.len())
-        };
+        let commits = self.catalog.read_recursive().line.kept.len();
         let state = self.state(&*self.head()?)?.len() as usize;
-        let weight = commits * VERSIONS_A_COMMIT + references + self.records.newer();
+        let weight = commits * VERSIONS_A_COMMIT + self.newer_references() + self.records.newer();
         Ok(weight >= many.max(2 * state).max(self.base_len()))
     }
 }

@@ -185,6 +185,21 @@ impl Line {
         self.indexes[usize::from(by_root)].get(digest).copied()
     }
 
+    /// Returns the index that [`Self::find`] returns, among the commits before the index `end`.
+    pub(super) fn newest_before(
+        &self,
+        by_root: bool,
+        digest: &[u8; DIGEST_LEN],
+        end: usize,
+    ) -> Option<usize> {
+        let newest = self.find(by_root, digest)?;
+        if newest < end {
+            return Some(newest);
+        }
+        let mut older = self.kept.get(..end)?.iter();
+        older.rposition(|entry| by_root && entry.commit.root.as_bytes() == digest)
+    }
+
     /// Iterates the digests of commits between `low` and `high`, or the roots if `by_root` is true. Each item contains
     /// the index that [`Self::find`] returns.
     pub(super) fn between(

@@ -15,7 +15,7 @@ use crate::trie::Entry;
 
 use super::Store;
 use super::edit::Change;
-use super::replay::missing_version;
+use super::past::missing_version;
 use super::rewritten::{Erased, MapRecord, unreadable_at};
 
 /// The records of a batch that concern the id.
@@ -30,6 +30,8 @@ struct Found {
     unlink: Option<Change>,
     map: Option<Change>,
     commit: Option<Locator>,
+    /// Whether the batch belongs to another line than the main one.
+    is_beside: bool,
 }
 
 impl Found {
@@ -141,6 +143,10 @@ impl<'a> Follower<'a> {
                 self.found.commit = Some(frame.locator);
                 false
             }
+            RecordKind::Line => {
+                self.found.is_beside = true;
+                false
+            }
             _ => false,
         };
         self.found.changes_state |= changes_state;
@@ -163,7 +169,7 @@ impl<'a> Follower<'a> {
     }
 
     fn after(&self, found: &Found) -> Result<Option<Followed>> {
-        let Some(place) = found.commit else {
+        let Some(place) = found.commit.filter(|_| !found.is_beside) else {
             return Ok(None);
         };
         let last = found.last();

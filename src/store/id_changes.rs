@@ -21,7 +21,7 @@ use crate::trie::Entry;
 use super::base::Base;
 use super::checkpoint::StateRow;
 use super::follow::{Followed, Follower};
-use super::{CommitEntry, Store};
+use super::{Below, CommitEntry, Store};
 
 /// A commit that changed an id between two kept commits.
 pub(crate) struct IdChange {
@@ -69,6 +69,10 @@ pub(crate) struct IdChanges {
     runs: HashMap<usize, Arc<Run>>,
     /// The changes of the last searched run that were not returned yet, oldest first.
     waiting: Vec<(u64, Option<Entry>)>,
+    /// The highest seq that is searched.
+    upto: u64,
+    /// The search in the line at which the line of the store begins, after this one.
+    below: Option<Box<Self>>,
 }
 
 impl IdChanges {
@@ -77,11 +81,29 @@ impl IdChanges {
     /// # Errors
     /// `Corrupt` or `Io` if the checkpoint cannot be read.
     pub(crate) fn new(store: Arc<Store>, key: KeyPath) -> Result<Self> {
-        let base = store.base.as_ref();
-        let mut states = base.map_or(Ok(Vec::new()), |base| base.states())?;
-        let mut newer = store.base_len()..store.kept();
-        let known = store.state(&*store.head()?)?.get(&key, &*store)?;
-        let created = store.earliest(&key)?;
+        let newest = store.head()?;
+        Self::until(store, key, &newest)
+    }
+
+    /// Starts a search in the kept commits of a store up to `newest`.
+    fn until(store: Arc<Store>, key: KeyPath, newest: &CommitEntry) -> Result<Self> {
+        let covered = store.covered();
+        let mut states = covered.map_or(Ok(Vec::new()), |covered| covered.base.states())?;
+        let upto = newest.seq();
+        let (Ok(end) | Err(end)) = store.position(upto + 1)?;
+        let mut newer = store.base_len().min(end)..end;
+        // The run that ends at the first state from `newest` on contains `newest`.
+        let runs = states.partition_point(|state| state.seq < upto) + 1;
+        states.truncate(runs);
+        let known = store.state(newest)?.get(&key, &*store)?;
+        let created = store.earliest(&key, known.as_ref())?;
+        let below = match &store.below {
+            Below::Line(up_to) if created.is_some() => {
+                let below = Self::until(Arc::clone(&up_to.store), key, &up_to.base)?;
+                Some(Box::new(below))
+            }
+            _ => None,
+        };
         if created.is_none() {
             (states, newer) = (Vec::new(), 0..0);
         }
@@ -95,6 +117,8 @@ impl IdChanges {
             ahead: None,
             runs: HashMap::new(),
             waiting: Vec::new(),
+            upto,
+            below,
             store,
         })
     }
@@ -126,7 +150,7 @@ impl IdChanges {
                 return self.change(commit, entry).map(Some);
             }
             let Some(run) = self.runs_left.checked_sub(1) else {
-                return Ok(None);
+                return self.below.as_mut().map_or(Ok(None), |below| below.next());
             };
             let newest = self.store.by_seq(self.states[run].seq)?;
             if newest.is_some_and(|newest| !self.may_change(&newest)) {
@@ -135,6 +159,7 @@ impl IdChanges {
             self.runs_left = run;
             let found = self.run(run)?;
             self.waiting.clone_from(&found.changes);
+            self.waiting.retain(|(seq, _)| *seq <= self.upto);
             self.known = found.changes.iter().find_map(|(_, entry)| *entry).or(self.known);
         }
     }
@@ -241,8 +266,8 @@ impl IdChanges {
     /// Returns the seq of the older commit whose state a commit without changes reuses. Returns `None` for the first
     /// commit, whose state is empty.
     fn reused(&self, commit: &Commit) -> Result<Option<u64>> {
-        let base = self.store.base.as_ref();
-        let found = base.map_or(Ok(None), |base| older_with_root(base, commit))?;
+        let covered = self.store.covered();
+        let found = covered.map_or(Ok(None), |covered| older_with_root(&covered.base, commit))?;
         if found.is_none() && commit.seq > 0 {
             let (seq, root) = (commit.seq, commit.root);
             let text = format!("commit {seq} reuses the root {root}, which no earlier commit has");

@@ -66,7 +66,7 @@ impl Counts {
                 RecordKind::Unlink => counts.changes += (record.body.len() / UNLINK_BYTES) as u64,
                 RecordKind::Commit => counts.commits += 1,
                 RecordKind::Reference => counts.references += 1,
-                RecordKind::Content | RecordKind::Text | RecordKind::Seal => {}
+                RecordKind::Content | RecordKind::Text | RecordKind::Line | RecordKind::Seal => {}
                 _ => counts.others += 1,
             }
         }

@@ -10,26 +10,32 @@ use crate::digest::CommitDigest;
 use crate::error::Result;
 use crate::object::Op;
 
-use super::Store;
 use super::base::lane_number;
 use super::commits::CommitEntry;
+use super::rows::Rows as _;
+use super::{Below, Store};
 
 impl Store {
-    /// Iterates the kept commits of a lane, newest first. Omits the commit that created the store.
+    /// Iterates the kept commits of a lane of this line, newest first. Omits the commit that created the store, and those up
+    /// to the base of a fork.
     fn of_lane<'a>(&'a self, lane: &'a str) -> impl Iterator<Item = Result<Arc<CommitEntry>>> + 'a {
         let number = lane_number(lane);
         let commit_at = move |index| {
             // The row in the checkpoint shows that the commit belongs to another lane. Skips the commit without reading
             // it.
-            if let Some(base) = self.base.as_ref().filter(|base| index < base.len())
-                && base.row(index)?.lane != number
+            if let Some(below) = self.rows().filter(|below| index < below.len())
+                && !below.may_be_of_lane(index, number)?
             {
                 return Ok(None);
             }
             let entry = self.commit_at(index)?;
             Ok(entry.filter(|entry| entry.commit.lane() == lane && entry.commit.op.as_str() != Op::INIT))
         };
-        (0..self.kept())
+        let first = match &self.below {
+            Below::Line(up_to) => up_to.len(),
+            _ => 0,
+        };
+        (first..self.kept())
             .rev()
             .filter_map(move |index| commit_at(index).transpose())
     }

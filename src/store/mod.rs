@@ -10,6 +10,8 @@
 //! - STO-1: the store applies a commit only if its parent, seq, time, history root and root are correct.
 //! - STO-2: the log contains all commits that the store publishes. The store in memory never contains a commit that the
 //!   log lacks.
+//! - STO-3: the writer of a version is the commit of the batch that has the version, unless its map has another time.
+//!   No writer is looked up by time, because commits of two lines may have the same time.
 
 mod base;
 mod bulk;
@@ -17,30 +19,37 @@ mod catalog;
 mod checkpoint;
 mod checkpointing;
 mod commits;
+mod covered;
+mod decoded;
 mod edit;
 mod follow;
 mod id_changes;
 mod known;
 mod lane;
+mod lines;
+mod past;
 mod records;
 mod references;
 mod replay;
 mod rewrite;
 mod rewritten;
+mod rows;
 mod salvage;
+mod shared;
 mod sizes;
 mod states;
+mod up_to;
 mod versions;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath, Root};
 use crate::error::{Error, Result};
 use crate::log::{Batch, LogReader};
 use crate::object::{HistoryTree, Time};
-use crate::threads::{ArcSwapOption, MappedRwLockReadGuard, Mutex, RwLock, RwLockReadGuard};
+use crate::threads::{ArcSwapOption, Mutex, RwLock};
 use crate::trie::Entry;
 
 use base::Base;
@@ -57,30 +66,55 @@ pub(crate) use checkpoint::{
 pub(crate) use checkpointing::{Cut, Work};
 pub use commits::ChangeCounts;
 pub(crate) use commits::{CommitEntry, Gap};
+use covered::Covered;
 pub(crate) use id_changes::{IdChange, IdChanges};
 pub(crate) use known::{Known, StagedState, Unlinked};
-pub(crate) use records::{Records, erased_error, object_of};
+pub(crate) use lines::LineInfo;
+use lines::LineRecord;
+use past::Runs;
+pub(crate) use records::{erased_error, object_of};
 pub(crate) use references::{RING, ReferenceEntry, References};
-pub(crate) use rewrite::{Erasure, Live, Plan, Sink};
+pub(crate) use rewrite::{Erasure, KeptLines, Live, Plan, Sink};
 pub(crate) use rewritten::Erased;
 pub use rewritten::MAP_ENTRY_BYTES;
+use rows::Rows;
 pub use salvage::SalvageReport;
 pub(crate) use salvage::salvage;
+pub(crate) use shared::Shared;
 pub(crate) use sizes::Sizes;
-use states::Loaded;
 pub(crate) use states::{BothStores, settle};
+use up_to::{OwnLine, UpTo};
 
-/// The state that all readers and the one writer of this process share.
+/// One line of the store: its commits and states, which all readers and the one writer of this process share.
 pub(crate) struct Store {
-    pub(crate) suite: HashSuite,
-    pub(crate) records: Records,
-    /// The checkpoint, which covers the log up to a position. The other fields contain the commits and records after
-    /// the position.
-    base: Option<Arc<Base>>,
+    shared: Arc<Shared>,
+    /// The commits below those of the other fields.
+    below: Below,
+    /// The line of this store; `None` for the main line.
+    own: Option<OwnLine>,
+    /// The stores of the lines in use, by the first batch of the line. Empty for a fork.
+    opened: Mutex<HashMap<u64, Weak<Self>>>,
     catalog: RwLock<Catalog>,
     head: ArcSwapOption<CommitEntry>,
-    loaded: Mutex<Loaded>,
+    runs: Mutex<Runs>,
     sizes: Sizes,
+}
+
+/// The commits below those that a store has in memory.
+enum Below {
+    Nothing,
+    /// The checkpoint, which covers the log up to a position.
+    Checkpoint(Covered),
+    /// Another line up to the fork of this one.
+    Line(UpTo),
+}
+
+impl std::ops::Deref for Store {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.shared
+    }
 }
 
 impl Store {
@@ -92,8 +126,7 @@ impl Store {
     /// Keeps what the next checkpoint needs, because the handle writes checkpoints. Must be called on a store without newer
     /// batches.
     pub(crate) fn keep_order(&self) {
-        let from = self.base.as_ref().map_or(0, |base| base.position().batch);
-        self.records.keep_order(from);
+        self.records.keep_order(self.covered_batch());
     }
 
     /// Sets the sizes at which the store divides its work.
@@ -102,13 +135,16 @@ impl Store {
     }
 
     fn with_base(suite: HashSuite, reader: LogReader, base: Option<Arc<Base>>, catalog: Catalog) -> Self {
+        let shared = Arc::new(Shared::new(suite, reader, base.clone()));
+        let covered = base.map(|base| Covered::new(base, Arc::clone(&shared)));
         Self {
-            suite,
-            records: Records::new(suite, reader, base.clone()),
-            base,
+            shared,
+            below: covered.map_or(Below::Nothing, Below::Checkpoint),
+            own: None,
+            opened: Mutex::default(),
             catalog: RwLock::new(catalog),
             head: ArcSwapOption::empty(),
-            loaded: Mutex::default(),
+            runs: Mutex::default(),
             sizes: Sizes::default(),
         }
     }
@@ -130,10 +166,17 @@ impl Store {
         for gap in base.ask(|checkpoint| checkpoint.gaps().iter().collect::<Result<Vec<_>>>())? {
             catalog.line.gaps.push(gap);
         }
-        for (batch, reference) in base.references()? {
-            catalog.references.push(Arc::new(reference), batch);
-        }
+        let references = base.references()?;
+        let lines = base.ask(Checkpoint::lines)?;
+        let lines = lines
+            .iter()
+            .map(|bytes| LineInfo::decode(bytes))
+            .collect::<Result<Vec<_>>>()?;
         let store = Self::with_base(suite, reader, Some(base), catalog);
+        for (batch, reference) in references {
+            store.add_covered(batch, reference);
+        }
+        store.lines_mut().take_over(lines);
         let head = store.commit_below(store.kept())?;
         if let Some(head) = &head {
             store.state(head)?;
@@ -149,30 +192,52 @@ impl Store {
     /// `Internal` if the checkpoint is older than the one of this store.
     pub(crate) fn on_checkpoint(&self, checkpoint: Checkpoint, reread: Reread) -> Result<Self> {
         let position = checkpoint.position();
-        if self
-            .base
-            .as_ref()
-            .is_some_and(|base| base.position().batch > position.batch)
-        {
+        if self.covered_batch() > position.batch {
             return Err(Error::internal("the checkpoint is older than the one in use"));
         }
         let base = Arc::new(Base::new(checkpoint, reread));
         let catalog = self.catalog.read_recursive().after(position.batch);
         let reader = self.records.reader().clone();
         let store = Self::with_base(self.suite, reader, Some(base), catalog).with_sizes(self.sizes);
-        store.records.take_over(&self.records, position.batch);
+        store.take_over(self, position.batch);
         store.head.store(self.head.load_full());
         Ok(store)
     }
 
-    /// Returns the checkpoint from which this store was opened.
-    pub(crate) fn checkpoint(&self) -> Option<Checkpoint> {
-        self.base.as_ref().map(|base| base.file())
+    fn shared(&self) -> &Shared {
+        &self.shared
     }
 
-    /// Returns the number of commits in the checkpoint.
+    /// Returns the checkpoint of this store.
+    fn covered(&self) -> Option<&Covered> {
+        match &self.below {
+            Below::Checkpoint(covered) => Some(covered),
+            Below::Nothing | Below::Line(_) => None,
+        }
+    }
+
+    /// Returns the commits below those that this store has in memory.
+    fn rows(&self) -> Option<&dyn Rows> {
+        match &self.below {
+            Below::Nothing => None,
+            Below::Checkpoint(covered) => Some(covered),
+            Below::Line(up_to) => Some(up_to),
+        }
+    }
+
+    /// Returns the checkpoint from which this store was opened.
+    pub(crate) fn checkpoint(&self) -> Option<Checkpoint> {
+        self.covered().map(|covered| covered.base.file())
+    }
+
+    /// Returns the number of the last batch that the checkpoint covers.
+    fn covered_batch(&self) -> u64 {
+        self.covered().map_or(0, Rows::last_batch)
+    }
+
+    /// Returns the number of commits below those in memory.
     fn base_len(&self) -> usize {
-        self.base.as_ref().map_or(0, |base| base.len())
+        self.rows().map_or(0, Rows::len)
     }
 
     /// Returns the newest commit.
@@ -205,10 +270,10 @@ impl Store {
     /// # Errors
     /// `Corrupt` or `Io` if its record cannot be read.
     pub(crate) fn commit_at(&self, index: usize) -> Result<Option<Arc<CommitEntry>>> {
-        match &self.base {
-            Some(base) if index < base.len() => self.loaded_commit(base, index).map(Some),
-            _ => {
-                let newer = index - self.base_len();
+        match self.rows() {
+            Some(below) if index < below.len() => below.commit(index).map(Some),
+            below => {
+                let newer = index - below.map_or(0, Rows::len);
                 Ok(self.catalog.read_recursive().line.kept.get(newer).cloned())
             }
         }
@@ -222,12 +287,8 @@ impl Store {
     pub(crate) fn position(&self, seq: u64) -> Result<std::result::Result<usize, usize>> {
         let base_len = self.base_len();
         let newer = self.catalog.read_recursive().line.position(seq);
-        match (newer, &self.base) {
-            (Err(0), Some(base)) => {
-                let index = base.first_where(|row| row.seq >= seq)?;
-                let found = index < base_len && base.row(index)?.seq == seq;
-                Ok(if found { Ok(index) } else { Err(index) })
-            }
+        match (newer, self.rows()) {
+            (Err(0), Some(below)) => below.position(seq),
             (Ok(index), _) => Ok(Ok(base_len + index)),
             (Err(index), _) => Ok(Err(base_len + index)),
         }
@@ -263,13 +324,24 @@ impl Store {
     /// Returns the newest kept commit whose root is `digest` if `by_root` is true, or else whose own digest is
     /// `digest`.
     fn newest(&self, by_root: bool, digest: &[u8; DIGEST_LEN]) -> Result<Option<Arc<CommitEntry>>> {
-        let newer = self.catalog.read_recursive().line.find(by_root, digest);
-        let index = match (newer, &self.base) {
-            (Some(index), _) => Some(self.base_len() + index),
-            (None, Some(base)) => base.newest(by_root, digest, base.len())?,
-            (None, None) => None,
-        };
+        let index = self.newest_before(by_root, digest, usize::MAX)?;
         index.map_or(Ok(None), |index| self.commit_at(index))
+    }
+
+    /// Returns the index of the commit of [`Self::newest`] among those before the index `end`.
+    fn newest_before(&self, by_root: bool, digest: &[u8; DIGEST_LEN], end: usize) -> Result<Option<usize>> {
+        let base_len = self.base_len();
+        let newer = {
+            let catalog = self.catalog.read_recursive();
+            catalog
+                .line
+                .newest_before(by_root, digest, end.saturating_sub(base_len))
+        };
+        match (newer, self.rows()) {
+            (Some(index), _) => Ok(Some(base_len + index)),
+            (None, Some(below)) => below.newest(by_root, digest, end.min(base_len)),
+            (None, None) => Ok(None),
+        }
     }
 
     /// Returns the last kept commit before `entry`: its parent or, after a gap, the last commit before the gap.
@@ -315,33 +387,7 @@ impl Store {
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
     pub(crate) fn updated(&self, entry: &Entry) -> Result<Option<Time>> {
-        let batch = self.records.batch_of(entry.place)?;
-        let first = self.first_where(|commit| commit.batch >= batch)?;
-        let Some(commit) = self.commit_at(first)? else {
-            return Ok(None);
-        };
-        if let Some(map_record) = self.records.map_record(&commit, &entry.key)? {
-            return Ok(Some(Time::from_micros(map_record.updated)));
-        }
-        if commit.batch == batch {
-            return Ok(Some(commit.commit.time));
-        }
-        self.first_with(first, entry)
-    }
-
-    /// Returns the time of the first commit whose state has the version of an entry, at or after the commit with the
-    /// index `first`. The record of a staged change is older than the commit that makes the change.
-    fn first_with(&self, first: usize, entry: &Entry) -> Result<Option<Time>> {
-        for index in first..self.kept() {
-            let Some(commit) = self.commit_at(index)? else {
-                break;
-            };
-            let found = self.state(&commit)?.get(&entry.key, self)?;
-            if found.is_some_and(|found| found.digest == entry.digest) {
-                return Ok(Some(commit.commit.time));
-            }
-        }
-        Ok(None)
+        Ok(self.made_current(entry)?.map(|(time, _)| time))
     }
 
     /// Returns the commit that first wrote the version of an entry, if that commit is kept. A version that a later
@@ -350,11 +396,36 @@ impl Store {
     /// # Errors
     /// The errors of [`Self::updated`].
     pub(crate) fn writer_of(&self, entry: &Entry) -> Result<Option<Arc<CommitEntry>>> {
-        let Some(time) = self.updated(entry)? else {
+        let made = self.made_current(entry)?;
+        // INVARIANT STO-3: a rewrite moves a version of a thinned commit to a later one, with the time of its writer.
+        let made = made.filter(|(time, commit)| commit.commit.time == *time);
+        Ok(made.map(|(_, commit)| commit))
+    }
+
+    /// Returns the time at which the version of an entry became current, and the commit whose batch says so.
+    fn made_current(&self, entry: &Entry) -> Result<Option<(Time, Arc<CommitEntry>)>> {
+        let batch = self.records.batch_of(entry.place)?;
+        let first = self.first_where(|commit| commit.batch >= batch)?;
+        let Some(commit) = self.commit_at(first)? else {
             return Ok(None);
         };
-        // STO-1: no two commits have the same time.
-        Ok(self.at_time(time)?.filter(|commit| commit.commit.time == time))
+        if let Some(map_record) = self.records.map_record(&commit, &entry.key)? {
+            return Ok(Some((Time::from_micros(map_record.updated), commit)));
+        }
+        if commit.batch == batch {
+            return Ok(Some((commit.commit.time, commit)));
+        }
+        // The record of a staged change is older than the commit that makes the change.
+        for index in first..self.kept() {
+            let Some(commit) = self.commit_at(index)? else {
+                break;
+            };
+            let found = self.state(&commit)?.get(&entry.key, self)?;
+            if found.is_some_and(|found| found.digest == entry.digest) {
+                return Ok(Some((commit.commit.time, commit)));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the indexes of the kept commits whose digest is between `low` and `high`, in the order of the digests.
@@ -368,14 +439,24 @@ impl Store {
         low: [u8; DIGEST_LEN],
         high: [u8; DIGEST_LEN],
     ) -> Result<Vec<usize>> {
+        Ok(self.digests_between(by_root, low, high)?.into_values().collect())
+    }
+
+    /// Returns the digests of [`Self::commits_between`], each with the index of its commit.
+    fn digests_between(
+        &self,
+        by_root: bool,
+        low: [u8; DIGEST_LEN],
+        high: [u8; DIGEST_LEN],
+    ) -> Result<BTreeMap<[u8; DIGEST_LEN], usize>> {
         let mut newest = BTreeMap::new();
-        if let Some(base) = &self.base {
-            newest.extend(base.rows_between(by_root, &low, &high)?);
+        if let Some(below) = self.rows() {
+            newest.extend(below.between(by_root, &low, &high)?);
         }
         let catalog = self.catalog.read_recursive();
         let newer = catalog.line.between(by_root, low, high);
         newest.extend(newer.map(|(digest, index)| (digest, self.base_len() + index)));
-        Ok(newest.into_values().collect())
+        Ok(newest)
     }
 
     /// Returns the time of the first write of an id that the newest state does not contain.
@@ -386,9 +467,7 @@ impl Store {
         if let Some(created) = self.catalog.read_recursive().unlinked.get(key).copied() {
             return Ok(Some(created));
         }
-        self.base.as_ref().map_or(Ok(None), |base| {
-            base.ask(|checkpoint| checkpoint.first_written(key))
-        })
+        self.rows().map_or(Ok(None), |below| below.first_written(key))
     }
 
     /// Returns whether the newest state or an earlier one contains the id (CTL-3).
@@ -409,17 +488,27 @@ impl Store {
     }
 
     /// Returns a time before which no kept commit contains the id. Returns `None` if no kept commit contains the id.
+    /// `known` is the entry of the id in a state.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if a state or the checkpoint cannot be read.
-    fn earliest(&self, key: &KeyPath) -> Result<Option<i64>> {
-        if let Some(entry) = self.state(&*self.head()?)?.get(key, self)? {
+    /// `Corrupt` or `Io` if the checkpoint cannot be read.
+    fn earliest(&self, key: &KeyPath, known: Option<&Entry>) -> Result<Option<i64>> {
+        if let Some(entry) = known {
             return Ok(Some(entry.created));
         }
         // A rollback that is not flushed yet may have removed the id, so the time of its first write is not known.
-        let is_flushed = self.catalog.read_recursive().left.is_empty();
+        let is_flushed = self.is_flushed();
         let written = self.first_written(key)?;
         Ok(written.or((!is_flushed).then_some(i64::MIN)))
+    }
+
+    /// Returns whether the ids that rollbacks removed are known.
+    fn is_flushed(&self) -> bool {
+        let below = match &self.below {
+            Below::Line(up_to) => up_to.store.is_flushed(),
+            _ => true,
+        };
+        below && self.catalog.read_recursive().left.is_empty()
     }
 
     /// Returns the runs of thinned commits, oldest first.
@@ -439,19 +528,42 @@ impl Store {
         within.take_while(|count| *count > 0).sum()
     }
 
-    /// Returns the current references. Writers wait until the caller drops the result.
-    pub(crate) fn references(&self) -> MappedRwLockReadGuard<'_, References> {
-        RwLockReadGuard::map(self.catalog.read_recursive(), |catalog| &catalog.references)
-    }
-
-    /// Applies one durable batch. If the batch contains a commit, publishes the commit. `known` is what the writer of the
-    /// batch still has in memory; `None` if another process wrote it.
+    /// Applies one durable batch of any line, and publishes its commit. `known` is what the writer of the batch still has in
+    /// memory; `None` if another process wrote it. Must be called on the store of the main line.
     ///
     /// # Errors
     /// `Corrupt` if a record cannot be decoded or the commit violates STO-1. After an error, no commit is published.
-    pub(crate) fn apply(&self, batch: &Batch, known: Option<Known>) -> Result<Option<Arc<CommitEntry>>> {
-        let entry = replay::apply(self, batch, known);
-        let entry = entry.map_err(|error| error.context(format!("batch {}", batch.number)))?;
+    pub(crate) fn apply(&self, batch: &Batch, known: Option<Known>) -> Result<Applied> {
+        let line = LineRecord::of(&batch.records, self.suite);
+        let applied = line.and_then(|line| match line {
+            None => self.apply_own(batch, batch.commit, known),
+            Some(line) => {
+                let _growing = self.growing.lock();
+                let grows = self.lines().check(batch, &line)?;
+                let opened = grows.and_then(|first_batch| self.opened_line(first_batch));
+                let entry = match opened.zip(line.digest()) {
+                    Some((store, digest)) => store.apply_own(batch, digest, known)?,
+                    None => replay::index(self, batch)?,
+                };
+                self.note_line(batch, &line)?;
+                Ok(entry)
+            }
+        });
+        applied.map_err(|error| error.context(format!("batch {}", batch.number)))
+    }
+
+    /// Notes a checked batch of another line.
+    fn note_line(&self, batch: &Batch, line: &LineRecord) -> Result<()> {
+        self.lines_mut().note(batch, line)?;
+        if self.lines().named(line.name()).is_none() {
+            self.forget_rings(line.name());
+        }
+        Ok(())
+    }
+
+    /// Applies a batch of this line. `named` is the commit that the batch names.
+    fn apply_own(&self, batch: &Batch, named: CommitDigest, known: Option<Known>) -> Result<Applied> {
+        let entry = replay::apply(self, batch, named, known)?;
         // STO-2: the log already contains the batch. Sets the head last, after all other data of the commit.
         if let Some(entry) = &entry {
             self.head.store(Some(Arc::clone(entry)));
@@ -459,3 +571,6 @@ impl Store {
         Ok(entry)
     }
 }
+
+/// The commit of a batch. `None` if the batch has no commit, or if its line is in use by nobody.
+type Applied = Option<Arc<CommitEntry>>;

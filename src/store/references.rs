@@ -29,7 +29,8 @@ pub(crate) struct ReferenceEntry {
 #[derive(Clone, Default)]
 pub(crate) struct References {
     by_name: BTreeMap<ReferenceName, ReferenceEntry>,
-    rings: BTreeMap<String, VecDeque<ReferenceName>>,
+    /// The rings by line, empty for the main one, and by lane.
+    rings: BTreeMap<(String, String), VecDeque<ReferenceName>>,
     /// The number of references that name each commit, without taints.
     named: HashMap<CommitDigest, usize>,
     /// The commits that lost their last name, until [`Self::take_released`] returns them.
@@ -56,9 +57,9 @@ impl References {
         ReferenceName::of_taint(session).is_ok_and(|name| self.by_name.contains_key(&name))
     }
 
-    /// Iterates the automatic snapshots of a lane, newest first.
-    pub(crate) fn ring(&self, lane: &str) -> impl Iterator<Item = &ReferenceEntry> {
-        let names = self.rings.get(lane).into_iter();
+    /// Iterates the automatic snapshots of a lane of a line, newest first. `None` is the main line.
+    pub(crate) fn ring(&self, line: Option<&str>, lane: &str) -> impl Iterator<Item = &ReferenceEntry> {
+        let names = self.rings.get(&ring_of(line, lane)).into_iter();
         let names = names.flat_map(|names| names.iter().rev());
         names.filter_map(|name| self.by_name.get(name))
     }
@@ -85,10 +86,8 @@ impl References {
             return;
         }
         if let Some(lane) = &reference.lane {
-            let names = match self.rings.get_mut(lane) {
-                Some(names) => names,
-                None => self.rings.entry(lane.clone()).or_default(),
-            };
+            let ring = ring_of(reference.line.as_deref(), lane);
+            let names = self.rings.entry(ring).or_default();
             names.push_back(name.clone());
             // CTL-2: if the ring is full, drops its oldest snapshot.
             if names.len() > RING
@@ -102,6 +101,18 @@ impl References {
         }
         let replaced = self.by_name.insert(name, ReferenceEntry { reference, batch });
         self.released(replaced);
+    }
+
+    /// Removes the automatic snapshots of a line.
+    pub(super) fn forget_rings(&mut self, line: &str) {
+        let rings = std::mem::take(&mut self.rings);
+        for (ring, names) in rings {
+            if ring.0 == line {
+                names.iter().for_each(|name| self.remove(name));
+            } else {
+                self.rings.insert(ring, names);
+            }
+        }
     }
 
     fn remove(&mut self, name: &ReferenceName) {
@@ -122,6 +133,10 @@ impl References {
             }
         }
     }
+}
+
+fn ring_of(line: Option<&str>, lane: &str) -> (String, String) {
+    (line.unwrap_or_default().to_owned(), lane.to_owned())
 }
 
 /// Returns the commit that must be kept because the reference names it. The commit of a taint need not be kept (REF-4).

@@ -1,4 +1,4 @@
-//! Converts one batch of the log to a state, a commit and references.
+//! Applies one batch of the log to its line: as a state, a commit and references.
 //!
 //! # Layer
 //! Layer 4.
@@ -6,186 +6,90 @@
 //! # Format
 //! docs/format.md, "Batch and seal".
 
-use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
-use crate::codec::{self, DecodeError};
-use crate::digest::{CommitDigest, Domain, HashBatch, HashSuite, KeyPath, ObjectDigest, Root};
+use crate::digest::{CommitDigest, KeyPath, ObjectDigest};
 use crate::error::{Error, Result};
-use crate::log::{Batch, LINK_BYTES, Locator, Position, Record, RecordKind, UNLINK_BYTES, UNLINKED};
-use crate::object::{Commit, HistoryTree, Object, Reference};
-use crate::threads::{beside, processors};
-use crate::trie::{Shape, Trie};
+use crate::log::{Batch, RecordKind};
+use crate::object::{Commit, HistoryTree};
+use crate::trie::Trie;
 
 use super::checkpoint::FirstWritten;
-use super::commits::{Gap, StateSlot};
-use super::edit::{Change, Edit, Removed};
+use super::commits::StateSlot;
+use super::decoded::{Decoded, decode, hashed};
 use super::known::{self, Counts, Known, StagedState, Unlinked};
-use super::rewritten::{Erased, MapRecord, decode_gap, unreadable};
+use super::past::{Replay, state_after};
 use super::{CommitEntry, Store};
 
-/// The minimal number of records for each thread that decodes a batch.
-const RECORDS_A_THREAD: usize = 2_048;
-/// The number of objects that are hashed together. Their bytes fit into a processor's second cache.
-const HASHED_TOGETHER: usize = 256;
-
-/// The commit record of a batch.
-struct CommitRecord {
-    commit: Commit,
-    digest: CommitDigest,
-    place: Locator,
-}
-
-/// The decoded records of a batch.
-#[derive(Default)]
-pub(super) struct Decoded {
-    /// The object records and erasure markers that make their version current.
-    links_of_objects: Vec<(KeyPath, ObjectDigest, Locator)>,
-    pub(super) links: Vec<(KeyPath, ObjectDigest)>,
-    unlinks: Vec<KeyPath>,
-    /// The whole map of the commit or its changes, if the log was rewritten.
-    pub(super) map_record: Option<MapRecord>,
-    pub(super) gaps: Vec<(Gap, Vec<CommitDigest>)>,
-    commit: Option<CommitRecord>,
-    pub(super) references: Vec<Reference>,
-}
-
-impl Decoded {
-    /// Decodes a record and adds it. `object` is the key path and digest of an object record, if they are known.
-    pub(super) fn add(
-        &mut self,
-        record: &Record,
-        suite: HashSuite,
-        object: Option<(KeyPath, ObjectDigest)>,
-    ) -> Result<(), DecodeError> {
-        let links = record.flags & UNLINKED == 0;
-        match record.kind {
-            RecordKind::Object if links => {
-                let (key, digest) = object.map_or_else(|| key_and_digest(record, suite), Ok)?;
-                self.links_of_objects.push((key, digest, record.locator));
-            }
-            RecordKind::Erased => {
-                let erased = Erased::decode(&record.body)?;
-                if let Some(key) = erased.key.filter(|_| links) {
-                    let digest = ObjectDigest::from_bytes(erased.digest);
-                    self.links_of_objects.push((key, digest, record.locator));
-                }
-            }
-            RecordKind::Text => drop(codec::as_text(&record.body)?),
-            RecordKind::Link => {
-                for pair in codec::as_arrays::<LINK_BYTES>(&record.body)? {
-                    let (key, digest) = pair.split_first_chunk::<32>().expect("a link has 64 bytes");
-                    let digest = ObjectDigest::from_bytes(codec::as_array(digest)?);
-                    self.links.push((KeyPath::from_bytes(*key), digest));
-                }
-            }
-            RecordKind::Unlink => {
-                let keys = codec::as_arrays::<UNLINK_BYTES>(&record.body)?;
-                self.unlinks.extend(keys.into_iter().map(KeyPath::from_bytes));
-            }
-            RecordKind::Base | RecordKind::Delta => MapRecord::add(&mut self.map_record, record)?,
-            RecordKind::Gap => {
-                let (first, digests) = decode_gap(&record.body)?;
-                let gap = Gap {
-                    first,
-                    count: digests.len() as u64,
-                    place: record.locator,
-                };
-                self.gaps.push((gap, digests));
-            }
-            RecordKind::Commit => {
-                let found = CommitRecord {
-                    commit: Commit::decode(&record.body)?,
-                    digest: Commit::hash(&record.body, suite),
-                    place: record.locator,
-                };
-                if self.commit.replace(found).is_some() {
-                    return Err(DecodeError::Invalid("a batch contains two commits"));
-                }
-            }
-            RecordKind::Reference => self.references.push(Reference::decode(&record.body)?),
-            // The log has already checked the seal. The other kinds do not change the state.
-            RecordKind::Object | RecordKind::Content | RecordKind::Seal | RecordKind::Ignorable(_) => {}
-        }
-        Ok(())
-    }
-
-    /// Returns whether the records change the state: by objects, links and unlinks, or by a map.
-    pub(super) fn changes_state(&self) -> bool {
-        self.changes_ids() || self.map_record.is_some()
-    }
-
-    fn changes_ids(&self) -> bool {
-        !(self.links_of_objects.is_empty() && self.links.is_empty() && self.unlinks.is_empty())
-    }
-
-    /// Returns the changes of ids, in the order of the batch.
-    pub(super) fn changes(&self) -> impl Iterator<Item = Change> {
-        let objects = self.links_of_objects.iter();
-        let objects = objects.map(|&(key, digest, place)| Change::new(key, Some(digest), Some(place), None));
-        let links = self.links.iter();
-        let links = links.map(|&(key, digest)| Change::new(key, Some(digest), None, None));
-        let unlinks = self.unlinks.iter().map(|&key| Change::new(key, None, None, None));
-        let map = self.map_record.iter().flat_map(|map| &map.entries);
-        let map = map.map(|entry| Change::new(entry.key, entry.digest, None, Some(entry.created)));
-        objects.chain(links).chain(unlinks).chain(map)
-    }
-
-    /// Returns whether the batch contains the whole map of its commit, so that the state before it does not matter.
-    pub(super) fn is_whole(&self) -> bool {
-        self.map_record.as_ref().is_some_and(|map| map.whole)
-    }
-
-    /// Applies the changes of the batch, or its map, to the state `before`. Adds the ids that the batch removes to
-    /// `removed`.
-    pub(super) fn edit(&self, before: Trie, edit: &Edit<'_>, removed: &mut Removed) -> Result<Trie> {
-        let changes: Vec<Change> = self.changes().collect();
-        let before = if self.is_whole() { Trie::new() } else { before };
-        edit.apply(before, changes.iter(), removed)
-    }
-
-    /// Checks the rules for a batch that do not depend on the previous state.
-    fn check(&self) -> Result<()> {
-        let rule = if self.commit.is_none() && self.changes_state() {
-            "a batch without a commit changes the state"
-        } else if self.commit.is_none() && !self.gaps.is_empty() {
-            "a gap is not followed by a commit"
-        } else if self.map_record.is_some() && self.changes_ids() {
-            "a batch contains both a map record and changes of ids"
-        } else {
-            return Ok(());
-        };
-        Err(Error::corrupt(rule))
-    }
-}
-
-/// Applies a batch. `known` is what the writer of the batch still has in memory; `None` if another process wrote it.
+/// Applies a batch of the line of `store`. `named` is the commit that the batch names. `known` is what the writer of the
+/// batch still has in memory; `None` if another process wrote it.
 ///
 /// # Errors
 /// `Corrupt` or `Io` if a record cannot be read, or if the batch violates STO-1.
-pub(super) fn apply(store: &Store, batch: &Batch, known: Option<Known>) -> Result<Option<Arc<CommitEntry>>> {
+pub(super) fn apply(
+    store: &Store,
+    batch: &Batch,
+    named: CommitDigest,
+    known: Option<Known>,
+) -> Result<Option<Arc<CommitEntry>>> {
     let Some(mut known) = known else {
-        return replay(store, batch, None);
+        return replay(store, (batch, named), None);
     };
     let counts = Counts::of(&batch.records);
     if known::is_whole(batch, &known, &counts) {
         let has_commit = known.commit.is_some();
-        let applied = known_commit(store, batch, &mut known, &counts)?;
+        let applied = known_commit(store, (batch, named), &mut known, &counts)?;
         if applied.is_some() || !has_commit {
             let objects = known.state.map(|state| state.objects).unwrap_or_default();
             store.records.add_all(batch, &objects, true)?;
-            let contents = Decoded {
-                references: known.references,
-                ..Decoded::default()
-            };
+            let contents = Decoded::with_references(known.references);
             return Ok(publish(store, batch.number, contents, applied));
         }
     }
-    replay(store, batch, known.state)
+    replay(store, (batch, named), known.state)
+}
+
+/// Adds the records and the references of a batch, but not its commit.
+///
+/// # Errors
+/// `Corrupt` or `Io` if a record cannot be read.
+pub(super) fn index(store: &Store, batch: &Batch) -> Result<Option<Arc<CommitEntry>>> {
+    let objects = hashed(batch, store.suite)?;
+    let contents = decode(batch, &objects, store.suite)?;
+    index_decoded(store, batch, contents, &objects).map(|()| None)
+}
+
+/// Adds the records and the references of a decoded batch, but not its commit.
+pub(super) fn index_decoded(
+    store: &Store,
+    batch: &Batch,
+    contents: Decoded,
+    objects: &[(KeyPath, ObjectDigest)],
+) -> Result<()> {
+    contents.check()?;
+    store.records.add_all(batch, objects, false)?;
+    store.add_references(batch.number, contents.references);
+    Ok(())
+}
+
+/// Applies the commit of a batch whose records and references [`index`] added.
+///
+/// # Errors
+/// The errors of [`apply`].
+pub(super) fn apply_known_records(store: &Store, batch: &Batch) -> Result<Option<Arc<CommitEntry>>> {
+    let mut contents = decode(batch, &hashed(batch, store.suite)?, store.suite)?;
+    contents.references.clear();
+    let named = contents.commit.as_ref().map(|record| record.digest);
+    let named = named.ok_or_else(|| Error::corrupt("a batch of a line has no commit"))?;
+    take_in(store, (batch, named), contents, (None, true))
 }
 
 /// Decodes a batch and applies it. `staged` is the state after the batch, if the writer has computed it.
-fn replay(store: &Store, batch: &Batch, staged: Option<StagedState>) -> Result<Option<Arc<CommitEntry>>> {
+fn replay(
+    store: &Store,
+    (batch, named): (&Batch, CommitDigest),
+    staged: Option<StagedState>,
+) -> Result<Option<Arc<CommitEntry>>> {
     let touches_tree = staged.as_ref().is_none_or(|staged| staged.touches_tree);
     let is_new = staged.is_some();
     // The log may have rotated to a new segment before it wrote the batch. Then the locators in the state are wrong.
@@ -197,19 +101,36 @@ fn replay(store: &Store, batch: &Batch, staged: Option<StagedState>) -> Result<O
         }
         None => (None, hashed(batch, store.suite)?),
     };
-    let mut contents = decode(batch, &objects, store.suite)?;
+    let contents = decode(batch, &objects, store.suite)?;
     store.records.add_all(batch, &objects, is_new)?;
+    take_in(store, (batch, named), contents, (state, touches_tree))
+}
+
+/// Applies a decoded batch, whose records are in the index. `state` is the state after the batch, if it is known, and
+/// whether the batch may change the tree of parents.
+fn take_in(
+    store: &Store,
+    (batch, named): (&Batch, CommitDigest),
+    mut contents: Decoded,
+    (state, touches_tree): (Option<(Trie, Unlinked)>, bool),
+) -> Result<Option<Arc<CommitEntry>>> {
     let head = store.head.load_full();
-    let next = next_commit(store, head.as_deref(), batch, &mut contents)?;
+    let next = next_commit(store, head.as_deref(), (batch, named), &mut contents)?;
     let applied = next.map(|(entry, history)| -> Result<_> {
         let before = head.as_ref().map(|head| store.state(head)).transpose()?;
-        let of_root = |root| store.by_root(root)?.map(|entry| store.state(&entry)).transpose();
+        let of_root = |root, _| store.by_root(root)?.map(|entry| store.state(&entry)).transpose();
         if contents.changes_state() {
             store.flush()?;
         }
         let of_commit = (&entry.commit, batch.number);
+        let replay = Replay {
+            shared: store.shared(),
+            nodes: store,
+            first_written: &|key| store.first_written(key),
+            older: &of_root,
+        };
         let before = before.unwrap_or_default();
-        let (trie, unlinked) = state_after(store, before, &of_root, &contents, of_commit, state)?;
+        let (trie, unlinked) = state_after(&replay, before, &contents, of_commit, state)?;
         let entry = CommitEntry {
             touches_tree,
             trie: trie.into(),
@@ -225,7 +146,12 @@ type Applied = (Arc<CommitEntry>, HistoryTree, Unlinked);
 
 /// Takes the commit out of `known`. Returns `None` and takes nothing if there is no commit, if it does not continue the
 /// chain of commits (STO-1), or if its state is not known.
-fn known_commit(store: &Store, batch: &Batch, known: &mut Known, counts: &Counts) -> Result<Option<Applied>> {
+fn known_commit(
+    store: &Store,
+    (batch, named): (&Batch, CommitDigest),
+    known: &mut Known,
+    counts: &Counts,
+) -> Result<Option<Applied>> {
     let Some((commit, history)) = &known.commit else {
         return Ok(None);
     };
@@ -265,7 +191,7 @@ fn known_commit(store: &Store, batch: &Batch, known: &mut Known, counts: &Counts
         store.flush()?;
     }
     let entry = CommitEntry {
-        digest: batch.commit,
+        digest: named,
         commit,
         batch: batch.number,
         place,
@@ -284,17 +210,17 @@ fn known_commit(store: &Store, batch: &Batch, known: &mut Known, counts: &Counts
 pub(super) fn next_commit(
     store: &Store,
     head: Option<&CommitEntry>,
-    batch: &Batch,
+    (batch, named): (&Batch, CommitDigest),
     contents: &mut Decoded,
 ) -> Result<Option<(CommitEntry, HistoryTree)>> {
     contents.check()?;
     let Some(record) = contents.commit.take() else {
         return Ok(None);
     };
-    if record.digest != batch.commit {
-        let (named, found) = (batch.commit, record.digest);
+    if record.digest != named {
+        let found = record.digest;
         return Err(Error::corrupt(format!(
-            "the seal names commit {named}, but the batch contains commit {found}"
+            "the batch names commit {named}, but the batch contains commit {found}"
         )));
     }
     let mut history = check_chain(store, head, contents, &record.commit)?;
@@ -342,115 +268,9 @@ pub(super) fn publish(
         catalog.history = history;
         entry
     });
-    for reference in contents.references {
-        catalog.add_reference(batch, reference);
-    }
+    drop(catalog);
+    store.add_references(batch, contents.references);
     entry
-}
-
-/// The key path and the digest of each object record of a batch, in order.
-pub(super) type Hashed = Vec<(KeyPath, ObjectDigest)>;
-
-/// Decodes a batch, whose object records have the key paths and digests `objects`.
-pub(super) fn decode(
-    batch: &Batch,
-    objects: &[(KeyPath, ObjectDigest)],
-    suite: HashSuite,
-) -> Result<Decoded> {
-    let mut decoded = Decoded::default();
-    let mut objects = objects.iter();
-    for record in &batch.records {
-        let mut object = None;
-        if record.kind == RecordKind::Object {
-            let known = objects.next();
-            object =
-                Some(*known.ok_or_else(|| Error::internal("a batch has more objects than the staged ones"))?);
-        }
-        decoded
-            .add(record, suite, object)
-            .map_err(|error| unreadable(record, &error))?;
-    }
-    Ok(decoded)
-}
-
-/// Checks and hashes the objects of a batch. Divides a large batch among several threads.
-fn hashed(batch: &Batch, suite: HashSuite) -> Result<Hashed> {
-    let is_object = |record: &&Record| record.kind == RecordKind::Object;
-    let objects: Vec<_> = batch.records.iter().filter(is_object).collect();
-    hash_objects(&objects, suite, processors())
-}
-
-/// Checks the objects in these records, and returns their key paths and digests. Divides many records among `threads`
-/// threads, and hashes many objects together.
-pub(super) fn hash_objects(records: &[&Record], suite: HashSuite, threads: usize) -> Result<Hashed> {
-    if threads > 1 && records.len() >= 2 * RECORDS_A_THREAD {
-        let (low, high) = records.split_at(records.len() / 2);
-        let (low, high) = beside(
-            || hash_objects(low, suite, threads / 2),
-            || hash_objects(high, suite, threads - threads / 2),
-        );
-        let mut objects = low?;
-        objects.append(&mut high?);
-        return Ok(objects);
-    }
-    let (mut batch, mut digests) = (
-        HashBatch::new(suite, Domain::Object),
-        Vec::with_capacity(records.len()),
-    );
-    let mut keys = Vec::with_capacity(records.len());
-    for together in records.chunks(HASHED_TOGETHER) {
-        let mut ids = Vec::with_capacity(together.len());
-        for record in together {
-            ids.push(Object::check(&record.body).map_err(|error| unreadable(record, &error))?);
-            batch.push_bytes(&record.body);
-        }
-        batch.finish(&mut digests);
-        keys.append(&mut suite.key_paths(ids.into_iter()));
-    }
-    let digests = digests.into_iter().map(ObjectDigest::from_bytes);
-    Ok(keys.into_iter().zip(digests).collect())
-}
-
-/// Decodes the object in a record. Returns the object's key path and digest.
-fn key_and_digest(record: &Record, suite: HashSuite) -> Result<(KeyPath, ObjectDigest), DecodeError> {
-    let id = Object::check(&record.body)?;
-    Ok((suite.key_path(id), Object::hash(&record.body, suite)))
-}
-
-/// Replays the batches up to number `upto` from a state of any commit and its position. Returns the state of each commit by
-/// its seq. `older` returns the state of an earlier commit with a given root.
-///
-/// # Errors
-/// `Corrupt` or `Io` if the log cannot be read, or if the root of a state differs from the root in its commit.
-pub(super) fn states_behind(
-    store: &Store,
-    (mut trie, from): (Trie, Position),
-    upto: u64,
-    older: &dyn Fn(Root, u64) -> Result<Option<Trie>>,
-) -> Result<HashMap<u64, Trie>> {
-    let mut states = HashMap::new();
-    let mut by_root: HashMap<Root, Trie> = HashMap::new();
-    store.records.reader().batches(&from, upto, &mut |batch| {
-        let mut contents = decode(&batch, &hashed(&batch, store.suite)?, store.suite)?;
-        let Some(record) = contents.commit.take() else {
-            return Ok(());
-        };
-        let of_root = |root| match by_root.get(&root) {
-            Some(found) => Ok(Some(found.clone())),
-            None => older(root, record.commit.seq),
-        };
-        let before = std::mem::take(&mut trie);
-        let of_commit = (&record.commit, batch.number);
-        (trie, _) = state_after(store, before, &of_root, &contents, of_commit, None)?;
-        by_root.insert(record.commit.root, trie.clone());
-        states.insert(record.commit.seq, trie.clone());
-        Ok(())
-    })?;
-    Ok(states)
-}
-
-pub(super) fn missing_version(digest: ObjectDigest) -> Error {
-    Error::corrupt(format!("the linked version {digest} is missing"))
 }
 
 /// Checks STO-1, except for the root. Returns the history tree over all commits before `commit`.
@@ -484,62 +304,5 @@ fn check_chain(
     Err(Error::corrupt(format!(
         "commit {} does not continue the log: {rule}",
         commit.seq
-    )))
-}
-
-/// Returns the state after the batch, and the ids that the batch removed from `before`. Checks that the state has the
-/// root that the commit names. The batch of a rollback contains no changes. The state after such a batch is the state
-/// of the newest kept commit with the same root, which `of_root` returns. `staged` is the result, if the writer has
-/// computed it.
-fn state_after(
-    store: &Store,
-    before: Trie,
-    of_root: &dyn Fn(Root) -> Result<Option<Trie>>,
-    contents: &Decoded,
-    (commit, batch): (&Commit, u64),
-    staged: Option<(Trie, Unlinked)>,
-) -> Result<(Trie, Unlinked)> {
-    let seq = commit.seq;
-    let (trie, unlinked) = if let Some(staged) = staged.filter(|_| contents.changes_state()) {
-        staged
-    } else if contents.changes_state() {
-        let place = |digest| {
-            let place = store.records.find_trace(digest, batch)?;
-            Ok(place.ok_or_else(|| missing_version(digest))?.to_u64())
-        };
-        let edit = Edit {
-            nodes: store,
-            first_written: &|key| store.first_written(key),
-            place: &place,
-            time: commit.time.as_micros(),
-        };
-        let mut removed = Removed::new();
-        let trie = contents.edit(before, &edit, &mut removed)?;
-        (trie, removed.into_iter().collect())
-    } else {
-        let first = (seq == 0).then(Trie::new);
-        let trie = of_root(commit.root)?.or(first);
-        let trie = trie.ok_or_else(|| unknown_root(commit.root, seq))?;
-        (trie, Vec::new())
-    };
-    check_root(commit, trie.root(store.suite, Shape::State, store)?)?;
-    Ok((trie, unlinked))
-}
-
-/// Returns the error for a commit that reuses a root, which must belong to an earlier commit.
-pub(super) fn unknown_root(root: Root, seq: u64) -> Error {
-    Error::corrupt(format!(
-        "commit {seq} reuses the root {root}, which no earlier commit has"
-    ))
-}
-
-/// Checks that a commit names the root of its state (STO-1).
-pub(super) fn check_root(commit: &Commit, root: Root) -> Result<()> {
-    let (seq, named) = (commit.seq, commit.root);
-    if root == named {
-        return Ok(());
-    }
-    Err(Error::corrupt(format!(
-        "commit {seq} names root {named}, but its changes result in root {root}"
     )))
 }

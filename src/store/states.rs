@@ -1,32 +1,24 @@
 //! Loads the states of commits, and the nodes of their tries.
 //!
 //! Some states of commits after the checkpoint are in memory (CTL-4), and the checkpoint contains some earlier ones. For
-//! any other state, the store replays the log from the nearest older state that it has. The replay also computes the
-//! states of the other commits in this part of the log, and the store caches them.
+//! any other state, the log is replayed from the nearest older state. The replay also computes the states of the other
+//! commits in this part of the log, and they are cached.
 //!
 //! # Layer
 //! Layer 4.
 
-use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use crate::digest::{HashSuite, KeyPath, Root};
 use crate::error::{Error, Result};
 use crate::log::Position;
-use crate::trie::{NodeSource, Shape, StoredNode, Trie};
+use crate::trie::{NodeSource, StoredNode, Trie};
 
-use super::Store;
-use super::base::Base;
 use super::checkpoint::FirstWritten;
 use super::commits::{ChangeCounts, CommitEntry};
-use super::replay;
-
-/// The maximal number of cached runs. A run contains the states that one replay computed.
-const RUNS_KEPT: usize = 4;
-/// The maximal number of states in the cached runs, besides those of the newest run.
-const STATES_KEPT: usize = 1_024;
-/// The maximal number of cached commits that the checkpoint covers.
-const COMMITS_KEPT: usize = 8_192;
+use super::past::{Replay, states_behind};
+use super::rows::Rows;
+use super::{Below, Store};
 
 /// A size that no allocator serves from a list of blocks of one size.
 const LARGE_BYTES: usize = 32 << 10;
@@ -47,28 +39,7 @@ pub(crate) fn settle(changes: u64) {
     }
 }
 
-/// The cached commits that the checkpoint covers, and the states that replays computed.
-#[derive(Default)]
-pub(super) struct Loaded {
-    commits: HashMap<usize, Arc<CommitEntry>>,
-    /// The states of each replay, by the seq of their commits. The newest replay is first.
-    runs: VecDeque<HashMap<u64, Trie>>,
-}
-
 impl Store {
-    /// Returns a commit that the checkpoint covers, from the cache or from the log.
-    pub(super) fn loaded_commit(&self, base: &Base, index: usize) -> Result<Arc<CommitEntry>> {
-        if let Some(known) = self.loaded.lock().commits.get(&index) {
-            return Ok(Arc::clone(known));
-        }
-        let entry = Arc::new(self.records.commit(&base.row(index)?)?);
-        let mut loaded = self.loaded.lock();
-        if loaded.commits.len() >= COMMITS_KEPT {
-            loaded.commits.clear();
-        }
-        Ok(Arc::clone(loaded.commits.entry(index).or_insert(entry)))
-    }
-
     /// Returns the state of a commit.
     ///
     /// # Errors
@@ -77,36 +48,26 @@ impl Store {
         if let Some(trie) = entry.trie.get() {
             return Ok(trie);
         }
-        let base = self.base.as_ref();
-        let Some(base) = base.filter(|base| entry.batch <= base.position().batch) else {
-            return self.outdated_state(entry.seq());
-        };
-        let trie = self.covered_state(base, entry.seq())?;
-        if trie.root(self.suite, Shape::State, self)? != entry.commit.root {
-            let seq = entry.seq();
-            return Err(Error::corrupt(format!(
-                "the root of the state of commit {seq} differs from the root in the commit"
-            )));
+        match self.rows().filter(|below| entry.batch <= below.last_batch()) {
+            Some(below) => below.state(entry),
+            None => self.outdated_state(entry.seq()),
         }
-        // Another store may share a commit that is not in this cache, and could not load the stored nodes of this store.
-        let cached = self.loaded.lock();
-        let mut known = cached.commits.values();
-        if known.any(|known| std::ptr::eq(Arc::as_ptr(known), entry)) {
-            entry.trie.set(&trie);
-        }
-        Ok(trie)
     }
 
-    /// Computes the state of a commit after the checkpoint that is no longer in memory (CTL-4).
+    /// Computes the state of a commit of this store that is no longer in memory (CTL-4).
     fn outdated_state(&self, seq: u64) -> Result<Trie> {
-        if let Some(trie) = self.computed(seq) {
+        if let Some(trie) = self.runs.lock().find(seq) {
             return Ok(trie);
         }
         let (before, upto) = self.catalog.read_recursive().line.around(seq);
-        let (trie, from) = match (before, &self.base) {
+        let (trie, from) = match (before, &self.below) {
             (Some((entry, trie)), _) => (trie, self.records.reader().position_behind(entry.place)?),
-            (None, Some(base)) => (self.covered_head()?.unwrap_or_default(), base.position()),
-            (None, None) => (Trie::new(), Position::START),
+            (None, Below::Checkpoint(covered)) => {
+                let head = covered.covered_head()?;
+                (head.unwrap_or_default(), covered.base.position())
+            }
+            (None, Below::Line(up_to)) => (up_to.base_state()?, Position::START),
+            (None, Below::Nothing) => (Trie::new(), Position::START),
         };
         let older = |root: Root, before: u64| {
             let newest = {
@@ -114,76 +75,41 @@ impl Store {
                 let (Ok(end) | Err(end)) = catalog.line.position(before);
                 catalog.line.newest_with_root(root, end).cloned()
             };
-            match (newest, &self.base) {
+            match (newest, &self.below) {
                 (Some(entry), _) => self.state(&entry).map(Some),
-                (None, Some(base)) => self.older_state(base, root, before),
-                (None, None) => Ok(None),
-            }
-        };
-        let run = replay::states_behind(self, (trie, from), upto, &older)?;
-        self.keep_run(seq, run)
-    }
-
-    /// Returns the state of a commit that a replay computed before.
-    fn computed(&self, seq: u64) -> Option<Trie> {
-        let known = |run: &HashMap<u64, Trie>| run.get(&seq).cloned();
-        self.loaded.lock().runs.iter().find_map(known)
-    }
-
-    /// Caches the states of a replay. Returns the state of commit `seq` among them.
-    fn keep_run(&self, seq: u64, run: HashMap<u64, Trie>) -> Result<Trie> {
-        let found = run.get(&seq).cloned();
-        let mut loaded = self.loaded.lock();
-        let mut states = 0;
-        loaded.runs.retain(|run| {
-            states += run.len();
-            states <= STATES_KEPT
-        });
-        loaded.runs.push_front(run);
-        loaded.runs.truncate(RUNS_KEPT);
-        found.ok_or_else(|| Error::corrupt(format!("commit {seq} is missing from the log")))
-    }
-
-    /// Returns the state of a commit that the checkpoint covers.
-    fn covered_state(&self, base: &Base, seq: u64) -> Result<Trie> {
-        if let Some(trie) = self.computed(seq) {
-            return Ok(trie);
-        }
-        let (stored, upto) = base.state_upto(seq)?;
-        let (trie, from) = match stored {
-            Some(row) => {
-                let trie = Trie::from_stored(row.top(), self)?;
-                if row.seq == seq {
-                    return Ok(trie);
+                (None, Below::Checkpoint(covered)) => covered.older_state(root, before),
+                (None, Below::Line(up_to)) => {
+                    let index = up_to.newest(true, root.as_bytes(), up_to.len())?;
+                    let older = index.map(|index| up_to.commit(index)).transpose()?;
+                    older.map(|older| self.state(&older)).transpose()
                 }
-                (trie, row.position)
+                (None, Below::Nothing) => Ok(None),
             }
-            None => (Trie::new(), Position::START),
         };
-        let older = |root: Root, before: u64| self.older_state(base, root, before);
-        let run = replay::states_behind(self, (trie, from), upto, &older)?;
-        self.keep_run(seq, run)
+        let replay = Replay {
+            shared: self.shared(),
+            nodes: self,
+            first_written: &|key| self.first_written(key),
+            older: &older,
+        };
+        let run = states_behind(&replay, trie, &mut |visit| {
+            let Some(own) = self.own_batches(from.batch, upto) else {
+                return self.main_batches(&from, upto, visit);
+            };
+            let reader = self.records.reader();
+            own.into_iter()
+                .try_for_each(|place| visit(reader.batch_from(place)?.0))
+        })?;
+        self.runs.lock().keep(seq, run)
     }
 
-    /// Returns the state of the newest commit with this root whose seq is below `before`.
-    fn older_state(&self, base: &Base, root: Root, before: u64) -> Result<Option<Trie>> {
-        let below = base.first_where(|row| row.seq >= before)?;
-        let Some(index) = base.newest(true, root.as_bytes(), below)? else {
-            return Ok(None);
-        };
-        let row = base.row(index)?;
-        self.covered_state(base, row.seq).map(Some)
-    }
-
-    /// Returns the state of the newest commit that the checkpoint covers. Returns `None` if the store has no
-    /// checkpoint.
+    /// Returns the state of a checkpoint that differs little from the newest state, for [`Self::covered_children`]. Returns
+    /// `None` if the store has no checkpoint.
     ///
     /// # Errors
     /// The errors of [`Self::state`].
     pub(crate) fn covered_head(&self) -> Result<Option<Trie>> {
-        let newest = self.base.as_ref().and_then(|base| base.len().checked_sub(1));
-        let newest = newest.map_or(Ok(None), |newest| self.commit_at(newest))?;
-        newest.map(|newest| self.state(&newest)).transpose()
+        self.rows().map_or(Ok(None), Rows::covered_head)
     }
 
     /// Returns the objects that may be children of `parent` in the state of [`Self::covered_head`]. Returns `None` if
@@ -192,9 +118,8 @@ impl Store {
     /// # Errors
     /// `Corrupt` or `Io` if the checkpoint cannot be read.
     pub(crate) fn covered_children(&self, parent: &KeyPath) -> Result<Option<Vec<KeyPath>>> {
-        let base = self.base.as_ref();
-        base.map(|base| base.ask(|checkpoint| checkpoint.children(parent)))
-            .transpose()
+        self.rows()
+            .map_or(Ok(None), |below| below.covered_children(parent))
     }
 
     /// Counts the differences between the states of two commits.
@@ -214,8 +139,11 @@ impl Store {
     /// states that need not stay in memory (CTL-4). The cost is proportional to the number of earlier changes. Snapshots and
     /// rollbacks do not pay it, because only changes of the state call this function.
     pub(crate) fn flush(&self) -> Result<()> {
+        if let Below::Line(up_to) = &self.below {
+            up_to.store.flush()?;
+        }
         // Readers wait for the lock of the catalog, so the states are freed without it.
-        let outdated = self.catalog.write().outdated(self.sizes.recent_changes);
+        let outdated = self.outdated();
         for entry in &outdated {
             drop(entry.trie.take());
         }
@@ -260,16 +188,28 @@ impl Store {
         Ok(gone)
     }
 
+    /// Returns the commits whose states need not stay in memory any more (CTL-4).
+    fn outdated(&self) -> Vec<Arc<CommitEntry>> {
+        self.with_released(|released, references| {
+            let mut outdated = self
+                .catalog
+                .write()
+                .outdated(&released, self.sizes.recent_changes);
+            outdated.retain(|entry| !references.names(&entry.digest));
+            outdated
+        })
+    }
+
     /// Returns whether the checkpoint of this store contains the node.
-    fn has_node(&self, stored: &StoredNode) -> bool {
-        self.base.as_ref().is_some_and(|base| base.has_node(stored))
+    pub(super) fn has_node(&self, stored: &StoredNode) -> bool {
+        self.rows().is_some_and(|below| below.has_node(stored))
     }
 }
 
 impl NodeSource for Store {
     fn load(&self, stored: &StoredNode) -> Result<Vec<u8>> {
-        match &self.base {
-            Some(base) => base.load(stored),
+        match self.rows() {
+            Some(below) => below.load(stored),
             None => Err(Error::internal(format!(
                 "no checkpoint has the node at place {}",
                 stored.place

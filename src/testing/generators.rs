@@ -266,6 +266,10 @@ impl Generator {
                 })
                 .collect();
         }
+        if class == ReferenceClass::Heads {
+            reference.base = Some(CommitDigest::from_bytes(self.random.digest()));
+            reference.cap = Some(*self.random.pick(&Origin::ALL));
+        }
         if commit.is_some() && class == ReferenceClass::Snapshots {
             reference.lane = self.random.one_in(2).then(|| self.text(256));
         }

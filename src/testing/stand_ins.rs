@@ -18,8 +18,12 @@ impl<T: Default> Default for ArcSwap<T> {
 }
 
 impl<T> ArcSwap<T> {
+    pub(crate) fn new(value: Arc<T>) -> Self {
+        Self(Mutex::new(value))
+    }
+
     pub(crate) fn from_pointee(value: T) -> Self {
-        Self(Mutex::new(Arc::new(value)))
+        Self::new(Arc::new(value))
     }
 
     pub(crate) fn load_full(&self) -> Arc<T> {

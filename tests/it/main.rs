@@ -14,6 +14,7 @@ mod cli_errors;
 mod cli_facts;
 mod cli_files;
 mod cli_forget;
+mod cli_forks;
 mod cli_hints;
 mod cli_import;
 mod cli_ingest;

@@ -43,6 +43,9 @@ pub(crate) const PROJECT_FOLDER: &str = ".treering";
 /// The variable that names the revision to read, as `--at` does.
 pub(crate) const AT_VARIABLE: &str = "TREERING_AT";
 
+/// The variable that names the fork to read and write, as `--fork` does.
+pub(crate) const FORK_VARIABLE: &str = "TREERING_FORK";
+
 /// The smallest number of digits of a short digest.
 const DIGITS_LEAST: usize = 8;
 /// The names of the files and folders at the top of a store, which identify a store.
@@ -65,6 +68,8 @@ pub(crate) struct Context {
     pub(crate) verbs: Groups,
     /// The value of `TREERING_AT`.
     at_variable: Option<String>,
+    /// The value of `TREERING_FORK`.
+    fork_variable: Option<String>,
     /// The open store of the debug shell, with the defaults of the shell's commands.
     pub(crate) kept: Option<OpenStore>,
     /// The memory that the verb opened.
@@ -96,6 +101,7 @@ impl Context {
             output,
             verbs,
             at_variable: path_in(AT_VARIABLE).map(|at| at.to_string_lossy().into_owned()),
+            fork_variable: path_in(FORK_VARIABLE).map(|fork| fork.to_string_lossy().into_owned()),
             kept: None,
             opened: None,
             project: OnceCell::new(),
@@ -167,6 +173,29 @@ impl Context {
             None => self.at_variable.as_deref(),
         };
         self.options.at.as_deref().or(default)
+    }
+
+    /// Returns the fork that the verb reads and writes: that of `--fork`, else of `TREERING_FORK`.
+    pub(crate) fn fork(&self) -> Option<&str> {
+        self.options.in_fork.as_deref().or(self.fork_variable.as_deref())
+    }
+
+    /// Makes the verb use the main line, whatever fork the user names.
+    pub(crate) fn forget_fork(&mut self) {
+        (self.options.in_fork, self.fork_variable) = (None, None);
+    }
+
+    /// Refuses `--fork`, and ignores `TREERING_FORK`, because the verb is about the whole store.
+    pub(crate) fn whole_store(&mut self) -> Result<()> {
+        self.fork_variable = None;
+        match self.options.in_fork {
+            None => Ok(()),
+            Some(_) => Err(Error::invalid(
+                "--fork does not apply, because the verb is about the whole store",
+            )
+            .with_code(ErrorCode::WholeStore)
+            .with_hint("omit --fork")),
+        }
     }
 
     /// Takes the revision of `--at`, else of `TREERING_AT`, as the first default of a shell.
@@ -363,6 +392,10 @@ impl Context {
                 self.print_warnings(&memory);
                 memory
             }
+        };
+        let memory = match self.fork() {
+            Some(name) => memory.open_fork(name)?,
+            None => memory,
         };
         if to_write && self.is_foreign() {
             // The verb can refuse the text only after this (TNT-4).

@@ -42,7 +42,7 @@ impl Memory {
     pub fn verify(&self, depth: VerifyDepth) -> Result<VerifyReport> {
         let timer = Timer::start();
         // The log on disk must contain at least the head that this handle knows.
-        let head = self.inner.store().head()?;
+        let head = self.inner.main().store().head()?;
         if !self.inner.settings().read_only {
             self.sync()?;
         }
@@ -239,8 +239,12 @@ impl Memory {
         let standard = Retention::default();
         let now = self.inner.retention_time(&cut.store, None)?;
         let present_bytes = bytes_with(&[cut.commits.saturating_sub(1)])?;
-        let named = bytes_with(&Retention::nothing().choose(&cut.store, cut.commits, now)?)?;
-        let kept = bytes_with(&standard.choose(&cut.store, cut.commits, now)?)?;
+        let named = bytes_with(
+            &self
+                .inner
+                .choose(&Retention::nothing(), &cut.store, cut.commits, now)?,
+        )?;
+        let kept = bytes_with(&self.inner.choose(&standard, &cut.store, cut.commits, now)?)?;
         Ok(Space {
             kinds,
             present_bytes,

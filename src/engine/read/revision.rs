@@ -44,6 +44,8 @@ pub enum Revision {
     Prefix(String),
     /// The last commit made at or before this time.
     Time(Time),
+    /// `fork:task-7`: the newest commit of a fork.
+    Fork(String),
 }
 
 impl std::str::FromStr for Revision {
@@ -56,7 +58,7 @@ impl std::str::FromStr for Revision {
     fn from_str(text: &str) -> Result<Self> {
         let bad = |what: &str| {
             Error::invalid(format!("`{text}` is not a revision: {what}")).with_hint(
-                "use @, @-3, snap:0, a snapshot's name, seq:7, 8 or more digits of a commit or root, or an RFC 3339 time",
+                "use @, @-3, snap:0, a snapshot's name, seq:7, fork:NAME, 8 or more digits of a commit or root, or an RFC 3339 time",
             )
         };
         match text {
@@ -75,6 +77,9 @@ impl std::str::FromStr for Revision {
         if let Some(rest) = text.strip_prefix("seq:") {
             let seq = rest.parse().map_err(|_| bad("write a number after seq:"));
             return seq.map(Self::Seq);
+        }
+        if let Some(name) = text.strip_prefix("fork:") {
+            return Ok(Self::Fork(name.to_owned()));
         }
         if (8..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(Self::Prefix(text.to_ascii_lowercase()));
@@ -96,6 +101,7 @@ impl fmt::Display for Revision {
             Self::Seq(seq) => write!(f, "seq:{seq}"),
             Self::Prefix(prefix) => f.write_str(prefix),
             Self::Time(time) => write!(f, "{time}"),
+            Self::Fork(name) => write!(f, "fork:{name}"),
         }
     }
 }
@@ -155,18 +161,46 @@ pub(crate) fn named_by(store: &Store, commit: Option<CommitDigest>) -> Result<Op
     commit.map_or(Ok(None), |commit| store.by_digest(commit))
 }
 
-/// Returns the commit that `revision` names. A revision such as `snap:0` refers to the snapshots of `lane`.
+/// Returns the commit that `revision` names, and the store of its line. A revision such as `snap:0` refers to the snapshots
+/// of `lane` in the line of `store`.
+pub(crate) fn resolve_in(
+    store: &Arc<Store>,
+    revision: &Revision,
+    lane: &str,
+) -> Result<(Arc<Store>, Arc<CommitEntry>)> {
+    let named = match revision {
+        Revision::Fork(name) => match store.main_line().line(name)? {
+            Some(fork) => return fork.head().map(|head| (Arc::clone(&fork), head)),
+            None => return Err(missing(store, revision, lane)?),
+        },
+        Revision::Ring(index) => commit_of(store.references().ring(store.line_name(), lane).nth(*index)),
+        Revision::Name(name) => {
+            let name = ReferenceName::of(ReferenceClass::Snapshots, name).ok();
+            name.and_then(|name| commit_of(store.references().get(&name)))
+        }
+        _ => return resolve(store, revision, lane).map(|found| (Arc::clone(store), found)),
+    };
+    // A snapshot may name a commit of another line.
+    let found = named.map_or(Ok(None), |commit| store.commit_of_any(commit))?;
+    found.map_or_else(|| Err(missing(store, revision, lane)?), Ok)
+}
+
+fn commit_of(entry: Option<&ReferenceEntry>) -> Option<CommitDigest> {
+    entry?.reference.commit
+}
+
+/// Returns the commit of this line that `revision` names. A revision such as `snap:0` refers to the snapshots of `lane`.
 pub(crate) fn resolve(store: &Store, revision: &Revision, lane: &str) -> Result<Arc<CommitEntry>> {
     let head = store.head()?;
-    let commit_of = |entry: Option<&ReferenceEntry>| entry?.reference.commit;
     let found = match revision {
+        Revision::Fork(_) => None,
         Revision::Ancestor(count) => head
             .seq()
             .checked_sub(*count)
             .map_or(Ok(None), |seq| store.by_seq(seq))?,
         Revision::Head => Some(head),
         Revision::Ring(index) => {
-            let commit = commit_of(store.references().ring(lane).nth(*index));
+            let commit = commit_of(store.references().ring(store.line_name(), lane).nth(*index));
             named_by(store, commit)?
         }
         Revision::Name(name) => {
@@ -229,7 +263,7 @@ fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
     let listed = |what: String| (what, "`log` lists the commits".to_owned());
     let (what, hint) = match revision {
         Revision::Ring(index) => {
-            let held = store.references().ring(lane).count();
+            let held = store.references().ring(store.line_name(), lane).count();
             let what = format!("lane {lane} has {held} automatic snapshots, so snap:{index} does not exist");
             let hint = "`snapshots` lists the snapshots of a lane; choose the lane with --session or --actor";
             (what, hint.to_owned())
@@ -243,6 +277,10 @@ fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
             );
             (format!("no snapshot is named '{name}'"), hint)
         }
+        Revision::Fork(name) => (
+            format!("there is no fork '{name}'"),
+            "`forks` lists the forks".to_owned(),
+        ),
         Revision::Time(_) => listed("no commit was made at or before this time".to_owned()),
         Revision::Prefix(prefix) => listed(format!("no kept commit or root starts with {prefix}")),
         _ => {

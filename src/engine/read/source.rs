@@ -26,7 +26,7 @@ pub(crate) struct Source {
     /// The subtree digests of the state for which a subtree digest was last computed.
     pub(crate) subtrees: Holder<Subtrees>,
     /// The last-access times of objects.
-    pub(crate) stamps: Mutex<Stamps>,
+    pub(crate) stamps: Arc<Mutex<Stamps>>,
 }
 
 impl Source {
@@ -38,7 +38,15 @@ impl Source {
             indexes: [Children, Ids, Kinds, Scopes, Attributes].map(|family| Holder::new(Index::new(family))),
             newer: Slots::default(),
             subtrees: Holder::default(),
-            stamps: Mutex::default(),
+            stamps: Arc::default(),
+        }
+    }
+
+    /// Creates the source of a fork, which shares the last-access times of the main line.
+    pub(crate) fn of_fork(&self, opened: Opened) -> Self {
+        Self {
+            stamps: Arc::clone(&self.stamps),
+            ..Self::new(opened)
         }
     }
 

@@ -31,7 +31,7 @@ fn opened(disk: &SimDisk, covered: bool) -> Result<(Store, Vec<Batch>)> {
     let store = match newest.filter(|_| covered) {
         Some(checkpoint) => {
             log.start_at(&checkpoint.position())?;
-            let reread = Box::new(|_| Err(Error::internal("the checkpoint is not damaged")));
+            let reread = Box::new(|_, _| Err(Error::internal("the checkpoint is not damaged")));
             Store::with_checkpoint(suite, log.reader(), checkpoint, reread)?
         }
         None => Store::new(suite, log.reader()),

@@ -227,8 +227,8 @@ fn gc_1_what_was_committed_meanwhile_keeps_what_it_needs() -> Result<()> {
     let reader = on_disk(&disk, options(1).read_only(true), false)?;
     let went_back = std::sync::atomic::AtomicBool::new(false);
     // Between the choice of commits and the publication, another writer rolls back to a state that would be thinned.
-    let choose = |store: &crate::store::Store, count: usize| {
-        let kept = tight().choose(store, count, memory.view().now())?;
+    let choose = |store: &Arc<crate::store::Store>, count: usize| {
+        let kept = tight().choose(store, count, memory.view().now(), Default::default())?;
         if !went_back.swap(true, Ordering::Relaxed) {
             memory.rollback("seq:1").across_lanes().by(&Writer::user())?;
         }

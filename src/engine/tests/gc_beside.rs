@@ -38,7 +38,7 @@ fn collect_beside(
 ) -> Result<Kept> {
     let other = on_disk(disk, options(HOUR), false)?;
     let done = AtomicBool::new(false);
-    let choose = |_: &Store, count: usize| {
+    let choose = |_: &Arc<Store>, count: usize| {
         if !done.swap(true, Ordering::Relaxed) {
             other.refresh()?;
             beside(&other)?;

@@ -2,6 +2,7 @@
 //! thinned or erased content.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::gc::{HOUR, kept, on_disk, options, tight};
@@ -40,8 +41,8 @@ fn what_is_written_again_after_an_erasure_counts_whatever_segment_the_erasure_is
         }
         // During the rewrite, the newest segment of the log gets a lower number than the rewritten segments.
         let written = std::sync::atomic::AtomicBool::new(false);
-        let choose = |store: &crate::store::Store, count: usize| {
-            let kept = retention.choose(store, count, memory.view().now())?;
+        let choose = |store: &Arc<crate::store::Store>, count: usize| {
+            let kept = retention.choose(store, count, memory.view().now(), Default::default())?;
             if !written.swap(true, std::sync::atomic::Ordering::Relaxed) {
                 put(&memory, "again", "the same text");
             }

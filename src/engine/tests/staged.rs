@@ -27,7 +27,7 @@ fn catalog(memory: &Memory) -> Vec<String> {
     let references = store.references();
     let entries = references.iter();
     let entries = entries.map(|entry| format!("{} {:?}", entry.batch, entry.reference));
-    let ring = references.ring("default");
+    let ring = references.ring(None, "default");
     let ring = ring.map(|entry| entry.reference.name.to_string());
     let history = store.history();
     let history = format!("{} {}", history.size(), history.root());

@@ -446,7 +446,6 @@ fn refused_changes_that_an_older_build_let_go_without_a_record_are_there_again()
     let inner = &memory.inner;
     inner.write(|writing| {
         let store = inner.store();
-        let head = store.head()?;
         let first = store.references().iter().next().unwrap().reference.clone();
         let mut batch = BatchBuilder::new();
         for number in 0..REJECTED_MAX + 19 {
@@ -457,7 +456,7 @@ fn refused_changes_that_an_older_build_let_go_without_a_record_are_there_again()
             };
             batch.add(RecordKind::Reference, 0, &copy.encode()?);
         }
-        inner.write_references(writing, batch, &head, Vec::new())
+        inner.write_references(writing, batch, Vec::new())
     })?;
     drop(memory);
     let memory = Memory::open(&store)?;

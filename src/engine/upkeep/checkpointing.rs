@@ -139,7 +139,7 @@ pub(crate) fn newest_store(opened: &Opened, log: &mut Log) -> Result<Store> {
     }
 }
 
-/// Returns a function that builds a store from the log if the checkpoint is damaged.
+/// Returns a function that makes a checkpoint from the log if the one in the files is damaged.
 fn reread(opened: &Opened, log: &Log) -> Reread {
     let disk = Arc::clone(&opened.disk);
     let (suite, sizes, epoch) = (opened.store().suite, opened.settings.sizes, log.epoch());
@@ -147,7 +147,7 @@ fn reread(opened: &Opened, log: &Log) -> Reread {
         map: opened.settings.map,
         ..LogOptions::default()
     };
-    Box::new(move |upto| {
+    Box::new(move |id, position| {
         let mut log = open_log(&disk, Mode::ReadOnly, options)?;
         if log.epoch() != epoch {
             let message = "a checkpoint is damaged, and the log was rewritten after the checkpoint was made";
@@ -157,12 +157,12 @@ fn reread(opened: &Opened, log: &Log) -> Reread {
         }
         let store = Store::new(suite, log.reader()).with_sizes(sizes);
         log.catch_up(&mut |batch| {
-            if batch.number > upto {
+            if batch.number > position.batch {
                 return Ok(());
             }
             store.apply(&batch, None).map(drop)
         })?;
-        Ok(store)
+        store.checkpoint_in_memory(id, position)
     })
 }
 

@@ -7,6 +7,7 @@
 //! - NAM-1: every named record that is neither present nor erased is reported, with the record that names it.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use crate::digest::{DIGEST_LEN, to_hex};
 use crate::error::{Cause, Finding, Result, Severity};
@@ -58,7 +59,7 @@ impl Dangling {
 
     /// Returns a finding for each named record that the log does not contain (NAM-1), in the order of the log. Call
     /// this after the last batch.
-    pub(crate) fn missing(self, store: &Store) -> Result<Vec<Finding>> {
+    pub(crate) fn missing(self, store: &Arc<Store>) -> Result<Vec<Finding>> {
         let records = &store.records;
         let mut missing = Vec::new();
         for ((kind, digest), by) in self.records {
@@ -81,7 +82,7 @@ impl Dangling {
             };
             let name = &reference.name;
             if let Some(commit) = reference.commit
-                && store.by_digest(commit)?.is_none()
+                && store.commit_of_any(commit)?.is_none()
             {
                 missing.push(finding(by, format!("the commit {commit} that {name} names")));
             }

@@ -106,6 +106,10 @@ pub(crate) fn keep_derived(memory: &Memory, name: &str, bytes: &[u8], of: &State
 /// Does what [`keep_derived`] does, in a file of another layout.
 pub(crate) fn keep_as(memory: &Memory, name: &str, bytes: &[u8], layout: Layout, of: &State) -> Result<bool> {
     check_name(name)?;
+    // The files are those of the main line. A fork follows them by diff.
+    if memory.inner.main.is_some() {
+        return Ok(false);
+    }
     memory.inner.opened().check_writable()?;
     // INVARIANT DER-2: an erasure holds this lock until other processes can read its commit.
     let Some(_alone) = CompactionLock::take_if_free(memory.inner.disk(), Duration::ZERO)? else {

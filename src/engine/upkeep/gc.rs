@@ -18,7 +18,7 @@ use std::time::Duration;
 use crate::error::{ErrorKind, Result};
 use crate::log::{Batch, CompactionLock, Position, Rewrite, Rewritten, Seal};
 use crate::object::Time;
-use crate::store::{self, Erasure, Live, Plan, Sink, Store};
+use crate::store::{self, Erasure, KeptLines, Live, Plan, Sink, Store};
 
 use super::{Retention, checkpoint_if_due, end_background};
 use crate::engine::inner::Inner;
@@ -31,6 +31,9 @@ use crate::engine::write::{LogHandle, body_bytes};
 /// The number of segments that a log may have beyond twice the number that its bytes need. Above this limit, the
 /// segments are merged. Each doubling of a log leaves 11 extra segments, and each recovery adds one segment.
 const SEGMENTS_SMALL_MAX: u64 = 64;
+
+/// The commits of a dropped fork stay for this time.
+const DROPPED_MICROS: i64 = 7 * 24 * 3_600_000_000;
 
 /// The result of a garbage collection, or of its preview.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -62,7 +65,7 @@ pub(crate) struct Cut {
 
 /// Chooses the commits to keep among the first commits of a store, whose number is the second argument. Returns the
 /// indexes of the chosen commits.
-pub(super) type Choose<'a> = dyn Fn(&Store, usize) -> Result<Vec<usize>> + 'a;
+pub(super) type Choose<'a> = dyn Fn(&Arc<Store>, usize) -> Result<Vec<usize>> + 'a;
 
 /// A new log that is not yet published, its report, the indexes of the commits that it keeps, and the records that it
 /// contains.
@@ -77,8 +80,9 @@ impl Inner {
 
     /// Passes to `sink` the batches of a new log that keeps these commits.
     fn write_kept(&self, cut: &Cut, kept: &[usize], sink: &mut Sink<'_>) -> Result<(Live, GcReport)> {
-        let live = self.mark(cut, kept)?;
-        let report = self.write_live(cut, kept, &live, sink)?;
+        let lines = self.lines_to_keep(&cut.store)?;
+        let live = self.mark(cut, kept, &lines)?;
+        let report = self.write_live(cut, kept, (&live, &lines), sink)?;
         Ok((live, report))
     }
 
@@ -91,24 +95,54 @@ impl Inner {
         count: usize,
         sink: &mut Sink<'_>,
     ) -> Result<GcReport> {
-        let mut live = self.mark(cut, kept)?;
+        // The batches of a line behind the cut stay, so every line stays.
+        let lines = cut.store.all_lines();
+        let mut live = self.mark(cut, kept, &lines)?;
         live.keep_for_later(count);
-        self.write_live(cut, kept.get(..count).unwrap_or(kept), &live, sink)
+        self.write_live(cut, kept.get(..count).unwrap_or(kept), (&live, &lines), sink)
     }
 
-    fn mark(&self, cut: &Cut, kept: &[usize]) -> Result<Live> {
+    fn mark(&self, cut: &Cut, kept: &[usize], lines: &KeptLines) -> Result<Live> {
         let (mut done, total) = (0, cut.store.records.versions());
-        cut.store.mark(kept, &mut || {
+        let mut step = || {
             done += 1;
             self.settings().step("mark", done.min(total), total)
-        })
+        };
+        let mut live = cut.store.mark(kept, &mut step)?;
+        cut.store.mark_lines(&mut live, lines, &mut step)?;
+        Ok(live)
     }
 
-    fn write_live(&self, cut: &Cut, kept: &[usize], live: &Live, sink: &mut Sink<'_>) -> Result<GcReport> {
+    /// Chooses the commits of the main line to keep among the first `count` ones.
+    pub(crate) fn choose(
+        &self,
+        retention: &Retention,
+        store: &Arc<Store>,
+        count: usize,
+        now: Time,
+    ) -> Result<Vec<usize>> {
+        let needed = store.needed_by_lines(&self.lines_to_keep(store)?)?;
+        retention.choose(store, count, now, needed)
+    }
+
+    /// Returns the lines that a rewrite keeps. The commits of a fork go with a collection a week after it was dropped.
+    pub(super) fn lines_to_keep(&self, store: &Arc<Store>) -> Result<KeptLines> {
+        let now = self.retention_time(store, None)?.as_micros();
+        store.lines_to_keep(Time::from_micros(now.saturating_sub(DROPPED_MICROS)))
+    }
+
+    fn write_live(
+        &self,
+        cut: &Cut,
+        kept: &[usize],
+        (live, lines): (&Live, &KeptLines),
+        sink: &mut Sink<'_>,
+    ) -> Result<GcReport> {
         let plan = Plan {
             kept,
             live,
             erasure: &Erasure::default(),
+            lines,
         };
         Ok(GcReport {
             kept: kept.len() as u64,
@@ -275,7 +309,9 @@ impl Inner {
     /// after the cut need.
     fn carries(&self, cut: &Cut, kept: &[usize], mut live: Live) -> Result<bool> {
         let store = self.store();
-        if !Arc::ptr_eq(&store, &cut.store) || !store.finds_states(kept, cut.commits)? {
+        // A line that grew meanwhile may need what only thinned commits have.
+        let is_other = !Arc::ptr_eq(&store, &cut.store) || store.lines_grew(cut.position.batch);
+        if is_other || !store.finds_states(kept, cut.commits)? {
             return Ok(false);
         }
         let kept: HashSet<usize> = kept.iter().copied().collect();
@@ -340,10 +376,12 @@ impl Memory {
     /// ```
     pub fn gc(&self, retention: &Retention, now: Option<Time>) -> Result<GcReport> {
         let timer = Timer::start();
+        self.inner.check_main()?;
         self.inner.opened().check_writable()?;
         self.inner.refresh()?;
         let time = |store: &Store| self.inner.retention_time(store, now);
-        let choose = |store: &Store, count: usize| retention.choose(store, count, time(store)?);
+        let choose =
+            |store: &Arc<Store>, count: usize| self.inner.choose(retention, store, count, time(store)?);
         self.inner.with_room(|seal| {
             match self.inner.drop_old_rejected(time(&self.inner.store())?) {
                 // The next collection drops them.
@@ -370,10 +408,11 @@ impl Memory {
     /// # Errors
     /// The errors of [`Self::gc`].
     pub fn gc_preview(&self, retention: &Retention, now: Option<Time>) -> Result<GcReport> {
+        self.inner.check_main()?;
         self.inner.refresh()?;
         let cut = self.inner.cut(&self.inner.log.lock());
         let time = self.inner.retention_time(&cut.store, now)?;
-        let kept = retention.choose(&cut.store, cut.commits, time)?;
+        let kept = self.inner.choose(retention, &cut.store, cut.commits, time)?;
         self.inner.preview(&cut, &kept)
     }
 
@@ -407,7 +446,8 @@ impl Memory {
         });
         if is_scattered {
             let now = self.inner.proven_time(&self.inner.store())?;
-            let all = |store: &Store, count: usize| Retention::everything().choose(store, count, now);
+            let everything = Retention::everything();
+            let all = |store: &Arc<Store>, count: usize| self.inner.choose(&everything, store, count, now);
             self.inner.rewrite(&all, Duration::ZERO, Seal::Now)?;
         }
         Ok(())
@@ -424,7 +464,7 @@ impl Memory {
         let preview = self.gc_preview(retention, Some(now))?;
         if preview.bytes < preview.bytes_before / 2 {
             self.inner.drop_old_rejected(now)?;
-            let choose = |store: &Store, count: usize| retention.choose(store, count, now);
+            let choose = |store: &Arc<Store>, count: usize| self.inner.choose(retention, store, count, now);
             self.inner.rewrite(&choose, Duration::ZERO, Seal::Now)?;
         }
         Ok(())

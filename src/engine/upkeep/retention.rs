@@ -16,6 +16,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use crate::digest::CommitDigest;
 use crate::error::Result;
 use crate::object::{Op, Time};
 use crate::store::{ChangeCounts, Store};
@@ -113,17 +114,20 @@ impl Retention {
         }
     }
 
-    /// Chooses the commits to keep among the first `count`, with ages counted from `now`. Returns their indexes among
-    /// the kept commits, in rising order.
+    /// Chooses the commits to keep among the first `count`, with ages counted from `now`. The `needed` ones stay in any case.
+    /// Returns their indexes among the kept commits, in rising order.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a commit cannot be read.
-    pub(crate) fn choose(&self, store: &Store, count: usize, now: Time) -> Result<Vec<usize>> {
-        let mut wanted: HashSet<_> = store
-            .references()
-            .kept_commits()
-            .map(|(_, commit)| commit)
-            .collect();
+    pub(crate) fn choose(
+        &self,
+        store: &Store,
+        count: usize,
+        now: Time,
+        needed: HashSet<CommitDigest>,
+    ) -> Result<Vec<usize>> {
+        let mut wanted = needed;
+        wanted.extend(store.references().kept_commits().map(|(_, commit)| commit));
         let mut kept = Vec::new();
         let periods = [(HOUR, self.hourly), (DAY, self.daily), (7 * DAY, self.weekly)];
         // The hour, day and week of the commit visited last.

@@ -119,6 +119,9 @@ pub(crate) fn write(damaged: &DamagedLog, disk: &Arc<dyn Disk>, options: &Option
             target = Some((log, lock));
             return Ok(());
         };
+        if batch.has_line() {
+            log.declare_lines(lock)?;
+        }
         log.append(lock, vec![(batch, head)], Durability::Later).map(drop)
     };
     let mut saved = store::salvage(damaged, options.clock.now(), &mut put, &mut step)?;

@@ -277,8 +277,10 @@ struct Rebuilt {
 
 impl Rebuilt {
     /// Examines a store that has read the whole log. `known` is a commit that the log must contain.
-    fn of(store: &Store, dangling: Dangling, known: Option<&CommitEntry>) -> Result<Self> {
+    fn of(store: &Arc<Store>, dangling: Dangling, known: Option<&CommitEntry>) -> Result<Self> {
         store.head()?;
+        // The roots of the lines were not computed yet.
+        let forks = store.check_lines()?;
         if let Some(known) = known
             && store.by_digest(known.digest)?.is_none()
         {
@@ -290,7 +292,7 @@ impl Rebuilt {
         // The replay started at the first batch, so this number includes all lost versions.
         let lost = store.records.lost_since();
         Ok(Self {
-            commits: store.kept() as u64,
+            commits: store.kept() as u64 + forks,
             versions: store.records.versions(),
             lost,
             erased: store.records.erased() - lost,
@@ -302,7 +304,7 @@ impl Rebuilt {
 
 /// Rebuilds the store from the batches that the check of the files reads.
 struct Rebuilding<'s> {
-    store: &'s OnceLock<Store>,
+    store: &'s OnceLock<Arc<Store>>,
     go_on: GoOn<'s>,
     /// The batches so far. `None` before the log is open, and after an error.
     bulk: Option<Bulk<'s>>,
@@ -310,7 +312,7 @@ struct Rebuilding<'s> {
 }
 
 impl<'s> Rebuilding<'s> {
-    fn new(store: &'s OnceLock<Store>, go_on: GoOn<'s>) -> Self {
+    fn new(store: &'s OnceLock<Arc<Store>>, go_on: GoOn<'s>) -> Self {
         Self {
             store,
             go_on,
@@ -320,7 +322,9 @@ impl<'s> Rebuilding<'s> {
     }
 
     fn start(&mut self, reader: LogReader) {
-        let store = self.store.get_or_init(|| Store::new(reader.suite(), reader));
+        let store = self
+            .store
+            .get_or_init(|| Arc::new(Store::new(reader.suite(), reader)));
         self.bulk = Bulk::new(store, self.go_on).ok();
     }
 
@@ -348,7 +352,7 @@ fn rebuild(
     };
     let mut log = open_log(disk, Mode::ReadOnly, log_options)?;
     let suite = HashSuite::new(log.format().hash);
-    let store = Store::new(suite, log.reader());
+    let store = Arc::new(Store::new(suite, log.reader()));
     let (mut done, mut dangling) = (0, Dangling::default());
     log.catch_up(&mut |batch| {
         done += body_bytes(&batch);

@@ -20,14 +20,15 @@ use crate::digest::{CommitDigest, KeyPath, Root, TextDigest};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, HeadMark, Locator, RecordKind};
 use crate::object::{Commit, HistoryTree, Id, Op, Reference, ReferenceName, Time, hash_text};
-use crate::store::{ChangeCounts, CommitEntry, Known, StagedState, Store};
+use crate::store::{ChangeCounts, CommitEntry, Known, LineInfo, StagedState, Store};
 use crate::trie::{Shape, Trie};
 
+use super::fork::line_record;
 use super::session::check_untainted;
 use super::staging::{Place, add_changes};
 use super::{Committed, Draft, LogHandle, Placed, Request, Writer, body_bytes, tree};
 use crate::engine::inner::Inner;
-use crate::engine::read::State;
+use crate::engine::read::{Source, State};
 use crate::engine::trace;
 
 /// The head on which the next commit of a group is built. Until the group is written, this head is newer than the log.
@@ -36,10 +37,20 @@ pub(crate) struct Tip {
     pub(crate) time: Time,
     pub(crate) trie: Trie,
     pub(crate) history: HistoryTree,
+    /// The line of the tip, if it is not the main one.
+    line: Option<LineInfo>,
+    pub(crate) end: End,
+}
+
+/// The end of the log and of the main line behind a group, which the tips of all lines share.
+#[derive(Clone)]
+pub(crate) struct End {
     /// The number of the next batch.
     pub(crate) next_batch: u64,
     /// The locator at which the next batch begins, unless the log rotates before.
     next_record: Locator,
+    /// The head of the main line, which each seal names.
+    main: HeadMark,
     /// The sessions that earlier drafts of the group taint.
     pub(super) tainted: BTreeSet<String>,
 }
@@ -47,8 +58,18 @@ pub(crate) struct Tip {
 impl Tip {
     /// Moves the tip behind a finished batch.
     fn move_behind(&mut self, batch: &BatchBuilder) {
-        self.next_batch += 1;
-        self.next_record = self.next_record.plus(batch.encoded_bytes());
+        self.end.next_batch += 1;
+        self.end.next_record = self.end.next_record.plus(batch.encoded_bytes());
+    }
+
+    /// Returns the head that the seal of the last batch names.
+    pub(crate) fn seal(&self) -> HeadMark {
+        self.end.main
+    }
+
+    /// Returns the name of the line; `None` for the main line.
+    pub(super) fn line_name(&self) -> Option<&str> {
+        self.line.as_ref().map(|line| &*line.name)
     }
 }
 
@@ -67,6 +88,8 @@ impl<'a> Note<'a> {
 
 /// A batch to write, with what the writer knows about it.
 pub(crate) struct Ready {
+    /// The line of the batch.
+    pub(crate) source: Arc<Source>,
     pub(crate) batch: BatchBuilder,
     pub(crate) mark: HeadMark,
     pub(crate) known: Known,
@@ -75,8 +98,9 @@ pub(crate) struct Ready {
 
 impl Ready {
     /// Returns a batch about which only the given facts are known. The store replays the batch for the others.
-    pub(crate) fn of(batch: BatchBuilder, mark: HeadMark, known: Known) -> Self {
+    pub(crate) fn of(source: &Arc<Source>, batch: BatchBuilder, mark: HeadMark, known: Known) -> Self {
         Self {
+            source: Arc::clone(source),
             batch,
             mark,
             known,
@@ -130,7 +154,7 @@ impl Inner {
             actor: note.writer.actor.clone(),
             session: note.writer.session.clone(),
             source,
-            trust: note.writer.trust,
+            trust: self.opened().capped(note.writer.trust),
             reason,
             reserved: BTreeMap::new(),
         };
@@ -146,6 +170,13 @@ impl Inner {
             root,
             seq: commit.seq,
         };
+        match &tip.line {
+            None => tip.end.main = tip.mark,
+            Some(line) => {
+                let head = line_record(line, Some(tip.mark.commit), commit.time)?;
+                batch.add(RecordKind::Line, 0, &head.encode()?);
+            }
+        }
         tip.history.append(&tip.mark.commit);
         tip.time = commit.time;
         tip.trie = trie;
@@ -166,14 +197,14 @@ impl Inner {
         let (mut batches, mut known) = (Vec::with_capacity(group.len()), Vec::with_capacity(group.len()));
         for ready in group {
             batches.push((ready.batch, ready.mark));
-            known.push((ready.known, ready.counts));
+            known.push((ready.known, ready.counts, ready.source));
         }
         // CMT-2: one batch contains a whole draft, and the log keeps a batch whole or not at all.
         let written = writing.append(batches, self.settings().durability)?;
         writing.tail_bytes += written.iter().map(body_bytes).sum::<u64>();
         let mut heads = Vec::with_capacity(written.len());
-        let store = self.store();
-        for (batch, (known, counts)) in written.iter().zip(known) {
+        let store = self.main().store();
+        for (batch, (known, counts, source)) in written.iter().zip(known) {
             // CMT-1: `append` has returned, so the batch is as durable as the handle requires.
             let taken = store.apply(batch, Some(known));
             // After a failed `apply`, the log contains a batch that the store in memory lacks, so this handle must not
@@ -186,9 +217,9 @@ impl Inner {
                     entry.counts.get_or_init(|| counts);
                 }
                 trace::committed(entry, &counts, writing.took);
-                self.opened().notify(entry);
+                source.opened.notify(entry);
             }
-            heads.push(entry.map_or_else(|| store.head(), Ok)?);
+            heads.push(entry.map_or_else(|| source.opened.store().head(), Ok)?);
         }
         Ok(heads)
     }
@@ -202,6 +233,16 @@ impl Inner {
         Err(Error::invalid("the draft belongs to another memory").with_code(ErrorCode::ForeignDraft))
     }
 
+    /// Returns the end of the log before a group.
+    fn end(&self, writing: &LogHandle) -> Result<End> {
+        Ok(End {
+            next_batch: writing.log.newest_batch() + 1,
+            next_record: writing.log.next_record(),
+            main: self.main().store().head()?.mark(),
+            tainted: BTreeSet::new(),
+        })
+    }
+
     /// Returns the store, its head, and the head for the next commit.
     pub(crate) fn tip(&self, writing: &LogHandle) -> Result<(Arc<Store>, Arc<CommitEntry>, Tip)> {
         let store = self.store();
@@ -211,52 +252,76 @@ impl Inner {
             time: head.commit.time,
             trie: store.state(&head)?,
             history: store.history(),
-            next_batch: writing.log.newest_batch() + 1,
-            next_record: writing.log.next_record(),
-            tainted: BTreeSet::new(),
+            line: store
+                .line_name()
+                .and_then(|name| store.lines().named(name).cloned()),
+            end: self.end(writing)?,
         };
         Ok((store, head, tip))
     }
 
-    /// Commits the drafts of a group. Returns the result of each request.
+    /// Commits the drafts of a group, which may be of several lines. Returns the result of each request.
     pub(super) fn commit_group(
         &self,
         writing: &mut LogHandle,
         group: &[Request],
     ) -> Result<Vec<Result<Committed>>> {
-        let (store, head, mut tip) = self.tip(writing)?;
-        let mut ready = Vec::new();
-        let mut outcomes = Vec::with_capacity(group.len());
-        let mut earlier = Vec::new();
-        for Request { draft, op, .. } in group {
-            let note = Note::new(op, None, &draft.writer);
-            let before = tip.mark.commit;
-            let staged = self.stage(&store, &mut tip, &head, &earlier, draft, &note);
-            let outcome = staged.map(|batch| {
-                ready.extend(batch);
-                earlier.push(draft);
-                tip.mark.commit != before
+        let mut end = self.end(writing)?;
+        let (mut ready, mut outcomes) = (Vec::new(), Vec::with_capacity(group.len()));
+        let mut lines: Vec<Growing<'_>> = Vec::new();
+        for Request { inner, draft, op, .. } in group {
+            let known = lines.iter().position(|line| Arc::ptr_eq(line.inner, inner));
+            let at: Result<usize> = known.map_or_else(
+                || {
+                    lines.push(Growing::new(inner, writing)?);
+                    Ok(lines.len() - 1)
+                },
+                Ok,
+            );
+            let staged = at.and_then(|at| {
+                let (line, note) = (&mut lines[at], Note::new(op, None, &draft.writer));
+                let before = line.tip.mark.commit;
+                line.tip.end = end.clone();
+                let staged = inner.stage(
+                    &line.store,
+                    &mut line.tip,
+                    &line.head,
+                    &line.earlier,
+                    draft,
+                    &note,
+                );
+                let staged = staged?;
+                end = line.tip.end.clone();
+                line.earlier.push(draft);
+                if staged.is_some() {
+                    ready.extend(staged);
+                    line.newest = Some(ready.len() - 1);
+                }
+                Ok((at, line.newest, line.tip.mark.commit != before))
             });
-            outcomes.push((ready.len(), outcome));
+            outcomes.push((ready.len(), staged));
         }
-        // The tip shares its trie nodes with the newest state. While the tip exists, editing a node would copy the node
+        // The tips share their trie nodes with the newest states. While a tip exists, editing a node would copy the node
         // once more.
-        drop(tip);
-        // The head before the group, and the head after each batch.
-        let mut heads = vec![head];
+        let heads: Vec<Arc<CommitEntry>> = lines.into_iter().map(|line| line.head).collect();
         let written = if ready.is_empty() {
-            Ok(())
+            Ok(Vec::new())
         } else {
             self.write_group(writing, ready)
-                .map(|written| heads.extend(written))
         };
         let answers = outcomes.into_iter().map(|(after, outcome)| {
             // CMT-1: an outcome that depends on earlier commits of the group is valid only if those commits were
             // written.
-            if after > 0 {
-                written.clone()?;
-            }
-            outcome.map(|changed| Committed::of(&heads[after], changed))
+            let written = match &written {
+                Err(error) if after > 0 => return Err(error.clone()),
+                Err(_) => &[][..],
+                Ok(written) => written.as_slice(),
+            };
+            let (line, newest, changed) = outcome?;
+            let head = newest
+                .and_then(|newest| written.get(newest))
+                .unwrap_or(&heads[line]);
+            Ok(Committed::of(head, changed))
         });
         Ok(answers.collect())
     }
@@ -278,7 +343,7 @@ impl Inner {
                 "another writer committed since this change was checked",
             ));
         }
-        let (mut batch, start) = (BatchBuilder::new(), tip.next_record);
+        let (mut batch, start) = (BatchBuilder::new(), tip.end.next_record);
         let tainted = self.new_taints(store, &mut batch, tip, draft)?;
         let taints = batch.clone();
         let mut references = Vec::new();
@@ -309,7 +374,7 @@ impl Inner {
         batch.check()?;
         let trie = changed.trie.clone();
         let known = self.add_commit(&mut batch, tip, changed.trie, root, time, note)?;
-        tip.tainted.extend(tainted);
+        tip.end.tainted.extend(tainted);
         let state = StagedState {
             trie,
             start,
@@ -318,8 +383,9 @@ impl Inner {
             objects: changed.objects,
         };
         Ok(Some(Ready {
+            source: Arc::clone(&self.source),
             batch,
-            mark: tip.mark,
+            mark: tip.seal(),
             known: Known {
                 state: (!is_known).then_some(state),
                 references,
@@ -337,9 +403,9 @@ impl Inner {
         if tainted.is_empty() {
             return Ok(None);
         }
-        tip.tainted.extend(tainted);
+        tip.end.tainted.extend(tainted);
         tip.move_behind(&batch);
-        Ok(Some(Ready::of(batch, tip.mark, Known::default())))
+        Ok(Some(Ready::of(&self.source, batch, tip.seal(), Known::default())))
     }
 
     /// Checks the tree of parents after a draft. `before` is the state before the drafts in `earlier`, which are not
@@ -374,10 +440,39 @@ impl Inner {
         tip: &Tip,
         writer: &Writer,
     ) -> Result<Reference> {
-        let name = ReferenceName::of_ring(tip.next_batch);
+        let name = ReferenceName::of_ring(tip.end.next_batch);
         let mut reference = self.reference(batch, name, Some(tip.mark.commit), tip.time, writer)?;
         reference.lane = Some(writer.lane().to_owned());
+        reference.line = tip.line_name().map(str::to_owned);
         batch.add(RecordKind::Reference, 0, &reference.encode()?);
         Ok(reference)
+    }
+}
+
+/// A line on which a group builds commits.
+struct Growing<'a> {
+    inner: &'a Arc<Inner>,
+    store: Arc<Store>,
+    /// The head before the group.
+    head: Arc<CommitEntry>,
+    tip: Tip,
+    /// The drafts of the line that the group contains so far.
+    earlier: Vec<&'a Draft>,
+    /// The index of the newest batch of the line in the group.
+    newest: Option<usize>,
+}
+
+impl<'a> Growing<'a> {
+    fn new(inner: &'a Arc<Inner>, writing: &LogHandle) -> Result<Self> {
+        inner.renew()?;
+        let (store, head, tip) = inner.tip(writing)?;
+        Ok(Self {
+            inner,
+            store,
+            head,
+            tip,
+            earlier: Vec::new(),
+            newest: None,
+        })
     }
 }

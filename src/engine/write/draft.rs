@@ -130,7 +130,8 @@ impl std::fmt::Debug for Draft {
 }
 
 impl Draft {
-    pub(crate) fn new(base: View, writer: Writer) -> Self {
+    pub(crate) fn new(base: View, mut writer: Writer) -> Self {
+        writer.trust = base.opened().capped(writer.trust);
         Self {
             base,
             writer,

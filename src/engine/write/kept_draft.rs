@@ -229,7 +229,7 @@ impl Inner {
             let changes: Vec<_> = changes
                 .map(|(key, digest)| StagedChange { key, digest })
                 .collect();
-            let (name, writer, gone) = place(&store, &changes, tip.next_batch)?;
+            let (name, writer, gone) = place(&store, &changes, tip.end.next_batch)?;
             let (commit, time) = (Some(base.entry.digest), head.commit.time);
             let mut reference = self.reference(&mut batch, name.clone(), commit, time, &writer)?;
             reference.root = Some(changed.trie.root(nodes.suite, Shape::State, nodes)?);
@@ -239,7 +239,7 @@ impl Inner {
                 let gone = self.reference(&mut batch, gone, None, time, &Writer::user())?;
                 batch.add(RecordKind::Reference, 0, &gone.encode()?);
             }
-            self.write_references(writing, batch, &head, Vec::new())?;
+            self.write_references(writing, batch, Vec::new())?;
             Ok(name)
         })
     }

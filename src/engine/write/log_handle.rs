@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{Cause, Error, ErrorCode, ErrorKind, Result};
 use crate::log::{
-    self, Batch, BatchBuilder, CompactionLock, HeadMark, Log, Rewrite, Rewritten, Seal, WriteLock,
+    self, Batch, BatchBuilder, CompactionLock, HeadMark, Log, RecordKind, Rewrite, Rewritten, Seal, WriteLock,
 };
 use crate::store::{Bulk, Store};
 
@@ -126,6 +126,12 @@ impl LogHandle {
     pub(crate) fn begin_segment(&mut self) -> Result<()> {
         let lock = self.lock.as_ref().ok_or_else(without_lock)?;
         self.log.begin_segment(lock)
+    }
+
+    /// Declares that the store has forks. The caller must hold the lock and have read the whole log.
+    pub(crate) fn declare_lines(&mut self) -> Result<()> {
+        let lock = self.lock.as_ref().ok_or_else(without_lock)?;
+        self.log.declare_lines(lock)
     }
 
     /// Begins to rewrite the log. The caller must hold the lock and have read the whole log.
@@ -320,7 +326,11 @@ fn read_store(opened: &Opened, log: &mut Log, together: bool) -> Result<(Store, 
 
 fn take_in(opened: &Opened, store: &Store, batch: &Batch) -> Result<()> {
     if let Some(entry) = store.apply(batch, None)? {
-        opened.notify(&entry);
+        let is_beside = batch.records.iter().any(|record| record.kind == RecordKind::Line);
+        match store.lines().of_commit(&entry.digest).filter(|_| is_beside) {
+            None => opened.notify(&entry),
+            Some(line) => opened.notify_fork(&line.name, &entry),
+        }
     }
     Ok(())
 }

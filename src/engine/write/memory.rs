@@ -6,9 +6,10 @@
 use std::collections::BTreeSet;
 
 use crate::engine::memory::Memory;
-use crate::engine::read::{Revision, Selection, View, named_by, text_of};
+use crate::engine::read::{CommitInfo, Revision, Selection, View, named_by, text_of};
 use crate::engine::trace;
 use crate::engine::write::attempt::{Attempted, Check, Refusal, caught};
+use crate::engine::write::fork::{Fork, ForkInfo, no_fork};
 use crate::engine::write::kept_draft::draft_named;
 use crate::engine::write::revert::{Conflicts, Revert};
 use crate::engine::write::rollback::{Reversing, Rollback, later_changes};
@@ -19,7 +20,7 @@ use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{
     Op, Origin, Reference, ReferenceClass, ReferenceName, StagedChange, check_snapshot_name,
 };
-use crate::store::Store;
+use crate::store::{LineInfo, Store};
 
 /// The session of names that an untrusted writer without a session gives.
 const UNTRUSTED: &str = "untrusted";
@@ -140,6 +141,7 @@ impl Memory {
     /// When the call returns, the change is as durable as a commit.
     pub fn snapshot(&self, name: Option<&str>, writer: &Writer) -> Result<SnapshotInfo> {
         name.map_or(Ok(()), check_snapshot_name)?;
+        let writer = &self.inner.capped(writer);
         let tainted = match name {
             Some(_) if !writer.trust.is_trusted() => Some(self.tainted(writer)?),
             _ => None,
@@ -170,6 +172,7 @@ impl Memory {
     pub fn delete_snapshot(&self, name: &str, writer: &Writer) -> Result<SnapshotInfo> {
         // INVARIANT STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected
         // change.
+        let writer = &self.inner.capped(writer);
         check_trusted(writer.trust, "delete the name of a snapshot")?;
         self.inner.write_as(writer, |writing| {
             let none = || {
@@ -357,7 +360,7 @@ impl Memory {
     /// The errors of [`Self::undo`].
     #[doc(hidden)]
     pub fn reverse_preview(&self, op: &str, writer: &Writer) -> Result<Reversing> {
-        let (plan, draft) = self.inner.plan_reversal(op, writer)?;
+        let (plan, draft) = self.inner.plan_reversal(op, &self.inner.capped(writer))?;
         let tree = self.inner.check_tree(&draft.base.state, &[], &draft);
         tree.map_err(later_changes)?;
         Ok(plan)
@@ -422,7 +425,7 @@ impl Memory {
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
     pub fn delete_draft(&self, name: &str, writer: &Writer) -> Result<()> {
-        let full = ReferenceName::new(name)?;
+        let (full, writer) = (ReferenceName::new(name)?, &self.inner.capped(writer));
         if full.class() == ReferenceClass::Rejected {
             // INVARIANT STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected
             // change.
@@ -442,6 +445,7 @@ impl Memory {
     #[doc(hidden)]
     pub fn admit(&self, class: Origin, session: Option<&str>) -> Result<()> {
         // INVARIANT TNT-4: a session is tainted when a call gives an untrusted class.
+        let class = self.inner.opened().capped(class);
         let Some(session) = session.filter(|_| !class.is_trusted()) else {
             return Ok(());
         };
@@ -490,5 +494,100 @@ impl Memory {
         let mut draft = self.draft(&Writer::of(Origin::ToolExternal));
         draft.tainted = tainted;
         self.inner.commit_in_group(draft, TAINT_OP.to_owned()).map(drop)
+    }
+
+    /// Plans a fork of this memory: a line of its own, which begins at the head. [`Fork::by`] makes it.
+    ///
+    /// The fork has its own head, history, undo and snapshots. Nobody else sees what is written through it, until it is
+    /// merged. A fork costs one small record and one sync, whatever the size of the memory.
+    ///
+    /// ```
+    /// use treering::{Id, Kind, Memory, NewObject, Origin, Writer};
+    ///
+    /// let memory = Memory::in_memory()?;
+    /// let fork = memory.fork("task-7").trust_cap(Origin::Model).by(&Writer::user())?;
+    /// let plan = Id::new("plan")?;
+    /// fork.put(NewObject::new(plan.clone(), Kind::new("note")?), &Writer::model("worker"))?;
+    /// assert!(fork.view().contains(&plan)?);
+    /// assert!(!memory.view().contains(&plan)?);
+    /// memory.drop_fork("task-7", true, &Writer::user())?;
+    /// # Ok::<(), treering::Error>(())
+    /// ```
+    pub fn fork<'a>(&'a self, name: &'a str) -> Fork<'a> {
+        Fork {
+            memory: self,
+            name,
+            at: Ok(Revision::Head),
+            cap: Origin::DirectUser,
+        }
+    }
+
+    /// Returns a memory whose calls read and write a fork.
+    ///
+    /// # Errors
+    /// `NotFound` (code `no_fork`) if there is no fork of this name; `Corrupt` or `Io` if it cannot be read.
+    pub fn open_fork(&self, name: &str) -> Result<Self> {
+        Ok(Self {
+            inner: self.inner.open_fork(name)?,
+        })
+    }
+
+    /// Returns the name of the fork that this memory reads and writes; `None` for the main line.
+    pub fn fork_name(&self) -> Option<&str> {
+        self.inner.opened().line.as_ref().map(|line| line.name.as_str())
+    }
+
+    /// Returns the forks, sorted by name.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the newest commit of a fork cannot be read.
+    pub fn forks(&self) -> Result<Vec<ForkInfo>> {
+        let store = self.inner.main().store();
+        let mut live: Vec<LineInfo> = store.lines().live().cloned().collect();
+        live.sort_by(|one, other| one.name.cmp(&other.name));
+        live.iter().map(|line| self.inner.fork_info(line)).collect()
+    }
+
+    /// Drops a fork with its commits. Returns what it was.
+    ///
+    /// # Errors
+    /// `NotFound` (code `no_fork`) if there is no fork of this name; without `unmerged`, `Conflict` (code `unmerged`) if the
+    /// fork has commits that no merge took; `Denied` (code `less_trusted`) if an untrusted writer would drop commits; the
+    /// errors of [`Self::commit`].
+    ///
+    /// # Durability
+    /// When the call returns, the change is as durable as a commit.
+    pub fn drop_fork(&self, name: &str, unmerged: bool, writer: &Writer) -> Result<ForkInfo> {
+        let writer = &self.inner.capped(writer);
+        let main = self.inner.main();
+        main.write_as(writer, |writing| {
+            let line = main
+                .store()
+                .lines()
+                .named(name)
+                .cloned()
+                .ok_or_else(|| no_fork(name))?;
+            if line.commits() > 0 {
+                // INVARIANT STN-2: an untrusted writer may not destroy the work of others.
+                check_trusted(writer.trust, "drop a fork with commits")?;
+                if !unmerged {
+                    let commits = line.commits();
+                    let text = format!("no merge took the {commits} commits of the fork '{name}'");
+                    return Err(Error::conflict(text)
+                        .with_code(ErrorCode::Unmerged)
+                        .with_hint("merge the fork first; `--unmerged` drops it with these commits"));
+                }
+            }
+            let info = self.inner.fork_info(&line)?;
+            main.write_line(writing, &line, None, writer)?;
+            Ok(info)
+        })
+    }
+
+    /// Returns the commit at which this fork begins; `None` for the main line.
+    #[doc(hidden)]
+    pub fn fork_base(&self) -> Result<Option<CommitInfo>> {
+        let base = self.inner.store().base().map(|base| CommitInfo::of(&base));
+        Ok(base)
     }
 }

@@ -43,6 +43,8 @@ impl Committed {
 
 /// One caller's draft in the queue of a group commit.
 pub(crate) struct Request {
+    /// The line of the draft.
+    pub(crate) inner: Arc<Inner>,
     pub(crate) draft: Draft,
     pub(crate) op: String,
     pub(crate) answer: Arc<Answer>,
@@ -188,9 +190,10 @@ impl Queue {
 
 impl Inner {
     /// Commits a draft together with the drafts of other callers, and returns its result.
-    pub(super) fn commit_in_group(&self, draft: Draft, op: String) -> Result<Committed> {
+    pub(super) fn commit_in_group(self: &Arc<Self>, draft: Draft, op: String) -> Result<Committed> {
         let answer = Arc::new(Answer::default());
         let mut leads = self.queue.push(Request {
+            inner: Arc::clone(self),
             draft,
             op,
             answer: Arc::clone(&answer),
@@ -221,9 +224,10 @@ impl Inner {
             taken: None,
         };
         let mut writing = self.log.lock();
-        let results = self.write_with(&mut writing, |writing| {
+        let main = self.main();
+        let results = main.write_with(&mut writing, |writing| {
             let requests = group.requests();
-            let results = self.commit_group(writing, requests);
+            let results = main.commit_group(writing, requests);
             self.queue.written(requests.len(), writing.took);
             results
         });

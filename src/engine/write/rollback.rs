@@ -65,12 +65,13 @@ pub struct Reversing {
 }
 
 impl Inner {
-    fn check_lanes(&self, target: &CommitEntry, all: bool, writer: &Writer) -> Result<()> {
+    /// `from` is the seq up to which the line and the line of the target have the same commits.
+    fn check_lanes(&self, from: u64, all: bool, writer: &Writer) -> Result<()> {
         if all {
             return Ok(());
         }
         let store = self.store();
-        let (Ok(first) | Err(first)) = store.position(target.seq() + 1)?;
+        let (Ok(first) | Err(first)) = store.position(from + 1)?;
         let mut lanes: BTreeMap<String, u64> = BTreeMap::new();
         // Often the writer made all of these commits, so this function reads none of them.
         for index in first..store.others_below(writer.lane()) {
@@ -80,7 +81,7 @@ impl Inner {
             }
         }
         // The lanes of thinned commits are unknown.
-        let thinned = thinned_in(&store, &(target.seq() + 1..u64::MAX));
+        let thinned = thinned_in(&store, &(from + 1..u64::MAX));
         if lanes.is_empty() && thinned == 0 {
             return Ok(());
         }
@@ -91,9 +92,9 @@ impl Inner {
         let named = lanes.iter().map(|(lane, commits)| (lane.as_str(), *commits));
         let unknown = (thinned > 0).then_some(("the unknown lanes of thinned commits", thinned));
         let named: Vec<_> = named.chain(unknown).map(counted).collect();
-        let (seq, named) = (target.seq(), named.join(", "));
+        let named = named.join(", ");
         Err(
-            Error::conflict(format!("other lanes committed since seq:{seq}: {named}"))
+            Error::conflict(format!("other lanes committed since seq:{from}: {named}"))
                 .with_code(ErrorCode::OtherLanes)
                 .with_names(lanes.into_keys().collect())
                 .with_hint("`--all` (`across_lanes` in the library) also rolls back the work of these lanes; `undo` reverses only your own newest commit"),
@@ -101,23 +102,23 @@ impl Inner {
     }
 
     /// Returns an error if the writer may not roll back from `head` to `target` (STN-1, STN-3).
-    fn check_trust(&self, head: &CommitEntry, target: &CommitEntry, writer: &Writer) -> Result<()> {
+    fn check_trust(&self, head: &CommitEntry, target: &Target, writer: &Writer) -> Result<()> {
         let settings = self.settings();
         if !settings.restricts(writer) {
             return Ok(());
         }
         let store = self.store();
-        let (now, then) = (State::of(&store, head)?, State::of(&store, target)?);
+        let (now, then) = (State::of(&store, head)?, State::of(&target.store, &target.entry)?);
         for change in now.diff(&then, &now.nodes_with(&then)) {
             let TrieChange { old, new, .. } = change?;
             check_change(settings, &now, writer, old, new)?;
         }
-        let (Ok(first) | Err(first)) = store.position(target.seq() + 1)?;
+        let (Ok(first) | Err(first)) = store.position(target.shared + 1)?;
         for index in first..store.kept() {
             let commit = store.commit_at(index)?;
             commit.map_or(Ok(()), |commit| check_takes_back(settings, writer, &commit))?;
         }
-        if thinned_in(&store, &(target.seq() + 1..u64::MAX)) > 0 {
+        if thinned_in(&store, &(target.shared + 1..u64::MAX)) > 0 {
             check_takes_back_any(settings, writer, "thinned commits")?;
         }
         Ok(())
@@ -126,7 +127,7 @@ impl Inner {
     fn rollback_to(
         &self,
         writing: &mut LogHandle,
-        target: &CommitEntry,
+        target: &Target,
         expected: CommitDigest,
         all: bool,
         writer: &Writer,
@@ -135,11 +136,15 @@ impl Inner {
         if head.digest != expected {
             return Err(head_moved(head.seq()));
         }
-        self.check_lanes(target, all, writer)?;
+        self.check_lanes(target.shared, all, writer)?;
         self.check_trust(&head, target, writer)?;
-        if target.commit.root == head.commit.root {
+        if target.entry.commit.root == head.commit.root {
             return Ok(Committed::of(&head, false));
         }
+        if !target.is_own {
+            return self.go_to_other_line(writing, target, writer);
+        }
+        let target = &target.entry;
         // ROL-1: the trie of the target commit becomes the new state.
         let note = Note::new(Op::ROLLBACK, Some(target.digest), writer);
         let (store, _, mut tip) = self.tip(writing)?;
@@ -149,7 +154,30 @@ impl Inner {
         let mut known = self.add_commit(&mut batch, &mut tip, trie.clone(), root, time, &note)?;
         // The store need not look for the state after the batch is durable.
         known.reused = Some(trie);
-        self.write_one(writing, Ready::of(batch, tip.mark, known))
+        self.write_one(writing, Ready::of(&self.source, batch, tip.seal(), known))
+    }
+
+    /// Rolls back to the state of a commit of another line. The batch links what differs, because a batch reuses a root of
+    /// its own line only.
+    fn go_to_other_line(
+        &self,
+        writing: &mut LogHandle,
+        target: &Target,
+        writer: &Writer,
+    ) -> Result<Committed> {
+        let base = self.view();
+        let then = State::of(&target.store, &target.entry)?;
+        let mut draft = Draft::new(base.clone(), writer.clone());
+        for change in base.state.diff(&then, &base.state.nodes_with(&then)) {
+            let change = change?;
+            draft.stage_entry(change.old, change.new)?;
+        }
+        let note = Note::new(Op::ROLLBACK, Some(target.entry.digest), writer);
+        let (store, head, mut tip) = self.tip(writing)?;
+        let ready = self.stage(&store, &mut tip, &head, &[], &draft, &note);
+        drop(tip);
+        let ready = ready?.ok_or_else(|| Error::internal("a rollback was not staged"))?;
+        self.write_one(writing, ready)
     }
 
     /// Writes the batch of a commit.
@@ -216,6 +244,7 @@ impl Inner {
 
     /// Undoes or redoes a commit; `op` selects which.
     pub(super) fn reverse(&self, op: &str, writer: &Writer) -> Result<Committed> {
+        let writer = &self.capped(writer);
         let reversed = self.write_as(writer, |writing| {
             let (plan, draft) = self.plan_reversal(op, writer)?;
             let note = Note::new(op, Some(plan.target.digest), writer);
@@ -229,6 +258,34 @@ impl Inner {
             )
         });
         reversed.inspect_err(|error| trace::refused(op, writer.session.as_deref(), error))
+    }
+}
+
+/// The commit to which a rollback goes back.
+struct Target {
+    /// The store of the commit's line.
+    store: Arc<Store>,
+    entry: Arc<CommitEntry>,
+    is_own: bool,
+    /// The seq up to which the line and the line of the commit have the same commits.
+    shared: u64,
+}
+
+impl Target {
+    fn of(inner: &Inner, revision: &Revision, lane: &str) -> Result<Self> {
+        let own = inner.store();
+        let (store, entry) = revision::resolve_in(&own, revision, lane)?;
+        let is_own = own.by_digest(entry.digest)?.is_some();
+        let shared = match is_own {
+            true => entry.seq(),
+            false => own.newest_shared(&store)?.map_or(0, |shared| shared.seq()),
+        };
+        Ok(Self {
+            store,
+            entry,
+            is_own,
+            shared,
+        })
     }
 }
 
@@ -312,8 +369,10 @@ impl Rollback<'_> {
         let inner = self.inner;
         inner.opened().check_writable()?;
         let head = inner.store().head()?.digest;
-        let target = revision::resolve(&inner.store(), &self.revision.clone()?, writer.lane())?;
+        let (revision, writer) = (self.revision.clone()?, &inner.capped(writer));
+        Target::of(inner, &revision, writer.lane())?;
         inner.write_as(writer, |writing| {
+            let target = Target::of(inner, &revision, writer.lane())?;
             let expected = self.expected.unwrap_or(head);
             inner.rollback_to(writing, &target, expected, self.across_lanes, writer)
         })
@@ -324,13 +383,21 @@ impl Rollback<'_> {
     /// # Errors
     /// The errors of [`Self::by`].
     pub fn preview(&self, writer: &Writer) -> Result<(CommitInfo, ChangeCounts)> {
-        let store = self.inner.store();
-        let target = revision::resolve(&store, &self.revision.clone()?, writer.lane())?;
+        let (store, writer) = (self.inner.store(), &self.inner.capped(writer));
+        let target = Target::of(self.inner, &self.revision.clone()?, writer.lane())?;
         let head = store.head()?;
-        self.inner.check_lanes(&target, self.across_lanes, writer)?;
+        self.inner.check_lanes(target.shared, self.across_lanes, writer)?;
         self.inner.check_trust(&head, &target, writer)?;
-        let counts = store.count(&head, &target)?;
-        Ok((CommitInfo::of(&target), counts))
+        let (now, then) = (
+            State::of(&store, &head)?,
+            State::of(&target.store, &target.entry)?,
+        );
+        let mut counts = ChangeCounts::default();
+        for change in now.diff(&then, &now.nodes_with(&then)) {
+            let change = change?;
+            counts.add(change.old.is_some(), change.new.is_some());
+        }
+        Ok((CommitInfo::of(&target.entry), counts))
     }
 }
 

@@ -263,5 +263,5 @@ impl Inner {
 
 /// Returns whether the store or an earlier draft of the group has the taint of a session.
 fn has_taint(store: &Store, tip: &Tip, session: &str) -> bool {
-    tip.tainted.contains(session) || store.references().is_tainted(session)
+    tip.end.tainted.contains(session) || store.references().is_tainted(session)
 }

@@ -6,15 +6,17 @@
 //! # Layer
 //! Layer 5.
 
+use std::sync::Arc;
+
 use crate::digest::{CommitDigest, Root};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Reference, ReferenceClass, ReferenceName, Time};
-use crate::store::{CommitEntry, Known, ReferenceEntry, Store};
+use crate::store::{Known, ReferenceEntry, Store};
 
 use super::{LogHandle, Ready, Writer};
 use crate::engine::inner::Inner;
-use crate::engine::read::{named_by, text_of};
+use crate::engine::read::text_of;
 
 /// A snapshot.
 #[derive(Clone, Debug)]
@@ -63,14 +65,19 @@ pub struct ReferenceInfo {
 }
 
 impl SnapshotInfo {
-    /// Converts a reference to a snapshot. Returns `None` if the reference names no commit of this history.
-    pub(super) fn of(store: &Store, reference: &Reference) -> Result<Option<Self>> {
-        let Some(target) = named_by(store, reference.commit)? else {
+    /// Converts a reference to a snapshot. Returns `None` if the reference names no commit of this history, or is in the ring
+    /// of another line. A name is store-wide, so its commit may be of any line.
+    pub(super) fn of(store: &Arc<Store>, reference: &Reference) -> Result<Option<Self>> {
+        let is_ours = reference.lane.is_none() || reference.line.as_deref() == store.line_name();
+        let commit = reference.commit.filter(|_| is_ours);
+        let target = commit.map_or(Ok(None), |commit| store.commit_of_any(commit))?;
+        let Some((_, target)) = target else {
             return Ok(None);
         };
         let is_same = |other: &ReferenceEntry| other.reference.name == reference.name;
         let lane = reference.lane.as_ref();
-        let index = lane.and_then(|lane| store.references().ring(lane).position(is_same));
+        let line = reference.line.as_deref();
+        let index = lane.and_then(|lane| store.references().ring(line, lane).position(is_same));
         Ok(Some(Self {
             name: reference.name.rest().to_owned(),
             index,
@@ -108,14 +115,14 @@ impl Inner {
         &self,
         writing: &mut LogHandle,
         batch: BatchBuilder,
-        head: &CommitEntry,
         references: Vec<Reference>,
     ) -> Result<()> {
         let known = Known {
             references,
             ..Known::default()
         };
-        self.write_group(writing, vec![Ready::of(batch, head.mark(), known)])
+        let head = self.main().store().head()?.mark();
+        self.write_group(writing, vec![Ready::of(&self.source, batch, head, known)])
             .map(drop)
     }
 
@@ -156,7 +163,7 @@ impl Inner {
             session: writer.session.clone(),
             reason: writer.reason.clone(),
         };
-        self.write_references(writing, batch, &head, vec![reference])?;
+        self.write_references(writing, batch, vec![reference])?;
         Ok(info)
     }
 
@@ -164,9 +171,12 @@ impl Inner {
     /// commit of this history.
     pub(super) fn snapshot_named(&self, name: &ReferenceName) -> Result<Option<SnapshotInfo>> {
         let store = self.store();
-        let references = store.references();
-        let entry = references.get(name);
-        entry.map_or(Ok(None), |entry| SnapshotInfo::of(&store, &entry.reference))
+        let found = store
+            .references()
+            .get(name)
+            .map(|entry| Arc::clone(&entry.reference));
+        // Looking for the commit may open a line, which waits for writers, who wait for the references.
+        found.map_or(Ok(None), |reference| SnapshotInfo::of(&store, &reference))
     }
 
     /// Writes the deletion of a reference.
@@ -180,7 +190,7 @@ impl Inner {
         let mut batch = BatchBuilder::new();
         let reference = self.reference(&mut batch, name, None, head.commit.time, writer)?;
         batch.add(RecordKind::Reference, 0, &reference.encode()?);
-        self.write_references(writing, batch, &head, vec![reference])
+        self.write_references(writing, batch, vec![reference])
     }
 }
 

@@ -405,7 +405,7 @@ fn a_store_from_the_future_is_refused_and_not_touched() {
     };
     let cases = [
         (change(12, &9_u32.to_le_bytes()), "min_reader"),
-        (change(32, &1_u64.to_le_bytes()), "an incompatible feature"),
+        (change(32, &2_u64.to_le_bytes()), "an incompatible feature"),
         (change(40, &[9]), "a hash"),
         (change(41, &[1]), "a cipher"),
     ];
@@ -472,7 +472,7 @@ fn ignorable_kinds_are_skipped_and_kept_by_recovery_and_reserved_ones_refused() 
         "recovery moved the batch"
     );
     assert_eq!(read(&disk).unwrap(), ["batch 1", "with more", "batch 3"]);
-    for kind in [13, 14, 0x7f] {
+    for kind in [13, 15, 0x7f] {
         let disk = SimDisk::new(2);
         let mut log = create(&shared(&disk), SMALL);
         append_kind(&mut log, kind);

@@ -9,6 +9,21 @@ fn reference(name: &str) -> Reference {
     Reference::new(ReferenceName::new(name).unwrap(), commit, Time::from_micros(5))
 }
 
+#[test]
+fn ref_5_only_the_head_of_a_line_has_a_base_and_a_cap() {
+    let mut head = reference("heads/a");
+    contradiction(&head);
+    (head.base, head.cap) = (head.commit, Some(Origin::Model));
+    assert_eq!(Reference::decode(&head.encode().unwrap()).unwrap(), head);
+    let mut snapshot = reference("snapshots/a");
+    snapshot.cap = Some(Origin::Model);
+    contradiction(&snapshot);
+    (snapshot.cap, snapshot.line) = (None, Some("a".to_owned()));
+    contradiction(&snapshot);
+    snapshot.lane = Some("lane".to_owned());
+    assert_eq!(Reference::decode(&snapshot.encode().unwrap()).unwrap(), snapshot);
+}
+
 fn change(key: u8) -> StagedChange {
     StagedChange {
         key: KeyPath::from_bytes([key; 32]),
@@ -39,7 +54,7 @@ fn names_have_a_class_and_a_rest() {
         "/a",
         "snapshot/a",
         "Snapshots/a",
-        "heads/main",
+        "head/main",
         "pins/a\nb",
     ] {
         assert_eq!(

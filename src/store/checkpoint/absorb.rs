@@ -93,6 +93,7 @@ pub(crate) fn absorbed<'a>(
         gaps: rows(parts, Section::Gaps).collect::<Result<_>>()?,
         references,
         history: chain.history()?,
+        lines: chain.lines()?,
     })
 }
 

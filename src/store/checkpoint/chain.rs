@@ -233,6 +233,14 @@ impl Checkpoint {
         Ok(found)
     }
 
+    /// Returns all lines besides the main one, each as bytes.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a line cannot be read.
+    pub(crate) fn lines(&self) -> Result<Vec<Vec<u8>>> {
+        self.newest().lines()
+    }
+
     /// Returns the history tree over all commits up to the checkpoint's position, including thinned commits.
     ///
     /// # Errors

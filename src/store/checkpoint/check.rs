@@ -206,6 +206,7 @@ fn check_part(one: &Part, progress: &mut Progress<'_>) -> Result<Vec<Finding>> {
             rising(one.rows(Section::Gaps), |gap: &Gap| gap.first),
         ),
         (Section::References, check_references(one)),
+        (Section::Lines, one.lines().map(drop)),
     ];
     let findings = checked.into_iter().filter_map(|(section, checked)| {
         let offset = one.header().extent(section).offset;

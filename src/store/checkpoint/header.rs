@@ -6,7 +6,7 @@
 //!
 //! # Invariants
 //! - CKH-1: the sections follow each other without a gap, from the first block after the header to the last block. Only
-//!   the table of checksums follows the last block.
+//!   the table of checksums follows the last block. The section of lines is the last one, and only version 3 has it.
 //!
 //! # Format
 //! docs/format.md, "Checkpoint".
@@ -22,6 +22,8 @@ use crate::store::commits::Gap;
 const MAGIC: &[u8; 8] = b"TRckpt01";
 /// The version of the layout. Readers ignore a file of another version, and the next checkpoint replaces it.
 const VERSION: u32 = 2;
+/// The version of the layout of a file with lines. Programs that know no lines refuse the store anyway.
+const VERSION_WITH_LINES: u32 = 3;
 /// The maximal number of files on which a file builds.
 pub(super) const LINKS_MAX: usize = 64;
 const CRC_BYTES: usize = 4;
@@ -68,9 +70,10 @@ pub(super) enum Section {
     Gaps,
     References,
     History,
+    Lines,
 }
 
-/// All sections. Each has the length of its rows in bytes, or `None` if the rows have different lengths.
+/// All sections of every version. Each has the length of its rows in bytes, or `None` if the rows have different lengths.
 pub(super) const SECTIONS: [(Section, Option<usize>); 13] = [
     (Section::Nodes, None),
     (Section::States, Some(StateRow::BYTES)),
@@ -125,6 +128,8 @@ pub(super) struct Header {
     /// The number of commits in the files on which this file builds.
     pub(super) commits_before: u64,
     pub(super) sections: [Extent; SECTIONS.len()],
+    /// The lines of the store. Empty if it has none.
+    pub(super) lines: Extent,
     /// The checksum of the sums of the table of checksums.
     pub(super) table_sum: u32,
     /// The files on which this file builds, oldest first.
@@ -160,12 +165,13 @@ impl Header {
     }
 
     pub(super) fn extent(&self, section: Section) -> Extent {
-        self.sections[section as usize]
+        self.sections.get(section as usize).copied().unwrap_or(self.lines)
     }
 
     /// Returns the number of blocks after the header.
     pub(super) fn blocks(&self) -> u64 {
-        self.extent(Section::History).end().div_ceil(BLOCK_BYTES as u64) - 1
+        let end = self.extent(Section::History).end().max(self.lines.end());
+        end.div_ceil(BLOCK_BYTES as u64) - 1
     }
 
     /// Returns the offset of the table of checksums.
@@ -192,7 +198,9 @@ impl Header {
     pub(super) fn encode(&self) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(BLOCK_BYTES);
         bytes.extend_from_slice(MAGIC);
-        bytes.extend_from_slice(&VERSION.to_le_bytes());
+        let has_lines = self.lines.rows > 0;
+        let version = if has_lines { VERSION_WITH_LINES } else { VERSION };
+        bytes.extend_from_slice(&version.to_le_bytes());
         bytes.extend_from_slice(&[self.log.hash.tag(), 0, 0, 0]);
         bytes.extend_from_slice(&self.log.instance);
         let numbers = [self.log.epoch, self.versions, self.erased, self.number];
@@ -202,6 +210,9 @@ impl Header {
         self.position.put(&mut bytes);
         for extent in &self.sections {
             extent.put(&mut bytes);
+        }
+        if has_lines {
+            self.lines.put(&mut bytes);
         }
         bytes.extend_from_slice(&self.table_sum.to_le_bytes());
         bytes.extend_from_slice(&(self.links.len() as u32).to_le_bytes());
@@ -223,7 +234,8 @@ impl Header {
             return Err(DecodeError::Invalid("the checksum of the header does not match"));
         }
         let mut reader = Reader::new(covered);
-        if reader.bytes(MAGIC.len())? != MAGIC || reader.u32()? != VERSION {
+        let (magic, version) = (reader.bytes(MAGIC.len())?, reader.u32()?);
+        if magic != MAGIC || ![VERSION, VERSION_WITH_LINES].contains(&version) {
             return Err(DecodeError::Invalid(
                 "the first bytes are not those of a checkpoint",
             ));
@@ -233,7 +245,7 @@ impl Header {
         if reader.array::<3>()? != [0; 3] {
             return Err(DecodeError::Invalid("reserved bytes are not zero"));
         }
-        let header = Self {
+        let mut header = Self {
             log: LogId {
                 hash,
                 instance: reader.array()?,
@@ -245,9 +257,20 @@ impl Header {
             commits_before: reader.u64()?,
             position: Position::take(&mut reader)?,
             sections: take_sections(&mut reader, length)?,
-            table_sum: reader.u32()?,
-            links: take_links(&mut reader)?,
+            lines: Extent::default(),
+            table_sum: 0,
+            links: Vec::new(),
         };
+        if version == VERSION_WITH_LINES {
+            let (lines, next) = (Extent::take(&mut reader)?, header.extent(Section::History).end());
+            let fits = lines.offset == next && lines.length <= length.saturating_sub(next);
+            if !fits || lines.rows == 0 || lines.rows > lines.length {
+                return Err(DecodeError::Invalid("a section has a wrong offset or length"));
+            }
+            header.lines = lines;
+        }
+        header.table_sum = reader.u32()?;
+        header.links = take_links(&mut reader)?;
         if header.file_bytes() != length {
             return Err(DecodeError::Invalid(
                 "the length of the file does not match its header",

@@ -80,6 +80,35 @@ impl Part {
         Ok(found)
     }
 
+    /// Returns the lines in the file, each as bytes.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a line cannot be read, or if the lines do not fill their section.
+    pub(super) fn lines(&self) -> Result<Vec<Vec<u8>>> {
+        let extent = self.header.extent(Section::Lines);
+        let (mut at, mut found) = (extent.offset, Vec::new());
+        let bad = |at| damaged(self.name(), at, Cause::BeyondSection);
+        for _ in 0..extent.rows {
+            let left = extent
+                .end()
+                .saturating_sub(at)
+                .checked_sub(4)
+                .ok_or_else(|| bad(at))?;
+            let length = self.blocks.bytes(at, 4)?;
+            let length = u64::from(Reader::new(length).u32().unwrap_or(u32::MAX));
+            if length > left {
+                return Err(bad(at));
+            }
+            found.push(self.blocks.bytes(at + 4, length as usize)?.to_vec());
+            at += 4 + length;
+        }
+        if at == extent.end() {
+            Ok(found)
+        } else {
+            Err(bad(at))
+        }
+    }
+
     fn reference(&self, at: u64, end: u64) -> Result<(u64, Vec<u8>)> {
         let bad = |cause| damaged(self.name(), at, cause);
         let head = self.blocks.bytes(at, REFERENCE_HEAD_BYTES)?;

@@ -73,6 +73,8 @@ pub(crate) struct Contents<'a> {
     pub(crate) references: Vec<(u64, Vec<u8>)>,
     /// The history tree over all commits up to the position.
     pub(crate) history: HistoryTree,
+    /// All lines besides the main one, each as bytes.
+    pub(crate) lines: Vec<Vec<u8>>,
 }
 
 /// The other writers of checkpoint files.
@@ -104,6 +106,7 @@ impl Contents<'_> {
             gaps: Vec::new(),
             references: Vec::new(),
             history,
+            lines: Vec::new(),
         }
     }
 }
@@ -218,14 +221,19 @@ fn write_file(
         erased: contents.erased,
         number,
         sections: Default::default(),
+        lines: Extent::default(),
         table_sum: 0,
     };
     let mut sections = Sections {
         out: BlockWriter::new(file, progress),
         extents: &mut header.sections,
+        lines: &mut header.lines,
     };
     put_sections(&mut sections, number, header.commits_before, contents, source)?;
     header.table_sum = sections.out.finish()?;
+    if header.lines.rows == 0 {
+        header.lines = Extent::default();
+    }
     file.write_at(0, &header.encode()).map_err(write_error)?;
     file.sync().map_err(write_error)?;
     Ok(header)
@@ -235,6 +243,7 @@ fn write_file(
 struct Sections<'a> {
     out: BlockWriter<'a>,
     extents: &'a mut [Extent],
+    lines: &'a mut Extent,
 }
 
 impl Sections<'_> {
@@ -247,7 +256,8 @@ impl Sections<'_> {
         let offset = self.out.offset();
         let rows = put(&mut self.out)?;
         let length = self.out.offset() - offset;
-        self.extents[section as usize] = Extent { offset, length, rows };
+        let extent = Extent { offset, length, rows };
+        *self.extents.get_mut(section as usize).unwrap_or(self.lines) = extent;
         Ok(())
     }
 
@@ -357,5 +367,13 @@ fn put_sections(
         out.put(&contents.history.size().to_le_bytes())?;
         out.put(contents.history.peaks().as_flattened())?;
         Ok(contents.history.peaks().len() as u64)
+    })?;
+    sections.section(Section::Lines, |out| {
+        for line in &contents.lines {
+            let mut row = Vec::with_capacity(4 + line.len());
+            codec::put_sized(&mut row, line);
+            out.put(&row)?;
+        }
+        Ok(contents.lines.len() as u64)
     })
 }

@@ -16,6 +16,8 @@ use crate::trie::Trie;
 
 /// The value of `first` for a record that a reference or a draft needs, even if no kept commit needs it.
 pub(super) const NO_COMMIT: u32 = u32::MAX;
+/// The need of a record that another line has. Its first commit becomes [`NO_COMMIT`], also if a commit needs the record.
+pub(super) const OF_LINE: u32 = u32::MAX - 1;
 
 /// The first commit that needs a record, and whether the record's sources are needed too.
 #[derive(Clone, Copy)]
@@ -170,7 +172,7 @@ impl Store {
     }
 
     /// Marks the content or text with this digest, if the log contains it.
-    fn mark_content(
+    pub(super) fn mark_content(
         &self,
         live: &mut Live,
         kind: RecordKind,
@@ -192,13 +194,27 @@ impl Store {
     }
 
     /// Marks the record of an object and its content, and also its sources if `with_sources` is true.
-    fn mark_object(&self, live: &mut Live, place: Locator, need: u32, with_sources: bool) -> Result<()> {
-        let known = live.places.get(&place.to_u64()).copied();
+    pub(super) fn mark_object(
+        &self,
+        live: &mut Live,
+        place: Locator,
+        need: u32,
+        with_sources: bool,
+    ) -> Result<()> {
+        let (mut known, mut is_sooner) = (live.places.get(&place.to_u64()).copied(), false);
+        // A record that another line needs must not wait for the batch of a later commit.
+        let is_of_line = need == OF_LINE;
+        let need = if is_of_line { NO_COMMIT } else { need };
+        if is_of_line && let Some(first) = known.as_mut().map(|known| &mut known.first) {
+            is_sooner = *first != NO_COMMIT;
+            *first = NO_COMMIT;
+        }
         // An object that is marked as a source may be needed again together with its sources.
-        if known.is_some_and(|known| known.with_sources || !with_sources) {
+        if !is_sooner && known.is_some_and(|known| known.with_sources || !with_sources) {
             return Ok(());
         }
         let first = known.map_or(need, |known| known.first);
+        let with_sources = with_sources || known.is_some_and(|known| known.with_sources);
         live.places.insert(place.to_u64(), Need { first, with_sources });
         let record = self.records.record(place)?;
         if record.kind == RecordKind::Erased {
@@ -206,8 +222,8 @@ impl Store {
         }
         // The digest has no effect here, because only fields of the object are read.
         let object = Object::from_verified(record.body, ObjectDigest::from_bytes([0; 32]));
-        if known.is_none() {
-            live.versions += 1;
+        live.versions += u64::from(known.is_none());
+        if known.is_none() || is_sooner {
             if let Some((content, _)) = object.content_digest() {
                 self.mark_content(live, RecordKind::Content, content.as_bytes(), need)?;
             }

@@ -15,6 +15,7 @@
 //! # Format
 //! docs/format.md, "Rewritten logs".
 
+mod lines;
 mod mark;
 
 use std::collections::{HashMap, HashSet};
@@ -29,10 +30,12 @@ use crate::object::{Commit, Reference};
 
 use super::Store;
 use super::commits::CommitEntry;
-
+use super::lines::LineRecord;
 use super::records::{digest_of, object_of};
 use super::rewritten::{Erased, MapEntry, decode_gap, put_gap, put_state, unreadable};
 
+pub(crate) use lines::KeptLines;
+use lines::Reading;
 pub(crate) use mark::Live;
 use mark::NO_COMMIT;
 
@@ -54,6 +57,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) live: &'a Live,
     /// The records to erase.
     pub(crate) erasure: &'a Erasure,
+    /// The lines that stay.
+    pub(crate) lines: &'a KeptLines,
 }
 
 impl Store {
@@ -93,7 +98,12 @@ impl Store {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a kept record cannot be read; the errors of `sink`.
-    pub(crate) fn rewrite(&self, plan: &Plan<'_>, upto: &Position, sink: &mut Sink<'_>) -> Result<()> {
+    pub(crate) fn rewrite(
+        self: &Arc<Self>,
+        plan: &Plan<'_>,
+        upto: &Position,
+        sink: &mut Sink<'_>,
+    ) -> Result<()> {
         let mut rewriter = Rewriter {
             store: self,
             plan,
@@ -107,6 +117,7 @@ impl Store {
             gap: Vec::new(),
             gap_first: 0,
             roots: HashSet::new(),
+            reading: Reading::new(),
         };
         self.read_log(upto.batch, &mut |batch| rewriter.take(batch))?;
         rewriter.finish()
@@ -114,7 +125,7 @@ impl Store {
 }
 
 struct Rewriter<'a> {
-    store: &'a Store,
+    store: &'a Arc<Store>,
     plan: &'a Plan<'a>,
     sink: &'a mut Sink<'a>,
     /// The number of kept commits written so far.
@@ -132,10 +143,14 @@ struct Rewriter<'a> {
     gap: Vec<CommitDigest>,
     gap_first: u64,
     roots: HashSet<Root>,
+    reading: Reading,
 }
 
 impl Rewriter<'_> {
     fn take(&mut self, batch: &Batch) -> Result<()> {
+        if let Some(line) = LineRecord::of(&batch.records, self.store.suite)? {
+            return self.take_line(batch, &line);
+        }
         let mut records = batch.records.iter();
         let commit = records.find(|record| record.kind == RecordKind::Commit);
         let kept = self.kept_commit(batch)?;
@@ -154,7 +169,8 @@ impl Rewriter<'_> {
             put_gap(&mut builder, self.gap_first, &self.gap);
             self.gap.clear();
             if fate == Fate::StatedAnew {
-                self.state(&entry, &mut builder)?;
+                let before = self.before.clone();
+                self.state(self.store, before.as_ref(), &entry, &mut builder)?;
             }
             builder.add(RecordKind::Commit, 0, &record.body);
             self.head = entry.digest;
@@ -199,35 +215,18 @@ impl Rewriter<'_> {
         let before = before.and_then(|before| self.plan.kept.get(before).copied());
         // The record of a linked version may move to another batch of the new log. Then no batch shows when the version
         // became current, so this batch must contain that time.
-        if before != index.checked_sub(1) || has(RecordKind::Link) || self.brings_back(entry)? {
+        let is_back = |before| brings_back(self.store, before, entry);
+        if before != index.checked_sub(1)
+            || has(RecordKind::Link)
+            || self.before.as_ref().map_or(Ok(false), |before| is_back(before))?
+        {
             return Ok(false);
         }
-        let changes = |record: &Record| match record.kind {
-            RecordKind::Object | RecordKind::Erased => record.flags & UNLINKED == 0,
-            RecordKind::Unlink | RecordKind::Delta => true,
-            _ => false,
-        };
-        Ok(entry.commit.parents.is_empty()
-            || batch.records.iter().any(changes)
-            || self.roots.contains(&entry.commit.root))
-    }
-
-    /// Returns whether the commit writes an id that was removed earlier. Commits with the id's first write may be
-    /// thinned, so the batch must contain the time of the first write.
-    fn brings_back(&self, entry: &CommitEntry) -> Result<bool> {
-        let Some(before) = &self.before else {
-            return Ok(false);
-        };
-        let (before, now) = (self.store.state(before)?, self.store.state(entry)?);
-        for change in before.diff(&now, self.store) {
-            let change = change?;
-            if let (None, Some(new)) = (change.old, change.new)
-                && new.created != entry.commit.time.as_micros()
-            {
-                return Ok(true);
-            }
-        }
-        Ok(false)
+        Ok(
+            entry.commit.parents.is_empty()
+                || changes_state(batch)
+                || self.roots.contains(&entry.commit.root),
+        )
     }
 
     /// Adds one record to `builder`, moves it to a later batch, or drops it.
@@ -259,7 +258,7 @@ impl Rewriter<'_> {
                 }
             }
             RecordKind::Ignorable(_) => builder.add(record.kind, record.flags, &record.body),
-            RecordKind::Commit | RecordKind::Seal => {}
+            RecordKind::Commit | RecordKind::Line | RecordKind::Seal => {}
         }
         Ok(())
     }
@@ -310,12 +309,18 @@ impl Rewriter<'_> {
 
     /// Adds the map of a commit to `builder`. For the first kept commit, adds the whole map. For later kept commits,
     /// adds the changes since the previous kept commit.
-    fn state(&self, entry: &CommitEntry, builder: &mut BatchBuilder) -> Result<()> {
-        let now = self.store.state(entry)?;
-        let before = self.before.as_ref().map(|before| self.store.state(before));
+    fn state(
+        &self,
+        store: &Store,
+        before: Option<&Arc<CommitEntry>>,
+        entry: &CommitEntry,
+        builder: &mut BatchBuilder,
+    ) -> Result<()> {
+        let now = store.state(entry)?;
+        let before = before.map(|before| store.state(before));
         let (before, time) = (before.transpose()?, entry.commit.time);
-        put_state(builder, before.as_ref(), &now, self.store, time, |entry| {
-            let updated = self.store.updated(entry)?;
+        put_state(builder, before.as_ref(), &now, store, time, |entry| {
+            let updated = store.updated(entry)?;
             Ok(MapEntry {
                 key: entry.key,
                 digest: Some(ObjectDigest::from_bytes(entry.digest)),
@@ -350,6 +355,9 @@ impl Rewriter<'_> {
     }
 
     fn finish(mut self) -> Result<()> {
+        let mut rest = BatchBuilder::new();
+        self.put_moved(0, &mut rest)?;
+        self.put(rest)?;
         if self.next_kept != self.plan.kept.len() || !self.gap.is_empty() || !self.moved.is_empty() {
             return Err(Error::internal(
                 "a commit that the rewrite must keep is missing from the log",
@@ -370,6 +378,30 @@ enum Fate {
     Thinned,
     /// The batch contains no commit.
     WithoutCommit,
+}
+
+/// Returns whether a batch contains changes of ids.
+fn changes_state(batch: &Batch) -> bool {
+    batch.records.iter().any(|record| match record.kind {
+        RecordKind::Object | RecordKind::Erased => record.flags & UNLINKED == 0,
+        RecordKind::Unlink | RecordKind::Delta => true,
+        _ => false,
+    })
+}
+
+/// Returns whether the commit `entry` after `before` writes an id that was removed earlier. Commits with the id's first
+/// write may be thinned, so the batch must contain the time of the first write.
+fn brings_back(store: &Store, before: &CommitEntry, entry: &CommitEntry) -> Result<bool> {
+    let (before, now) = (store.state(before)?, store.state(entry)?);
+    for change in before.diff(&now, store) {
+        let change = change?;
+        if let (None, Some(new)) = (change.old, change.new)
+            && new.created != entry.commit.time.as_micros()
+        {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Returns the flags of the record. Sets `UNLINKED` for an object or erasure marker, so it does not change the state.

@@ -88,7 +88,9 @@ impl Salvager<'_> {
         if !is_newest {
             self.put_last(target.clone(), root, newest, now)?;
         }
-        let lost_references = self.put_references()?;
+        let lost_forks = self.put_lines()?;
+        let mut lost_references = self.put_references()?;
+        lost_references.extend(lost_forks.into_iter().map(|name| format!("heads/{name}")));
         let (lost_contents, told) = self.without_content(&target)?;
         let (lost_ids, lost_keys) = self.names(lost_keys)?;
         let thinned = self.index.thinned.values();

@@ -5,9 +5,11 @@
 //!
 //! # Invariants
 //! - SVI-1: salvage ignores a record that is older than its erasure.
+//! - SVI-3: a commit of a fork is never taken for one of the main line: its batch has the record of a line. In a store with
+//!   forks, the commit of a damaged batch counts only if a later commit of the main line, or the noted head, names it.
 //! - SVI-2: the seq of an accepted commit is so small that the seqs of later commits cannot overflow.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::codec::DecodeError;
 use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, ObjectDigest};
@@ -54,6 +56,8 @@ pub(super) struct PieceEntry {
     age: u64,
     pub(super) commit: Option<CommitDigest>,
     pub(super) records: Vec<Locator>,
+    /// Whether the batch belongs to a fork.
+    pub(super) is_beside: bool,
 }
 
 /// All batches of a log, and an index of their records.
@@ -74,6 +78,10 @@ pub(super) struct Index {
     /// The thinned commits, by seq.
     pub(super) thinned: BTreeMap<u64, CommitDigest>,
     pub(super) findings: Vec<Finding>,
+    /// The commits at which forks begin.
+    pub(super) bases: HashSet<CommitDigest>,
+    /// The commits of damaged batches.
+    unsure: Vec<CommitDigest>,
 }
 
 impl Index {
@@ -90,6 +98,12 @@ impl Index {
             step(done)
         })?;
         index.findings = findings;
+        let noted = damaged.noted_head().map(|(digest, _)| digest);
+        let has_lines = !(index.bases.is_empty() && orphaned.bases.is_empty());
+        if has_lines {
+            index.leave_out_unsure(noted);
+            orphaned.leave_out_unsure(noted);
+        }
         index.sort_with_orphaned(orphaned, damaged, places);
         index.leave_out_erased();
         Ok(index)
@@ -137,8 +151,15 @@ impl Index {
             age: piece.age,
             commit: None,
             records: Vec::with_capacity(piece.records.len()),
+            is_beside: false,
         };
+        entry.is_beside = self.note_line(piece);
         for record in &piece.records {
+            // SVI-3
+            if entry.is_beside && matches!(record.kind, RecordKind::Commit | RecordKind::Gap) {
+                entry.records.push(record.locator);
+                continue;
+            }
             let place = Place {
                 locator: record.locator,
                 written: (piece.age, piece.number),
@@ -148,10 +169,48 @@ impl Index {
                 entry.records.push(record.locator);
             }
         }
+        self.unsure.extend(entry.commit.filter(|_| !piece.whole));
         if let Some(commit) = entry.commit {
             self.batches.insert((piece.chain, commit), piece.number);
         }
         self.pieces.push(entry);
+    }
+
+    /// Notes the line of a batch. Returns whether the batch belongs to another line than the main one.
+    fn note_line(&mut self, piece: &Piece) -> bool {
+        let Some(record) = piece
+            .records
+            .iter()
+            .find(|record| record.kind == RecordKind::Line)
+        else {
+            return false;
+        };
+        if let Ok(head) = Reference::decode(&record.body) {
+            self.bases.extend(head.base);
+        }
+        true
+    }
+
+    /// Leaves out the commits of damaged batches that no later commit of the main line names (SVI-3).
+    fn leave_out_unsure(&mut self, noted: Option<CommitDigest>) {
+        let mut unsure = std::mem::take(&mut self.unsure);
+        unsure.sort_by_key(|digest| std::cmp::Reverse(self.commits.get(digest).map(|commit| commit.seq)));
+        let sure = self.commits.iter().filter(|(digest, _)| !unsure.contains(digest));
+        let parents = sure.filter_map(|(_, commit)| commit.parents.first().copied());
+        let mut named: HashSet<CommitDigest> = parents.chain(noted).collect();
+        for digest in unsure {
+            if named.contains(&digest) {
+                let commit = self.commits.get(&digest);
+                named.extend(commit.and_then(|commit| commit.parents.first().copied()));
+                continue;
+            }
+            self.commits.remove(&digest);
+            let pieces = self
+                .pieces
+                .iter_mut()
+                .filter(|piece| piece.commit == Some(digest));
+            pieces.for_each(|piece| piece.commit = None);
+        }
     }
 
     fn add_record(

@@ -18,6 +18,7 @@
 mod ending;
 mod guess;
 mod index;
+mod lines;
 mod orphaned;
 mod output;
 mod state;
@@ -32,11 +33,12 @@ use crate::trie::{NoSource, Trie};
 
 use super::References;
 use super::checkpoint::{self, Checkpoint};
-use super::replay::Decoded;
+use super::decoded::Decoded;
 use super::rewritten::{MapEntry, put_gap, put_state};
 pub use ending::SalvageReport;
 use guess::Guess;
 use index::{Index, SEQ_MAX};
+use lines::{Bases, Kept};
 use output::Output;
 pub(crate) use output::Sink;
 use state::States;
@@ -60,6 +62,7 @@ struct Salvager<'a> {
     guess: Guess<'a>,
     kept: HashSet<CommitDigest>,
     references: References,
+    bases: Bases,
 }
 
 /// Passes the batches of the new store to `sink`. These batches contain all valid records of the damaged log. Calls
@@ -89,6 +92,7 @@ pub(crate) fn salvage(
         guess: Guess::new(&index),
         kept: HashSet::new(),
         references: References::default(),
+        bases: index.bases.iter().map(|base| (*base, None)).collect(),
     };
     let mut done = 0;
     for piece in &index.pieces {
@@ -135,6 +139,10 @@ impl Salvager<'_> {
         }
         for reference in std::mem::take(&mut changes.references) {
             self.references.push(std::sync::Arc::new(reference), number);
+        }
+        // The batch of a fork says nothing about the state of the main line (SVI-3). `put_lines` writes it later.
+        if records.iter().any(|record| record.kind == RecordKind::Line) {
+            return Ok(());
         }
         let index = self.index;
         let known = commit.and_then(|digest| Some((digest, index.commits.get(&digest)?)));
@@ -241,6 +249,12 @@ impl Salvager<'_> {
     ) -> Result<()> {
         self.history.append(&digest);
         self.states.keep(commit.root, &trie);
+        self.note_base(&Kept {
+            digest,
+            time: commit.time,
+            trie: trie.clone(),
+            history: self.history.clone(),
+        });
         self.guess.follow(trie.clone())?;
         self.kept.insert(digest);
         let mark = HeadMark {

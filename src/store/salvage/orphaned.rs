@@ -90,6 +90,7 @@ impl Index {
         for (digest, erasures) in newer.erased {
             self.erased.entry(digest).or_default().extend(erasures);
         }
+        self.bases.extend(newer.bases);
         self.batches.extend(newer.batches);
         self.commits.extend(newer.commits);
         self.thinned.extend(newer.thinned);

@@ -132,7 +132,7 @@ impl<'a> Output<'a> {
                     }
                     batch.add(record.kind, record.flags, &record.body);
                 }
-                RecordKind::Reference | RecordKind::Seal => {}
+                RecordKind::Reference | RecordKind::Line | RecordKind::Seal => {}
                 _ => batch.add(record.kind, record.flags, &record.body),
             }
         }

@@ -12,8 +12,8 @@ use crate::digest::{HashSuite, Root};
 use crate::error::Result;
 use crate::object::Commit;
 use crate::store::checkpoint::{Checkpoint, StateRow};
+use crate::store::decoded::Decoded;
 use crate::store::edit::{Edit, Removed};
-use crate::store::replay::Decoded;
 use crate::trie::{Entry, NoSource, Shape, Trie};
 
 /// The known states, and the data that the computation of the next state needs.

@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::forks::fork_name;
 use super::workload::{Operation, Run, Specified, operations, options, thins};
 use crate::digest::{CommitDigest, Domain, HashAlgorithm, HashSuite};
 use crate::disk::Disk;
@@ -36,6 +37,12 @@ impl Fingerprint {
         };
         let references = memory.references().into_iter();
         let mut names: Vec<_> = references.map(|one| (name(one.name), one.commit)).collect();
+        // The head of a fork represents its state, which is computed here.
+        for fork in memory.forks().expect("the newest commits of forks can be read") {
+            let opened = memory.open_fork(&fork.name).expect("a fork can be read");
+            assert_eq!(opened.view().root(), fork.root, "fork {}", fork.name);
+            names.push((format!("heads/{}", fork.name), Some(fork.head)));
+        }
         names.sort_unstable();
         Self {
             head: commit.digest,
@@ -116,6 +123,13 @@ impl Expected {
                 false,
                 &format!("step {step}, {operation:?}"),
             );
+            for (name, (_, state)) in &specified.forks {
+                let fork = memory
+                    .open_fork(&fork_name(*name))
+                    .expect("the model has the fork");
+                let what = format!("step {step}, {operation:?}, fork {name}");
+                expect_state(&fork.view(), state, true, &what);
+            }
             events.push(Event {
                 outcome,
                 found: Some(found),

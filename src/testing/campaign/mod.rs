@@ -12,6 +12,7 @@
 mod crash;
 mod expected;
 mod fault;
+mod forks;
 #[cfg(test)]
 mod tests;
 mod workload;

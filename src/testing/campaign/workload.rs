@@ -12,6 +12,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use super::forks;
 use crate::disk::Disk;
 use crate::engine::{Clock, Erasing, Memory, Options, Retention, Revision, VerifyDepth, Writer};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
@@ -22,9 +23,9 @@ use crate::testing::model::{Model, ModelObject, Outcome};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, SimDisk};
 
-const LANES: [&str; 3] = ["one", "two", "default"];
+pub(super) const LANES: [&str; 3] = ["one", "two", "default"];
 const IDS: usize = 24;
-const NAMES: usize = 4;
+pub(super) const NAMES: usize = 4;
 /// The time of the first commit, in microseconds since 1970.
 const START: i64 = 1_700_000_000_000_000;
 /// The time between two operations, in microseconds.
@@ -73,6 +74,19 @@ pub(super) enum Operation {
     },
     /// Deletes a saved draft.
     DeleteDraft { name: usize },
+    /// Makes a fork at the head.
+    Fork { name: usize },
+    /// Puts one object in a fork.
+    ForkPut {
+        lane: usize,
+        name: usize,
+        id: usize,
+        length: usize,
+    },
+    /// Rolls a fork back to its base.
+    ForkBack { lane: usize, name: usize },
+    /// Drops a fork.
+    DropFork { name: usize },
     /// Collects garbage. If `newest` is set, keeps only that number of newest commits, and the commits that references
     /// name.
     Gc { newest: Option<u64> },
@@ -101,6 +115,9 @@ pub(super) fn operations(seed: u64, count: usize) -> Vec<Operation> {
 
 /// Returns the operation, or the operation that replaces it in this workload.
 fn of_seed(seed: u64, operation: Operation) -> Operation {
+    if let Some(beside) = forks::beside_main(&operation).filter(|_| forks::has_forks(seed)) {
+        return beside;
+    }
     match operation {
         // The model does not cover a rollback across erased objects.
         Operation::Rollback { lane, back, .. } if erases(seed) => Operation::Put {
@@ -266,7 +283,7 @@ fn length(random: &mut SplitMix64) -> usize {
     }
 }
 
-fn object_id(number: usize) -> String {
+pub(super) fn object_id(number: usize) -> String {
     format!("o/{number}")
 }
 
@@ -275,7 +292,7 @@ fn document_id(number: usize) -> String {
 }
 
 /// Returns a content of about `length` bytes that is unique to the step and the object.
-fn content(step: usize, id: usize, length: usize) -> String {
+pub(super) fn content(step: usize, id: usize, length: usize) -> String {
     let mut text = format!("step {step} of {id}, ");
     while text.len() < length {
         text.push_str("abcdefghijklmnopqrstuvwxyz 0123456789 ");
@@ -419,8 +436,8 @@ impl Run {
         let known = self.beside.take().filter(|(known, _)| *known == step);
         let done = RefCell::new(known);
         let (inner, retention) = (&memory.inner, retention(newest));
-        let choose = |store: &Store, count: usize| {
-            let kept = retention.choose(store, count, inner.retention_time(store, None)?)?;
+        let choose = |store: &Arc<Store>, count: usize| {
+            let kept = inner.choose(&retention, store, count, inner.retention_time(store, None)?)?;
             if done.borrow().is_none() {
                 other.refresh()?;
                 let outcome = settle(change(&other, step, beside))?;
@@ -602,6 +619,10 @@ fn refer(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome>
             draft.put(note(&object_id(*id), None, content(step, *id, *length))?)?;
             memory.save_draft(&draft, &format!("draft-{name}"))?;
         }
+        Operation::Fork { .. }
+        | Operation::ForkPut { .. }
+        | Operation::ForkBack { .. }
+        | Operation::DropFork { .. } => return forks::act(memory, step, operation),
         Operation::DeleteDraft { name } => {
             memory.delete_draft(&format!("drafts/draft-{name}"), &Writer::user())?;
         }
@@ -611,8 +632,8 @@ fn refer(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome>
                 memory.gc(&retention, None)?;
             } else {
                 // A collection as on a nearly full disk.
-                let choose = |store: &Store, count: usize| {
-                    retention.choose(store, count, inner.retention_time(store, None)?)
+                let choose = |store: &Arc<Store>, count: usize| {
+                    inner.choose(&retention, store, count, inner.retention_time(store, None)?)
                 };
                 inner.rewrite(&choose, inner.settings().wait, Seal::WhenPublished)?;
             }
@@ -637,6 +658,7 @@ pub(super) struct Specified {
     pub(super) model: Model,
     /// The saved drafts by name, each with the number of its base commit.
     drafts: BTreeMap<usize, usize>,
+    pub(super) forks: forks::Forks,
 }
 
 impl Specified {
@@ -651,6 +673,7 @@ impl Specified {
         let rings = model.rings.values().flatten();
         let named = model.named.values().chain(rings).chain(self.drafts.values());
         let newest = newest.map_or(before.len(), |newest| before.len().min(newest as usize));
+        let named = named.chain(self.forks.values().map(|(base, _)| base));
         let needed = model.targets(kept).into_iter().chain(named.copied());
         // A commit that was made during the collection is not counted.
         for seq in needed.chain(before.iter().rev().take(newest.max(1)).copied()) {
@@ -703,6 +726,10 @@ impl Specified {
             }
             Operation::Undo { lane } => model.undo(LANES[*lane]),
             Operation::Redo { lane } => model.redo(LANES[*lane]),
+            Operation::Fork { .. }
+            | Operation::ForkPut { .. }
+            | Operation::ForkBack { .. }
+            | Operation::DropFork { .. } => forks::specify(&mut self.forks, model, step, operation),
             Operation::KeepDraft { name, .. } if self.drafts.contains_key(name) => {
                 Outcome::Refused(ErrorCode::NameTaken)
             }

@@ -102,6 +102,12 @@ fn check_memory(memory: &Memory, whole: &Whole, what: &str) -> usize {
             Err(error) => expect_damage(error, what),
         }
     }
+    match memory.forks() {
+        Ok(forks) => forks
+            .iter()
+            .for_each(|fork| check_fork(memory, &fork.name, whole, what)),
+        Err(error) => expect_damage(&error, what),
+    }
     let known: Vec<_> = commits.into_iter().flatten().collect();
     // Some of the past states: at most four, spread over the history.
     for info in known.iter().step_by(known.len() / 4 + 1) {
@@ -111,6 +117,28 @@ fn check_memory(memory: &Memory, whole: &Whole, what: &str) -> usize {
         }
     }
     check_view(&memory.view(), whole, what)
+}
+
+/// Checks that a fork shows only its acknowledged states.
+fn check_fork(memory: &Memory, name: &str, whole: &Whole, what: &str) {
+    let fork = match memory.open_fork(name) {
+        Ok(fork) => fork,
+        Err(error) => return expect_damage(&error, what),
+    };
+    let view = fork.view();
+    let commit = view.commit().digest;
+    let state = whole
+        .fork_states
+        .get(&commit)
+        .or_else(|| whole.states.get(&commit));
+    let state = state.unwrap_or_else(|| panic!("{what}: an unknown state of the fork {name}"));
+    assert_eq!(view.len() as usize, state.len(), "{what}: the fork {name}");
+    for object in view.objects() {
+        match object {
+            Ok(object) => drop(check_object(&object, Some(state), whole, what)),
+            Err(error) => expect_damage(&error, what),
+        }
+    }
 }
 
 /// Compares the objects of a view with the truth. Returns the number of objects that cannot be read.

@@ -48,6 +48,8 @@ pub(super) struct Whole {
     pub(super) head: CommitDigest,
     /// The states of all commits that were ever acknowledged.
     pub(super) states: HashMap<CommitDigest, State>,
+    /// The states of all commits of forks. The main line never shows one of them.
+    pub(super) fork_states: HashMap<CommitDigest, State>,
     /// The id of every version that was ever acknowledged.
     pub(super) versions: HashMap<ObjectDigest, String>,
     pub(super) erased: HashSet<ObjectDigest>,
@@ -91,6 +93,7 @@ impl Whole {
             older: BTreeMap::new(),
             head: CommitDigest::from_bytes([0; 32]),
             states: HashMap::new(),
+            fork_states: HashMap::new(),
             versions: HashMap::new(),
             erased: HashSet::new(),
             places: HashMap::new(),
@@ -114,6 +117,9 @@ impl Whole {
                 _ => whole.act(&memory, step, random),
             }
             whole.note(&memory);
+            if seed % 3 == 1 && step % 4 == 2 {
+                whole.act_in_fork(&memory, step);
+            }
             if step == older {
                 whole.older = whole.disk.files();
             }
@@ -177,13 +183,36 @@ impl Whole {
         }
     }
 
-    /// Notes the newest state.
-    fn note(&mut self, memory: &Memory) {
-        let view = memory.view();
-        self.head = view.commit().digest;
-        if self.states.contains_key(&self.head) {
+    /// Writes through a fork, which it makes if necessary, or drops a fork.
+    fn act_in_fork(&mut self, memory: &Memory, step: usize) {
+        let (name, writer) = (format!("fork-{}", step / 16 % 2), Writer::user());
+        if step % 32 == 30 {
+            drop(memory.drop_fork(&name, true, &writer));
             return;
         }
+        let fork = memory.open_fork(&name);
+        let fork = fork
+            .or_else(|_| memory.fork(&name).by(&writer))
+            .expect("a new fork");
+        let id = format!("o/{}", step % IDS);
+        let text = format!("step {step} of the fork. ").repeat(20 + step % 300);
+        fork.put(note(&id, text), &writer).expect("a put");
+        let state = self.state_of(&fork);
+        self.fork_states.insert(fork.view().commit().digest, state);
+    }
+
+    /// Notes the newest state.
+    fn note(&mut self, memory: &Memory) {
+        self.head = memory.view().commit().digest;
+        if !self.states.contains_key(&self.head) {
+            let state = self.state_of(memory);
+            self.states.insert(self.head, state);
+        }
+    }
+
+    /// Returns the newest state, and notes its versions.
+    fn state_of(&mut self, memory: &Memory) -> State {
+        let view = memory.view();
         let mut state = State::new();
         for object in view.objects() {
             let object = object.expect("an object of a whole store");
@@ -194,7 +223,7 @@ impl Whole {
                 self.erased.remove(&object.digest());
             }
         }
-        self.states.insert(self.head, state);
+        state
     }
 
     /// Finds the records of every version in the log.

@@ -50,6 +50,7 @@ impl Verb for Doctor {
     const ANSWERS: &'static [Form] = &[form::<Examined>("")];
 
     fn run(self, context: &mut Context) -> Done {
+        context.whole_store()?;
         let path = context.store()?;
         let clients = clients(context, &path);
         let diagnosis = |problem| Diagnosis {

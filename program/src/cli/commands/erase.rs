@@ -54,6 +54,7 @@ impl Verb for Erase {
     ];
 
     fn run(self, context: &mut Context) -> Done {
+        context.whole_store()?;
         let erasing = Erasing {
             targets: self.targets.clone(),
             everywhere: self.everywhere,

@@ -60,6 +60,7 @@ impl Verb for Gc {
     const ANSWERS: &'static [Form] = &[form::<Collected>("")];
 
     fn run(self, context: &mut Context) -> Done {
+        context.whole_store()?;
         let retention = self.retention();
         let needs_consent = self.is_stricter(&retention) && !self.yes;
         if self.dry_run || needs_consent {

@@ -27,6 +27,7 @@ impl Verb for Init {
     const ANSWERS: &'static [Form] = &[form::<Created>("")];
 
     fn run(self, context: &mut Context) -> Done {
+        context.whole_store()?;
         let path = context.named_store().unwrap_or_else(|| PROJECT_FOLDER.into());
         context.create(&path, self.hash)?.close()?;
         let answer = Created {

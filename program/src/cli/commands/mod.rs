@@ -54,6 +54,7 @@ mod export;
 mod find;
 mod findings;
 mod follow;
+mod fork;
 mod gc;
 mod get;
 mod gists;
@@ -141,6 +142,7 @@ pub(super) const GROUPS: Groups = &[
         &[
             entry::<snapshot::Snapshot>("snapshot"),
             entry::<snapshot::Snapshots>("snapshots"),
+            entry::<fork::Fork>("fork"),
             entry::<rollback::Rollback>("rollback"),
             entry::<restore::Restore>("restore"),
             entry::<revert::Revert>("revert"),
@@ -189,6 +191,8 @@ pub(super) const GROUPS: Groups = &[
     (
         "Hidden",
         &[
+            // The help of `fork` names it.
+            entry::<fork::Forks>("forks"),
             // Only clients call it.
             entry::<hook::Hook>("hook"),
             // The help of `install` names it.

@@ -39,6 +39,7 @@ impl Verb for Salvage {
     const ANSWERS: &'static [Form] = &[form::<Salvaged>("")];
 
     fn run(self, context: &mut Context) -> Done {
+        context.whole_store()?;
         // The new store has the classes of the damaged one.
         context.options.check_may_write()?;
         let report = engine::salvage_store(&self.from, &self.to, &context.engine_options())

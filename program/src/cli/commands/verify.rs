@@ -39,6 +39,7 @@ impl Verb for Verify {
     const ANSWERS: &'static [Form] = &[form::<Verified>("")];
 
     fn run(self, context: &mut Context) -> Done {
+        context.whole_store()?;
         let path = context.store()?;
         let depth = if self.quick {
             VerifyDepth::Quick

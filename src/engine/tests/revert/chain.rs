@@ -7,7 +7,7 @@ use super::super::{by, child, id, note};
 use super::session;
 use crate::ErrorCode;
 use crate::disk::MemDisk;
-use crate::engine::write::revert::settle::STEPS;
+use crate::engine::write::settle::STEPS;
 use crate::engine::{Conflicts, Memory, Options, Progress, Reverted};
 
 const LENGTH: usize = 2_000;

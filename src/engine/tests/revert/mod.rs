@@ -454,7 +454,7 @@ fn disturbed() -> (Memory, Arc<AtomicUsize>) {
                 return;
             };
             let plan = planned.fetch_add(1, Ordering::Relaxed);
-            if plan >= super::super::write::revert::PLANS_MAX {
+            if plan >= super::super::write::planned::PLANS_MAX {
                 return;
             }
             let (other, (done, wait)) = (other.clone(), mpsc::channel());
@@ -472,7 +472,7 @@ fn disturbed() -> (Memory, Arc<AtomicUsize>) {
     (memory.get_or_init(|| opened).clone(), plans)
 }
 
-/// INVARIANT RVT-5: others write while a revert is planned, and no plan is written on another head.
+/// INVARIANT PLN-1: others write while a revert is planned, and no plan is written on another head.
 #[test]
 fn others_write_while_a_revert_is_planned() {
     let (opened, plans) = disturbed();

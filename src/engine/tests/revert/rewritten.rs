@@ -27,7 +27,7 @@ fn check_whole(memory: &Memory) {
     assert!(memory.view().objects().all(|object| object.is_ok()));
 }
 
-/// INVARIANT RVT-5: no plan is written on a log that was rewritten since.
+/// INVARIANT PLN-1: no plan is written on a log that was rewritten since.
 #[test]
 fn a_plan_is_made_again_if_garbage_collection_took_its_versions() {
     let (memory, collected) = (

@@ -129,7 +129,6 @@ impl Inner {
         alone: CompactionLock,
         places: Option<&Places>,
     ) -> Result<ErasedReport> {
-        let head = self.store().head()?;
         // Writes an empty batch first. In the new log, the commit of the erasure replaces that batch. If the rewrite
         // keeps segments, that batch has a segment of its own.
         let begun = if places.is_some() {
@@ -138,7 +137,7 @@ impl Inner {
             Ok(())
         };
         begun
-            .and_then(|()| self.write_references(writing, BatchBuilder::new(), &head, Vec::new()))
+            .and_then(|()| self.write_references(writing, BatchBuilder::new(), Vec::new()))
             .map_err(not_rewritten)?;
         let (store, _, mut tip) = self.tip(writing)?;
         let (mut batch, mut left, mut unlinks) = (BatchBuilder::new(), tip.trie.clone(), Vec::new());
@@ -166,6 +165,7 @@ impl Inner {
                 kept: &(0..cut.commits).collect::<Vec<_>>(),
                 live: &Live::everything(),
                 erasure: &erasure,
+                lines: &self.lines_to_keep(&cut.store)?,
             };
             let mut sink = |batch, commit| rewrite.push(batch, commit).map(drop);
             self.copy(&cut, &plan, &mut sink)?;
@@ -222,6 +222,7 @@ impl Memory {
     /// # Ok::<(), treering::Error>(())
     /// ```
     pub fn erase(&self, erasing: &Erasing, writer: &Writer) -> Result<ErasedReport> {
+        self.inner.check_main()?;
         self.inner.opened().check_writable()?;
         // INVARIANT STN-2: an untrusted writer may not erase, delete the name of a snapshot, or delete a rejected
         // change.
@@ -262,6 +263,7 @@ impl Memory {
     /// # Errors
     /// The errors of [`Self::erase`].
     pub fn erase_preview(&self, erasing: &Erasing) -> Result<ErasedReport> {
+        self.inner.check_main()?;
         self.inner.refresh()?;
         let cut = self.inner.cut(&self.inner.log.lock());
         Ok(self.inner.survey(&cut, erasing, None)?.0)

@@ -336,7 +336,35 @@ impl Survey<'_> {
                 "erase the children in the same call by adding {ids}; `remove` would leave their content in history"
             ))
         })?;
+        self.check_lines()?;
         self.report.unlinked = placed.into_values().map(|placed| placed.id).collect();
+        Ok(())
+    }
+
+    /// Checks that no id to erase has children in a fork. A fork shows the placeholder of an erased version.
+    fn check_lines(&self) -> Result<()> {
+        let store = &self.cut.store;
+        for head in store.live_heads()? {
+            let (line, entry) = head;
+            let state = State::of(&line, &entry)?;
+            let mut placed = BTreeMap::new();
+            for id in &self.ids {
+                let key = store.suite.key_path(id);
+                if state.entry_at(&key)?.is_some() {
+                    let gone = Placed {
+                        id: Id::new(id)?,
+                        exists: false,
+                        parent: None,
+                        moved: true,
+                    };
+                    placed.insert(key, gone);
+                }
+            }
+            tree::check(&self.inner.source, &state, &placed).map_err(|refused| {
+                let name = line.line_name().unwrap_or_default();
+                refused.context(format!("in the fork '{name}'"))
+            })?;
+        }
         Ok(())
     }
 

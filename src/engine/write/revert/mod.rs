@@ -21,21 +21,18 @@
 //!   version. It takes back no later and no derived work of others, which may be more trusted.
 //! - RVT-4: a revert changes only ids that the selected commits changed. If it takes later versions by others back too, it
 //!   also changes the ids above and below them.
-//! - RVT-5: the plan is made before the lock, so others write meanwhile. It is written only on the head that it was made
-//!   for, and on the log that it was read from. If the plan was outdated three times, it is made under the lock.
 //!
 //! # Limits
 //! - A thinned commit is never selected, because its writer is unknown.
 
-pub(crate) mod settle;
 mod without;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use crate::digest::{CommitDigest, KeyPath, ObjectDigest};
 use crate::engine::inner::Inner;
-use crate::engine::read::{CommitInfo, Selection, View};
+use crate::engine::read::{CommitInfo, Selection, State, View};
 use crate::engine::trace;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Op};
@@ -43,14 +40,11 @@ use crate::store::{CommitEntry, IdChanges, Store};
 use crate::trie::Entry;
 
 use super::rollback::head_moved;
+use super::settle::{GivesWay, KeptBecause, Plan, Planned, is_same};
 use super::{
     Committed, Draft, LogHandle, Note, Writer, check_return, check_takes_back, check_takes_back_any, named,
 };
-use settle::{Plan, Planned};
-use without::{Standing, Track, Without, is_same};
-
-/// The number of plans that are made before the lock.
-pub(crate) const PLANS_MAX: usize = 3;
+use without::{Standing, Track, Without};
 
 named! {
     /// The treatment of versions that others wrote after the selected commits.
@@ -128,29 +122,6 @@ impl From<KeptObject> for KeptFields {
             id: object.id,
             by: object.by.as_ref().map(|by| by.lane().to_owned()),
             seq: object.by.map(|by| by.commit.seq),
-        }
-    }
-}
-
-/// The later work of others because of which an object stays as it is.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum KeptBecause {
-    /// They changed the object.
-    Changed,
-    /// They put this object below it.
-    Below(Id),
-    /// They removed this object, which the version that would come back needs above it.
-    NoParent(Id),
-}
-
-impl KeptBecause {
-    /// Returns the name of the cause in JSON, and the other object.
-    pub fn name_and_other(&self) -> (&'static str, Option<&Id>) {
-        match self {
-            Self::Changed => ("changed", None),
-            Self::Below(other) => ("below", Some(other)),
-            Self::NoParent(other) => ("no_parent", Some(other)),
         }
     }
 }
@@ -260,34 +231,11 @@ impl Revert<'_> {
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
     pub fn by(&self, writer: &Writer) -> Result<Reverted> {
-        let reverted = self.plan_and_write(writer);
+        let writer = &self.inner.capped(writer);
+        let write =
+            |writing: &mut LogHandle, planned, draft: &Draft| self.write(writing, planned, draft, writer);
+        let reverted = self.inner.write_planned(writer, &|| self.plan(writer), &write);
         reverted.inspect_err(|error| trace::refused(Op::REVERT, writer.session.as_deref(), error))
-    }
-
-    fn plan_and_write(&self, writer: &Writer) -> Result<Reverted> {
-        self.inner.check_writer(writer)?;
-        self.inner.follow()?;
-        for _ in 0..PLANS_MAX {
-            // RVT-5
-            let (reverted, draft) = self.plan(writer)?;
-            let planned_on = draft.base();
-            let written = self.inner.write_as(writer, |writing| {
-                let store = self.inner.store();
-                let is_head = store.head()?.digest == planned_on.entry.digest;
-                // A rewrite of the log moves no head, but it may drop the versions of the plan.
-                let is_current = is_head && Arc::ptr_eq(&store, &planned_on.state.store);
-                is_current
-                    .then(|| self.write(writing, reverted, &draft, writer))
-                    .transpose()
-            })?;
-            if let Some(reverted) = written {
-                return Ok(reverted);
-            }
-        }
-        self.inner.write_as(writer, |writing| {
-            let (reverted, draft) = self.plan(writer)?;
-            self.write(writing, reverted, &draft, writer)
-        })
     }
 
     /// Commits a plan on its head, unless it changes nothing.
@@ -315,7 +263,7 @@ impl Revert<'_> {
     /// # Errors
     /// The errors of [`Self::by`].
     pub fn preview(&self, writer: &Writer) -> Result<Reverted> {
-        let (planned, _) = self.plan(writer)?;
+        let (planned, _) = self.plan(&self.inner.capped(writer))?;
         Ok(Reverted {
             dry_run: true,
             ..planned
@@ -371,7 +319,11 @@ impl Revert<'_> {
         self.check_others(writer)?;
         let settings = self.inner.settings();
         let without = Without::of(&store, &selected, self.with_derived, settings)?;
-        let mut plan = Plan::new(&base, &without.tracks, self.conflicts == Conflicts::Revert);
+        let way = Earlier {
+            tracks: &without.tracks,
+            gives_way: self.conflicts == Conflicts::Revert,
+        };
+        let mut plan = Plan::new(&base, &way);
         let mut kept = self.changes(&base, &without, &mut plan)?;
         plan.settle()?;
         let (changes, kept_by_tree) = settled(&base, plan)?;
@@ -435,6 +387,29 @@ impl Revert<'_> {
             }
         }
         Ok(kept)
+    }
+}
+
+/// What is in the way of a revert: the later work of others.
+struct Earlier<'a> {
+    /// The ids that the selected commits changed. What they get is decided, also if it is no change.
+    tracks: &'a HashMap<KeyPath, Track>,
+    gives_way: bool,
+}
+
+impl GivesWay for Earlier<'_> {
+    fn gives_way(&self) -> bool {
+        self.gives_way
+    }
+
+    fn is_decided(&self, key: &KeyPath) -> bool {
+        self.tracks.contains_key(key)
+    }
+
+    fn earlier(&self, base: &View, key: &KeyPath, since: u64) -> Result<Option<Entry>> {
+        let store = &base.state.store;
+        let earlier = store.by_seq(since)?.map(|commit| State::of(store, &commit));
+        earlier.map_or(Ok(None), |earlier| earlier?.entry_at(key))
     }
 }
 

@@ -27,6 +27,7 @@ use std::sync::Arc;
 use crate::digest::{KeyPath, ObjectDigest};
 use crate::engine::read::State;
 use crate::engine::settings::Settings;
+use crate::engine::write::settle::{is_erased, is_same};
 use crate::error::{Error, Result};
 use crate::object::Op;
 use crate::store::{CommitEntry, IdChanges, Store};
@@ -341,14 +342,4 @@ fn went_back_to(store: &Store, commit: &CommitEntry) -> Result<Option<u64>> {
         Op::REDO | Op::ROLLBACK => seq,
         _ => None,
     })
-}
-
-/// Returns whether the version, or its content, was erased or lost.
-pub(super) fn is_erased(state: &State, entry: &Entry) -> Result<bool> {
-    let object = state.load(entry)?;
-    Ok(object.is_placeholder() || object.lacks_content())
-}
-
-pub(super) fn is_same(one: Option<Entry>, other: Option<Entry>) -> bool {
-    one.map(|entry| entry.digest) == other.map(|entry| entry.digest)
 }

@@ -38,6 +38,7 @@ struct Fixture {
     gaps: Vec<Gap>,
     references: Vec<(u64, Vec<u8>)>,
     history: HistoryTree,
+    lines: Vec<Vec<u8>>,
 }
 
 fn log_id() -> LogId {
@@ -114,6 +115,7 @@ impl Fixture {
             gaps: Vec::new(),
             references: Vec::new(),
             history: HistoryTree::new(suite()),
+            lines: Vec::new(),
         };
         let mut trie = Trie::new();
         let mut seq = 0;
@@ -198,6 +200,7 @@ impl Fixture {
             gaps: self.gaps.clone(),
             references: self.references.clone(),
             history: self.history.clone(),
+            lines: self.lines.clone(),
         }
     }
 

@@ -75,6 +75,21 @@ fn assert_lookups(checkpoint: &Checkpoint, fixture: &Fixture) {
 }
 
 #[test]
+fn lines_are_in_files_of_their_own_version() {
+    let mut fixture = Fixture::new(46, 30, 6);
+    let disk = MemDisk::new();
+    let plain = fixture.write(&disk, &NoSource).unwrap();
+    assert_eq!(content(&disk, &plain.name)[8..12], 2_u32.to_le_bytes());
+    fixture.lines = vec![vec![1, 2, 3], Vec::new(), vec![7; 9_000]];
+    let disk = MemDisk::new();
+    let file = fixture.write(&disk, &NoSource).unwrap();
+    assert_eq!(content(&disk, &file.name)[8..12], 3_u32.to_le_bytes());
+    let checkpoint = open_newest(&disk, log_id(), true).unwrap().0.unwrap();
+    assert_eq!(checkpoint.lines().unwrap(), fixture.lines);
+    assert_eq!(check(&disk, log_id(), &mut |_| Ok(())).unwrap(), []);
+}
+
+#[test]
 fn what_was_written_comes_back() {
     for (seed, (size, commits)) in [(0, 0), (0, 1), (1, 1), (2, 2), (40, 7), (3_000, 30)]
         .into_iter()

@@ -199,7 +199,9 @@ fn meaning(frame: &Frame) -> Option<String> {
             let commit = Commit::decode(&frame.body).ok()?;
             format!("seq:{} {} at {}", commit.seq, commit.op.as_str(), commit.time)
         }
-        RecordKind::Reference => Reference::decode(&frame.body).ok()?.name.as_str().to_owned(),
+        RecordKind::Reference | RecordKind::Line => {
+            Reference::decode(&frame.body).ok()?.name.as_str().to_owned()
+        }
         RecordKind::Seal => seal_meaning(frame)?,
         RecordKind::Link => ids(log::LINK_BYTES) + " linked",
         RecordKind::Unlink => ids(log::UNLINK_BYTES) + " unlinked",

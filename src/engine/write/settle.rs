@@ -1,13 +1,12 @@
-//! Fits a planned revert into the tree of parents.
+//! Fits planned changes into the tree of parents: those of a revert, and those of a merge.
 //!
-//! The standing versions come from different moments, so together they may form no tree. Three cases occur:
+//! The planned versions come from different moments or lines, so together they may form no tree. Three cases occur:
 //!
-//! - The parent of an earlier version is gone, because others removed it. Then the object stays as it is.
+//! - The parent of a planned version is gone, because others removed it. Then the object stays as it is.
 //! - An object would be removed, and others have put an object below it. Then it stays as it is.
 //! - An object would be below itself, because others have put its earlier parent below it. Then it stays as it is.
 //!
-//! If later work of others gives way, the object in the way gets the version that it had at the newest selected change,
-//! or is removed. Then a parent that others removed comes back, and what is below a removed parent is removed or moves
+//! If what is in the way gives way ([`GivesWay`]), the object in the way gets an earlier version, or is removed. Then a parent that others removed comes back, and what is below a removed parent is removed or moves
 //! back.
 //!
 //! # Layer
@@ -25,8 +24,6 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::KeptBecause;
-use super::without::{Track, is_erased, is_same};
 use crate::digest::KeyPath;
 use crate::engine::read::{State, View};
 use crate::error::Result;
@@ -45,6 +42,41 @@ fn count_step() {
     STEPS.with(|steps| steps.set(steps.get() + 1));
 }
 
+/// The later work of others because of which an object stays as it is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KeptBecause {
+    /// They changed the object.
+    Changed,
+    /// They put this object below it.
+    Below(Id),
+    /// They removed this object, which the version that would come back needs above it.
+    NoParent(Id),
+}
+
+impl KeptBecause {
+    /// Returns the name of the cause in JSON, and the other object.
+    pub fn name_and_other(&self) -> (&'static str, Option<&Id>) {
+        match self {
+            Self::Changed => ("changed", None),
+            Self::Below(other) => ("below", Some(other)),
+            Self::NoParent(other) => ("no_parent", Some(other)),
+        }
+    }
+}
+
+/// What a plan knows about the objects that are in its way.
+pub(super) trait GivesWay {
+    /// Returns whether the objects in the way give way.
+    fn gives_way(&self) -> bool;
+
+    /// Returns whether it is decided what the id gets, even if that is no change.
+    fn is_decided(&self, key: &KeyPath) -> bool;
+
+    /// Returns the version to which an id in the way goes back. `since` is the moment of the change that it gives way to.
+    fn earlier(&self, base: &View, key: &KeyPath, since: u64) -> Result<Option<Entry>>;
+}
+
 /// One planned change: the present version of an id, and the version that it gets.
 pub(super) struct Planned {
     pub(super) id: Id,
@@ -52,7 +84,7 @@ pub(super) struct Planned {
     then: Option<Entry>,
     /// The parent of the version `then`.
     parent: Option<Id>,
-    /// The seq of the newest selected change of the id, or of the id that this one gives way to.
+    /// The moment of the change, or of the change that this one gives way to.
     since: u64,
     /// The missing parent, if the object is removed because of it.
     pub(super) gone_with: Option<Id>,
@@ -76,29 +108,25 @@ pub(super) struct GivenUp {
 /// The planned changes by key path.
 pub(super) struct Plan<'a> {
     base: &'a View,
-    /// The ids that the selected commits changed. What they get is decided, also if it is no change.
-    tracks: &'a HashMap<KeyPath, Track>,
+    way: &'a dyn GivesWay,
     pub(super) changes: BTreeMap<KeyPath, Planned>,
     pub(super) given_up: BTreeMap<KeyPath, GivenUp>,
-    /// Whether later work of others gives way.
-    others_give_way: bool,
     /// The number of times that the plan changed.
     edits: u64,
 }
 
 impl<'a> Plan<'a> {
-    pub(super) fn new(base: &'a View, tracks: &'a HashMap<KeyPath, Track>, others_give_way: bool) -> Self {
+    pub(super) fn new(base: &'a View, way: &'a dyn GivesWay) -> Self {
         Self {
             base,
-            tracks,
+            way,
             changes: BTreeMap::new(),
             given_up: BTreeMap::new(),
-            others_give_way,
             edits: 0,
         }
     }
 
-    /// Plans that the id gets the version `then`, or is removed. `since` is the seq of its newest selected change.
+    /// Plans that the id gets the version `then`, or is removed. `since` is the moment of that change.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the version cannot be read.
@@ -165,7 +193,7 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// Returns the parent of the version that the id gets, and the seq of its newest selected change.
+    /// Returns the parent of the version that the id gets, and the moment of that change.
     fn planned_parent(&self, key: &KeyPath) -> Option<(Id, u64)> {
         count_step();
         let planned = self.changes.get(key)?;
@@ -179,7 +207,7 @@ impl<'a> Plan<'a> {
         if self.exists(&above_key)? {
             return Ok(());
         }
-        if self.others_give_way {
+        if self.way.gives_way() {
             let gone_with = self.missing(&above_key, above);
             if let Some(planned) = self.changes.get_mut(&key) {
                 planned.gone_with = Some(gone_with);
@@ -280,7 +308,7 @@ impl<'a> Plan<'a> {
                 if self.changes.contains_key(&below) {
                     continue;
                 }
-                if !self.others_give_way || self.given_up.contains_key(&below) {
+                if !self.way.gives_way() || self.given_up.contains_key(&below) {
                     self.give_up(key, KeptBecause::Below(child))?;
                     break;
                 }
@@ -295,19 +323,16 @@ impl<'a> Plan<'a> {
         Ok(())
     }
 
-    /// Plans that an object in the way gets the version that it had after commit `since`. Returns whether it does.
+    /// Plans that an object in the way gets the version that it had at the moment `since`. Returns whether it does.
     fn makes_way(&mut self, id: &Id, since: u64) -> Result<bool> {
         let key = self.base.key(id);
-        let is_decided = self.tracks.contains_key(&key)
-            || self.changes.contains_key(&key)
-            || self.given_up.contains_key(&key);
-        if !self.others_give_way || is_decided {
+        let is_decided =
+            self.way.is_decided(&key) || self.changes.contains_key(&key) || self.given_up.contains_key(&key);
+        if !self.way.gives_way() || is_decided {
             return Ok(false);
         }
-        let (store, state) = (&self.base.state.store, &self.base.state);
-        let earlier = store.by_seq(since)?.map(|commit| State::of(store, &commit));
-        let then = earlier.map_or(Ok(None), |earlier| earlier?.entry_at(&key))?;
-        let now = state.entry_at(&key)?;
+        let state = &self.base.state;
+        let (now, then) = (state.entry_at(&key)?, self.way.earlier(self.base, &key, since)?);
         match then {
             Some(entry) if !is_same(now, then) && !is_erased(state, &entry)? => {
                 self.add(id.clone(), now, then, since)?;
@@ -366,4 +391,14 @@ impl<'a> Plan<'a> {
 
 fn parent_of(object: Option<&Object>) -> Result<Option<Id>> {
     object.and_then(Object::parent).map(Id::new).transpose()
+}
+
+/// Returns whether the version, or its content, was erased or lost.
+pub(super) fn is_erased(state: &State, entry: &Entry) -> Result<bool> {
+    let object = state.load(entry)?;
+    Ok(object.is_placeholder() || object.lacks_content())
+}
+
+pub(super) fn is_same(one: Option<Entry>, other: Option<Entry>) -> bool {
+    one.map(|entry| entry.digest) == other.map(|entry| entry.digest)
 }

@@ -1,0 +1,129 @@
+//! `fork` makes or drops a fork, and `forks` lists the forks.
+//!
+//! # Layer
+//! Layer 10, part of cli.
+
+use super::prelude::*;
+use treering::fork::ForkInfo;
+
+/// Make a line that nobody else sees
+///
+/// With --fork NAME, or the variable TREERING_FORK, every verb about a state reads and writes the fork. treering forks
+/// lists the forks.
+///
+/// # Examples
+/// ```text
+/// treering fork task-7 --trust-cap model
+/// treering --fork task-7 put plan --kind note --content 'a first plan'
+/// treering diff @ fork:task-7
+/// treering fork --drop task-7 --unmerged
+/// ```
+#[derive(Args, Debug)]
+#[command(args = args::reads_and_writes(), verbatim_doc_comment)]
+pub(crate) struct Fork {
+    /// The name of the fork
+    #[arg(required_unless_present = "drop")]
+    name: Option<String>,
+    /// The most trusted class that a write through the fork gets
+    #[arg(long, value_name = "CLASS", value_parser = Origin::from_text, conflicts_with = "drop")]
+    trust_cap: Option<Origin>,
+    /// Drop the fork NAME
+    #[arg(long, value_name = "NAME", conflicts_with = "name")]
+    drop: Option<String>,
+    /// Drop the fork even if no merge took its commits
+    #[arg(long, requires = "drop")]
+    unmerged: bool,
+}
+
+/// The answer of `fork`.
+#[derive(Serialize, JsonSchema)]
+struct ForkMade {
+    name: String,
+    /// The commit at which the fork begins.
+    base: CommitInfo,
+    root: treering::Root,
+    /// The most trusted class that a write through the fork gets.
+    trust_cap: Origin,
+}
+
+/// The answer of `fork --drop`.
+#[derive(Serialize, JsonSchema)]
+struct ForkDropped {
+    dropped: String,
+    /// The number of commits that the fork had since its base.
+    commits: u64,
+}
+
+impl Verb for Fork {
+    const ANSWERS: &'static [Form] = &[form::<ForkMade>(""), form::<ForkDropped>("with --drop")];
+
+    fn run(self, context: &mut Context) -> Done {
+        if let Some(name) = &self.drop {
+            context.forget_fork();
+            let memory = context.open_to_write()?;
+            let dropped = memory.drop_fork(name, self.unmerged, &context.writer())?;
+            let answer = ForkDropped {
+                dropped: dropped.name,
+                commits: dropped.commits,
+            };
+            let text = format!(
+                "dropped the fork {} with {} commits",
+                answer.dropped, answer.commits
+            );
+            return context.say(&answer, text);
+        }
+        let name = self.name.unwrap_or_default();
+        let memory = context.open_to_write()?;
+        treering::inspect::agent::refuse_secret_name("the name of the fork", &name)?;
+        let at = context.at().unwrap_or("@").parse::<Revision>();
+        let fork = memory
+            .fork(&name)
+            .at(&at?)
+            .trust_cap(self.trust_cap.unwrap_or(Origin::DirectUser));
+        let made = fork.by(&context.writer())?;
+        let info = memory.forks()?.into_iter().find(|info| info.name == name);
+        let base = made.view().commit();
+        let answer = ForkMade {
+            root: made.view().root(),
+            trust_cap: info.map_or(Origin::DirectUser, |info| info.trust_cap),
+            name,
+            base,
+        };
+        let state = context.state_line(answer.base.commit.seq, answer.root);
+        let text = format!("the fork {} begins at {state}", answer.name);
+        let note = format!(
+            "write to it with: treering --fork {} put ID --kind KIND",
+            answer.name
+        );
+        context.say_with_note(&answer, text, "next", note)
+    }
+}
+
+/// List the forks
+///
+/// # Examples
+/// ```text
+/// treering forks
+/// ```
+#[derive(Args, Debug)]
+#[command(hide = true, verbatim_doc_comment)]
+pub(crate) struct Forks {
+    /// Print at most N rows
+    #[arg(long, value_name = "N")]
+    limit: Option<usize>,
+}
+
+impl Verb for Forks {
+    const ANSWERS: &'static [Form] = &[form::<ForkInfo>("one per line")];
+
+    fn run(self, context: &mut Context) -> Done {
+        context.forget_fork();
+        let memory = context.open_to_read()?;
+        let mut forks = memory.forks()?;
+        forks.truncate(self.limit.unwrap_or(usize::MAX));
+        context.table(
+            forks.into_iter().map(Ok),
+            &["name", "commits", "seq", "trust_cap", "time"],
+        )
+    }
+}

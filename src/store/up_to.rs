@@ -1,0 +1,409 @@
+//! Another line up to the fork of a line, and the stores of lines.
+//!
+//! # Layer
+//! Layer 4.
+
+use std::sync::{Arc, Weak};
+
+use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath};
+use crate::error::{Error, Result};
+use crate::log::Locator;
+use crate::object::{Commit, HistoryTree};
+use crate::threads::{ArcSwapOption, Mutex, RwLock};
+use crate::trie::{NodeSource, StoredNode, Trie};
+
+use super::catalog::Catalog;
+use super::commits::CommitEntry;
+use super::lines::{LineInfo, LineRecord};
+use super::replay;
+use super::rows::Rows;
+use super::{Below, Store};
+
+/// The commits of another line, up to one of them.
+pub(super) struct UpTo {
+    pub(super) store: Arc<Store>,
+    /// The last of these commits, and its index.
+    pub(super) base: Arc<CommitEntry>,
+    last: usize,
+}
+
+impl UpTo {
+    pub(super) fn base_state(&self) -> Result<Trie> {
+        self.store.state(&self.base)
+    }
+
+    /// Returns the history tree over the commits up to the base.
+    fn history(&self) -> Result<HistoryTree> {
+        let store = &self.store;
+        if store.head()?.digest == self.base.digest {
+            return Ok(store.history());
+        }
+        let mut tree = HistoryTree::new(store.suite);
+        let mut gaps = store.gaps().into_iter().peekable();
+        for index in 0..=self.last {
+            let commit = self.commit(index)?;
+            while let Some(gap) = gaps.next_if(|gap| gap.first < commit.seq()) {
+                store
+                    .records
+                    .gap(gap.place)?
+                    .iter()
+                    .for_each(|digest| tree.append(digest));
+            }
+            tree.append(&commit.digest);
+        }
+        Ok(tree)
+    }
+}
+
+impl Rows for UpTo {
+    fn len(&self) -> usize {
+        self.last + 1
+    }
+
+    fn last_batch(&self) -> u64 {
+        self.base.batch
+    }
+
+    fn commit(&self, index: usize) -> Result<Arc<CommitEntry>> {
+        let commit = self.store.commit_at(index)?;
+        commit.ok_or_else(|| Error::internal("a kept commit is missing"))
+    }
+
+    fn position(&self, seq: u64) -> Result<std::result::Result<usize, usize>> {
+        // INVARIANT ROW-1: what the other line writes later does not count.
+        let end = self.len();
+        Ok(match self.store.position(seq)? {
+            Ok(index) if index < end => Ok(index),
+            Ok(index) | Err(index) => Err(index.min(end)),
+        })
+    }
+
+    fn newest(&self, by_root: bool, digest: &[u8; DIGEST_LEN], end: usize) -> Result<Option<usize>> {
+        self.store.newest_before(by_root, digest, end.min(self.len()))
+    }
+
+    fn between(
+        &self,
+        by_root: bool,
+        low: &[u8; DIGEST_LEN],
+        high: &[u8; DIGEST_LEN],
+    ) -> Result<Vec<([u8; DIGEST_LEN], usize)>> {
+        let mut found = Vec::new();
+        for (digest, _) in self.store.digests_between(by_root, *low, *high)? {
+            let index = self.newest(by_root, &digest, self.len())?;
+            found.extend(index.map(|index| (digest, index)));
+        }
+        Ok(found)
+    }
+
+    fn may_be_of_lane(&self, index: usize, number: u64) -> Result<bool> {
+        match self.store.rows().filter(|below| index < below.len()) {
+            Some(below) => below.may_be_of_lane(index, number),
+            None => Ok(true),
+        }
+    }
+
+    fn state(&self, entry: &CommitEntry) -> Result<Trie> {
+        self.store.state(entry)
+    }
+
+    fn covered_head(&self) -> Result<Option<Trie>> {
+        self.store.covered_head()
+    }
+
+    fn covered_children(&self, parent: &KeyPath) -> Result<Option<Vec<KeyPath>>> {
+        self.store.covered_children(parent)
+    }
+
+    fn first_written(&self, key: &KeyPath) -> Result<Option<i64>> {
+        // Ignores what the other line wrote after the base, which another process may not have read yet.
+        let written = self.store.first_written(key)?;
+        Ok(written.filter(|time| *time <= self.base.commit.time.as_micros()))
+    }
+
+    fn has_node(&self, stored: &StoredNode) -> bool {
+        self.store.has_node(stored)
+    }
+}
+
+impl NodeSource for UpTo {
+    fn load(&self, stored: &StoredNode) -> Result<Vec<u8>> {
+        self.store.load(stored)
+    }
+
+    fn suite(&self) -> HashSuite {
+        self.store.suite
+    }
+}
+
+/// The line of a store, if it is not the main one.
+pub(super) struct OwnLine {
+    pub(super) name: Arc<str>,
+    pub(super) first_batch: u64,
+}
+
+impl Store {
+    /// Returns the name of the line of this store; `None` if it is the main one.
+    pub(crate) fn line_name(&self) -> Option<&str> {
+        self.own.as_ref().map(|own| &*own.name)
+    }
+
+    /// Returns the commit at which the line begins; `None` for the main line.
+    pub(crate) fn base(&self) -> Option<Arc<CommitEntry>> {
+        match &self.below {
+            Below::Line(up_to) => Some(Arc::clone(&up_to.base)),
+            _ => None,
+        }
+    }
+
+    /// Returns the first batch of the line at which the line begins; `None` if that is the main one.
+    pub(super) fn below_line(&self) -> Option<u64> {
+        match &self.below {
+            Below::Line(up_to) => up_to.store.own.as_ref().map(|own| own.first_batch),
+            _ => None,
+        }
+    }
+
+    /// Returns the commits of this line behind its base.
+    pub(super) fn own_commits(&self) -> Vec<Arc<CommitEntry>> {
+        self.catalog.read_recursive().line.kept.clone()
+    }
+
+    /// Returns the store of the main line.
+    pub(crate) fn main_line(self: &Arc<Self>) -> Arc<Self> {
+        let mut store = self;
+        while let Below::Line(up_to) = &store.below {
+            store = &up_to.store;
+        }
+        Arc::clone(store)
+    }
+
+    /// Returns the kept commit with this digest, of this line or else of any other, with the store of its line.
+    ///
+    /// # Errors
+    /// The errors of [`Self::commit_at`] and [`Self::line`].
+    pub(crate) fn commit_of_any(
+        self: &Arc<Self>,
+        digest: CommitDigest,
+    ) -> Result<Option<(Arc<Self>, Arc<CommitEntry>)>> {
+        if let Some(own) = self.by_digest(digest)? {
+            return Ok(Some((Arc::clone(self), own)));
+        }
+        let found = self.main_line().up_to(digest, u64::MAX)?;
+        Ok(found.map(|found| (found.store, found.base)))
+    }
+
+    /// Returns the newest commit of a line, or the commit at which it begins, without opening the line.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the commit cannot be read.
+    pub(crate) fn newest_of(self: &Arc<Self>, line: &LineInfo) -> Result<Commit> {
+        let missing = || Error::corrupt(format!("the newest commit of the fork {} is missing", line.name));
+        let Some((_, place)) = line.batches.last() else {
+            let (_, base) = self.commit_of_any(line.base)?.ok_or_else(missing)?;
+            return Ok(base.commit.clone());
+        };
+        let (batch, _) = self.records.reader().batch_from(*place)?;
+        let record = LineRecord::of(&batch.records, self.suite)?.and_then(|record| record.commit);
+        Ok(record.ok_or_else(missing)?.1)
+    }
+
+    /// Returns the newest commit of this line that the line of `other` also has.
+    ///
+    /// # Errors
+    /// The errors of [`Self::commit_at`].
+    pub(crate) fn newest_shared(&self, other: &Arc<Self>) -> Result<Option<Arc<CommitEntry>>> {
+        let mut other = other;
+        while let Below::Line(up_to) = &other.below {
+            if let Some(shared) = self.by_digest(up_to.base.digest)? {
+                return Ok(Some(shared));
+            }
+            other = &up_to.store;
+        }
+        self.base().map_or(Ok(None), |base| other.by_digest(base.digest))
+    }
+
+    /// Returns whether both are the same line, of the same log or of a rewritten one.
+    pub(crate) fn is_same_line(&self, other: &Self) -> bool {
+        let line = |store: &Self| {
+            let lines = store.lines();
+            let line = lines.of_batch(store.own.as_ref()?.first_batch)?;
+            Some((Arc::clone(&line.name), line.base, line.created))
+        };
+        line(self) == line(other)
+    }
+
+    /// Returns whether both are lines of the same store in memory.
+    pub(crate) fn is_beside(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.shared, &other.shared)
+    }
+
+    /// Returns whether the line of this store was dropped.
+    pub(crate) fn is_dropped(&self) -> bool {
+        let lines = self.lines();
+        let line = self.own.as_ref().and_then(|own| lines.of_batch(own.first_batch));
+        line.is_some_and(|line| line.is_dropped)
+    }
+
+    /// Returns the batches of this line after a batch, up to another one; none for the main line.
+    pub(super) fn own_batches(&self, after: u64, upto: u64) -> Option<Vec<Locator>> {
+        let own = self.own.as_ref()?;
+        let lines = self.lines();
+        let batches = lines
+            .of_batch(own.first_batch)
+            .map_or(&[][..], |line| &line.batches);
+        let within = batches
+            .iter()
+            .filter(|(batch, _)| (after + 1..=upto).contains(batch));
+        Some(within.map(|(_, place)| *place).collect())
+    }
+
+    /// Returns the store of the line that has this name. Must be called on the store of the main line.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a batch of the line cannot be read, or violates STO-1.
+    pub(crate) fn line(self: &Arc<Self>, name: &str) -> Result<Option<Arc<Self>>> {
+        let first_batch = self.lines().named(name).map(|line| line.first_batch);
+        first_batch.map(|first| self.line_of(first)).transpose()
+    }
+
+    /// Returns the newest commit of each line that was not dropped and has commits, with the store of the line.
+    ///
+    /// # Errors
+    /// The errors of [`Self::line`].
+    pub(crate) fn live_heads(self: &Arc<Self>) -> Result<Vec<(Arc<Self>, Arc<CommitEntry>)>> {
+        let live: Vec<_> = {
+            let lines = self.lines();
+            let live = lines.live().filter(|line| line.commits() > 0);
+            live.map(|line| line.first_batch).collect()
+        };
+        let heads = live.into_iter().map(|first_batch| {
+            let store = self.line_of(first_batch)?;
+            let head = store.head()?;
+            Ok((store, head))
+        });
+        heads.collect()
+    }
+
+    /// Checks every line that was not dropped, and returns the number of their commits.
+    ///
+    /// # Errors
+    /// The errors of [`Self::line`].
+    pub(crate) fn check_lines(self: &Arc<Self>) -> Result<u64> {
+        let live: Vec<_> = self
+            .lines()
+            .live()
+            .map(|line| (line.first_batch, line.commits()))
+            .collect();
+        for (first_batch, _) in &live {
+            self.line_of(*first_batch)?;
+        }
+        Ok(live.into_iter().map(|(_, commits)| commits).sum())
+    }
+
+    /// Returns the store of the line that a batch created, if the line is in use.
+    pub(super) fn opened_line(&self, first_batch: u64) -> Option<Arc<Self>> {
+        self.opened.lock().get(&first_batch).and_then(Weak::upgrade)
+    }
+
+    /// Returns the store of the line that a batch created.
+    pub(super) fn line_of(self: &Arc<Self>, first_batch: u64) -> Result<Arc<Self>> {
+        if let Some(opened) = self.opened_line(first_batch) {
+            return Ok(opened);
+        }
+        let (name, base) = {
+            let lines = self.lines();
+            let line = lines.of_batch(first_batch);
+            let line = line.ok_or_else(|| Error::internal("a line is missing"))?;
+            (Arc::clone(&line.name), line.base)
+        };
+        let below = self.up_to(base, first_batch)?.ok_or_else(|| {
+            Error::corrupt(format!(
+                "the commit {base}, at which the fork {name} begins, is missing"
+            ))
+        })?;
+        let mut catalog = Catalog::new(self.suite);
+        catalog.history = below.history()?;
+        let gaps = below.store.gaps().into_iter();
+        catalog
+            .line
+            .gaps
+            .extend(gaps.filter(|gap| gap.first < below.base.seq()));
+        let store = Arc::new(Self {
+            shared: Arc::clone(&self.shared),
+            head: ArcSwapOption::empty(),
+            below: Below::Line(below),
+            own: Some(OwnLine { name, first_batch }),
+            opened: Mutex::default(),
+            catalog: RwLock::new(catalog),
+            runs: Mutex::default(),
+            sizes: self.sizes,
+        });
+        store.head.store(store.base());
+        let mut done = store.read_own(0)?;
+        // The writer may have applied further batches meanwhile.
+        let _growing = self.growing.lock();
+        if let Some(other) = self.opened_line(first_batch) {
+            return Ok(other);
+        }
+        done = store.read_own(done)?;
+        debug_assert!(
+            store
+                .own_batches(done, u64::MAX)
+                .is_some_and(|rest| rest.is_empty())
+        );
+        let mut opened = self.opened.lock();
+        opened.retain(|_, line| line.strong_count() > 0);
+        opened.insert(first_batch, Arc::downgrade(&store));
+        drop(opened);
+        Ok(store)
+    }
+
+    /// Takes in the batches of this line after a batch. Returns the number of the last one.
+    fn read_own(&self, mut done: u64) -> Result<u64> {
+        for place in self.own_batches(done, u64::MAX).unwrap_or_default() {
+            let (batch, _) = self.records.reader().batch_from(place)?;
+            let entry = replay::apply_known_records(self, &batch);
+            let entry = entry.map_err(|error| error.context(format!("batch {}", batch.number)))?;
+            self.head.store(entry);
+            done = batch.number;
+        }
+        Ok(done)
+    }
+
+    /// Returns the commits up to `base`, which the main line or a line before the one of `first_batch` contains.
+    fn up_to(self: &Arc<Self>, base: CommitDigest, first_batch: u64) -> Result<Option<UpTo>> {
+        if let Some(found) = UpTo::of(self, base)? {
+            return Ok(Some(found));
+        }
+        let mut others: Vec<_> = {
+            let lines = self.lines();
+            let older = lines.iter().rev().filter(|line| line.first_batch < first_batch);
+            older.map(|line| (line.head != base, line.first_batch)).collect()
+        };
+        // Most forks of a fork begin at its newest commit.
+        others.sort_by_key(|(is_other, _)| *is_other);
+        for (_, other) in others {
+            if let Some(found) = UpTo::of(&self.line_of(other)?, base)? {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
+    }
+}
+
+impl UpTo {
+    /// Returns the commits up to `base`, if the store contains it.
+    pub(super) fn of(store: &Arc<Store>, base: CommitDigest) -> Result<Option<Self>> {
+        let Some(base) = store.by_digest(base)? else {
+            return Ok(None);
+        };
+        let last = store.position(base.seq())?;
+        let last = last.map_err(|_| Error::internal("a kept commit has no index"))?;
+        Ok(Some(Self {
+            store: Arc::clone(store),
+            base,
+            last,
+        }))
+    }
+}

@@ -1,0 +1,68 @@
+//! Tests of `fork`, `forks` and `--fork` with the built program.
+
+use crate::program::{Folder, text};
+
+fn put(folder: &Folder, fork: Option<&str>, id: &str, content: &str) {
+    let mut call = vec!["put", id, "--kind", "note", "--content", content];
+    call.extend(fork.into_iter().flat_map(|fork| ["--fork", fork]));
+    folder.json(&call);
+}
+
+#[test]
+fn a_fork_is_a_line_of_its_own_for_every_verb_about_a_state() {
+    let folder = Folder::with_store();
+    put(&folder, None, "plan", "first");
+    let base = folder.json(&["head"]);
+    let made = folder.json(&["fork", "task-7", "--trust-cap", "model"]);
+    assert_eq!(text(&made["name"]), "task-7");
+    assert_eq!(text(&made["trust_cap"]), "model");
+    assert_eq!(made["base"]["commit"], base["commit"]);
+    assert_eq!(made["root"], base["root"]);
+    put(&folder, Some("task-7"), "plan", "second");
+    put(&folder, None, "other", "main");
+    let content = |call: &[&str]| text(&folder.json(call)["content"]);
+    assert_eq!(content(&["get", "plan"]), "first");
+    assert_eq!(content(&["get", "plan", "--fork", "task-7"]), "second");
+    assert_eq!(content(&["get", "plan", "--at", "fork:task-7"]), "second");
+    assert_eq!(
+        text(&folder.json(&["get", "plan", "--fork", "task-7"])["origin"]),
+        "model"
+    );
+    let forks = folder.stream(&["forks"]);
+    assert_eq!(forks.len(), 1);
+    assert_eq!(
+        (forks[0]["commits"].as_u64(), forks[0]["seq"].as_u64()),
+        (Some(1), Some(2))
+    );
+    assert_eq!(forks[0]["base"], base["commit"]);
+    let changes = folder.stream(&["diff", "@", "fork:task-7"]);
+    let ids: Vec<String> = changes.iter().map(|change| text(&change["id"])).collect();
+    assert_eq!(ids, ["other", "plan"]);
+    assert_eq!(folder.stream(&["log", "--fork", "task-7"]).len(), 3);
+    folder.json(&["undo", "--fork", "task-7"]);
+    assert_eq!(content(&["get", "plan", "--fork", "task-7"]), "first");
+    assert_eq!(folder.json(&["verify"])["ok"], true);
+}
+
+#[test]
+fn what_no_fork_can_be_is_refused_by_its_code() {
+    let folder = Folder::with_store();
+    put(&folder, None, "plan", "first");
+    folder.json(&["fork", "a"]);
+    put(&folder, Some("a"), "plan", "second");
+    let refused = |call: &[&str], exit: i32, code: &str| {
+        assert_eq!(text(&folder.refused(exit, call)["code"]), code, "{call:?}");
+    };
+    refused(&["fork", "a"], 1, "name_taken");
+    refused(&["fork", "main"], 1, "invalid_input");
+    refused(&["get", "plan", "--fork", "b"], 1, "no_fork");
+    refused(&["gc", "--dry-run", "--fork", "a"], 1, "whole_store");
+    refused(&["fork", "--drop", "a"], 3, "unmerged");
+    let dropped = folder.json(&["fork", "--drop", "a", "--unmerged"]);
+    assert_eq!(
+        (text(&dropped["dropped"]), dropped["commits"].as_u64()),
+        ("a".to_owned(), Some(1))
+    );
+    refused(&["fork", "--drop", "a"], 1, "no_fork");
+    assert!(folder.stream(&["forks"]).is_empty());
+}
