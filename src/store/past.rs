@@ -55,6 +55,9 @@ pub(super) struct Replay<'a> {
     pub(super) older: &'a dyn Fn(Root, u64) -> Result<Option<Trie>>,
 }
 
+/// Passes each batch to a function.
+type ReadBatches<'a> = dyn FnMut(&mut dyn FnMut(Batch) -> Result<()>) -> Result<()> + 'a;
+
 /// Replays batches of one line from a state of any commit. `read` passes the batches behind that commit to a function.
 /// Returns the state of each commit by its seq.
 ///
@@ -63,7 +66,7 @@ pub(super) struct Replay<'a> {
 pub(super) fn states_behind(
     replay: &Replay<'_>,
     mut trie: Trie,
-    read: &mut dyn FnMut(&mut dyn FnMut(Batch) -> Result<()>) -> Result<()>,
+    read: &mut ReadBatches<'_>,
 ) -> Result<HashMap<u64, Trie>> {
     let (suite, mut states) = (replay.shared.suite, HashMap::new());
     let mut by_root: HashMap<Root, Trie> = HashMap::new();

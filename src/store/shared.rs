@@ -53,9 +53,8 @@ impl Shared {
         visit: &mut dyn FnMut(Batch) -> Result<()>,
     ) -> Result<()> {
         let reader = self.records.reader();
-        reader.batches(from, upto, &mut |batch| match is_of_main(&batch) {
-            true => visit(batch),
-            false => Ok(()),
+        reader.batches(from, upto, &mut |batch| {
+            if is_of_main(&batch) { visit(batch) } else { Ok(()) }
         })
     }
 

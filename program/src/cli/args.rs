@@ -44,7 +44,7 @@ pub(crate) struct SharedOptions {
     /// Read the past: @-3, snap:0, a snapshot's name, seq:7, a digest, a time
     #[arg(long, global = true, value_name = "REV")]
     pub(crate) at: Option<String>,
-    /// Read and write this fork [default: TREERING_FORK]
+    /// Read and write this fork [default: `TREERING_FORK`]
     #[arg(long = "fork", id = "in_fork", global = true, value_name = "NAME")]
     pub(crate) in_fork: Option<String>,
     /// Read a damaged store at the newest state before the damage

@@ -112,7 +112,9 @@ impl Found {
                     || word.starts_with(|letter: char| letter.is_ascii_digit())
             });
             let (options, inner) = arguments.split_at(options.count());
-            options.iter().for_each(|word| self.word(word, workspace));
+            for word in options {
+                self.word(word, workspace);
+            }
             return self.simple(inner, workspace, depth);
         }
         let mut before = "";
@@ -214,7 +216,7 @@ fn tokens(command: &str) -> Vec<Token> {
             (None, '\'' | '"') => (quote, is_word) = (Some(letter), true),
             (Some('\''), _) => word.push(letter),
             // A command in a command also runs inside of these quotes.
-            (_, '`') | (_, '(') if letter == '`' || word.ends_with('$') || quote.is_none() => {
+            (_, '`' | '(') if letter == '`' || word.ends_with('$') || quote.is_none() => {
                 if word.ends_with('$') {
                     word.pop();
                     is_word = !word.is_empty();
@@ -293,7 +295,7 @@ mod tests {
         std::fs::write(folder.path().join("secret"), "x").unwrap();
         #[cfg(unix)]
         std::os::unix::fs::symlink(folder.path().join("secret"), root.join("link")).unwrap();
-        let workspace = Workspace::new(Some(root.clone()), &[root.clone()]);
+        let workspace = Workspace::new(Some(root.clone()), std::slice::from_ref(&root));
         let inside = format!("cat {}/src/main.rs", root.display());
         let there = format!("cd {} && cat src/main.rs", root.display());
         for command in [

@@ -58,7 +58,7 @@ pub fn edit(
             .with_hint("edit the file and ingest it again, or store a new fact"));
     }
     let mut item = item_of(old.to_new()?);
-    item.text = text.to_owned();
+    text.clone_into(&mut item.text);
     for name in OF_TEXT {
         drop(item.others.remove(name));
     }

@@ -92,8 +92,10 @@ impl Agent {
     #[doc(hidden)]
     pub fn reviews_of_session(&self, session: &str) -> Result<Vec<Review>> {
         let view = self.memory().view();
-        let mut selection = Selection::default();
-        selection.sessions = vec![session.to_owned()];
+        let selection = Selection {
+            sessions: vec![session.to_owned()],
+            ..Selection::default()
+        };
         let mut written = Query::default();
         for kind in [kind::ENTRY, kind::SESSION, kind::SUMMARY] {
             written.not_kinds.push(Kind::new(kind)?);

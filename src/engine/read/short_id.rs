@@ -29,6 +29,10 @@ const DIGITS_OF_PATH: usize = 5 * LENGTH / 4;
 const REST: u32 = 64 - 5 * LENGTH as u32;
 
 /// Returns the first bits of a key path.
+#[expect(
+    clippy::big_endian_bytes,
+    reason = "a short form has the first bits of the path, in their order"
+)]
 fn bits_of(key: &KeyPath) -> u64 {
     let mut first = [0; 8];
     first.copy_from_slice(&key.as_bytes()[..8]);
@@ -66,6 +70,10 @@ impl View {
     /// # Errors
     /// `InvalidInput` (code `ambiguous`) if two ids of this state have this short form; the errors of [`Self::get`].
     #[doc(hidden)]
+    #[expect(
+        clippy::big_endian_bytes,
+        reason = "a short form has the first bits of the path, in their order"
+    )]
     pub fn of_short_id(&self, text: &str) -> Result<Option<Object>> {
         let Some(bits) = read(text) else { return Ok(None) };
         let mut path = [0; 32];

@@ -1,7 +1,7 @@
 //! Thins history and rewrites the log: kept commits stay unchanged, thinned states are removed, and other processes can
 //! continue.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -228,7 +228,7 @@ fn gc_1_what_was_committed_meanwhile_keeps_what_it_needs() -> Result<()> {
     let went_back = std::sync::atomic::AtomicBool::new(false);
     // Between the choice of commits and the publication, another writer rolls back to a state that would be thinned.
     let choose = |store: &Arc<crate::store::Store>, count: usize| {
-        let kept = tight().choose(store, count, memory.view().now(), Default::default())?;
+        let kept = tight().choose(store, count, memory.view().now(), HashSet::default())?;
         if !went_back.swap(true, Ordering::Relaxed) {
             memory.rollback("seq:1").across_lanes().by(&Writer::user())?;
         }

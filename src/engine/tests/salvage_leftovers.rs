@@ -1,7 +1,7 @@
 //! Salvage of a store with segments that a rewrite left, after a crash or in a restored copy. Salvage must not restore
 //! thinned or erased content.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -42,7 +42,7 @@ fn what_is_written_again_after_an_erasure_counts_whatever_segment_the_erasure_is
         // During the rewrite, the newest segment of the log gets a lower number than the rewritten segments.
         let written = std::sync::atomic::AtomicBool::new(false);
         let choose = |store: &Arc<crate::store::Store>, count: usize| {
-            let kept = retention.choose(store, count, memory.view().now(), Default::default())?;
+            let kept = retention.choose(store, count, memory.view().now(), HashSet::default())?;
             if !written.swap(true, std::sync::atomic::Ordering::Relaxed) {
                 put(&memory, "again", "the same text");
             }

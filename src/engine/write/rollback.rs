@@ -276,9 +276,10 @@ impl Target {
         let own = inner.store();
         let (store, entry) = revision::resolve_in(&own, revision, lane)?;
         let is_own = own.by_digest(entry.digest)?.is_some();
-        let shared = match is_own {
-            true => entry.seq(),
-            false => own.newest_shared(&store)?.map_or(0, |shared| shared.seq()),
+        let shared = if is_own {
+            entry.seq()
+        } else {
+            own.newest_shared(&store)?.map_or(0, |shared| shared.seq())
         };
         Ok(Self {
             store,

@@ -17,6 +17,7 @@ use crate::log::{Batch, BatchBuilder, Locator, RecordKind};
 use crate::object::Time;
 use crate::store::lines::LineRecord;
 use crate::store::{CommitEntry, Store};
+use crate::trie::Trie;
 
 use super::mark::{Live, NO_COMMIT, OF_LINE};
 use super::{Fate, Rewriter};
@@ -99,7 +100,7 @@ impl Store {
             let store = self.line_of(*first_batch)?;
             let mut before = store
                 .base()
-                .map_or_else(|| Ok(Default::default()), |base| store.state(&base))?;
+                .map_or_else(|| Ok(Trie::default()), |base| store.state(&base))?;
             for entry in store.own_commits() {
                 for text in [entry.commit.reason, entry.commit.source].into_iter().flatten() {
                     store.mark_content(live, RecordKind::Text, text.as_bytes(), NO_COMMIT)?;
@@ -158,7 +159,7 @@ impl Rewriter<'_> {
             .transpose()?
             .flatten();
         let is_anew = match &entry {
-            Some(entry) => !self.line_stands_alone(&store, entry, batch)?,
+            Some(entry) => !Self::line_stands_alone(&store, entry, batch)?,
             None => false,
         };
         for record in &batch.records {
@@ -178,7 +179,7 @@ impl Rewriter<'_> {
                 RecordKind::Commit | RecordKind::Line => {
                     if let (RecordKind::Commit, true, Some(entry)) = (record.kind, is_anew, &entry) {
                         let before = store.before(entry)?;
-                        self.state(&store, before.as_ref(), entry, &mut builder)?;
+                        Self::state(&store, before.as_ref(), entry, &mut builder)?;
                     }
                     builder.add(record.kind, 0, &record.body);
                 }
@@ -194,7 +195,7 @@ impl Rewriter<'_> {
     }
 
     /// Returns whether the batch of a line's commit can stay unchanged.
-    fn line_stands_alone(&self, store: &Store, entry: &Arc<CommitEntry>, batch: &Batch) -> Result<bool> {
+    fn line_stands_alone(store: &Store, entry: &Arc<CommitEntry>, batch: &Batch) -> Result<bool> {
         let has = |kind| batch.records.iter().any(|record| record.kind == kind);
         if has(RecordKind::Delta) || has(RecordKind::Base) {
             return Ok(true);

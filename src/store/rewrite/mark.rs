@@ -223,10 +223,10 @@ impl Store {
         // The digest has no effect here, because only fields of the object are read.
         let object = Object::from_verified(record.body, ObjectDigest::from_bytes([0; 32]));
         live.versions += u64::from(known.is_none());
-        if known.is_none() || is_sooner {
-            if let Some((content, _)) = object.content_digest() {
-                self.mark_content(live, RecordKind::Content, content.as_bytes(), need)?;
-            }
+        if (known.is_none() || is_sooner)
+            && let Some((content, _)) = object.content_digest()
+        {
+            self.mark_content(live, RecordKind::Content, content.as_bytes(), need)?;
         }
         if with_sources {
             for source in object.derived_from() {

@@ -170,7 +170,7 @@ impl Rewriter<'_> {
             self.gap.clear();
             if fate == Fate::StatedAnew {
                 let before = self.before.clone();
-                self.state(self.store, before.as_ref(), &entry, &mut builder)?;
+                Self::state(self.store, before.as_ref(), &entry, &mut builder)?;
             }
             builder.add(RecordKind::Commit, 0, &record.body);
             self.head = entry.digest;
@@ -310,7 +310,6 @@ impl Rewriter<'_> {
     /// Adds the map of a commit to `builder`. For the first kept commit, adds the whole map. For later kept commits,
     /// adds the changes since the previous kept commit.
     fn state(
-        &self,
         store: &Store,
         before: Option<&Arc<CommitEntry>>,
         entry: &CommitEntry,

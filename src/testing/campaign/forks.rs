@@ -21,8 +21,9 @@ pub(super) fn has_forks(seed: u64) -> bool {
 /// Returns the operation on a fork that replaces this one in a workload with forks.
 pub(super) fn beside_main(operation: &Operation) -> Option<Operation> {
     match *operation {
-        Operation::KeepDraft { name, .. } => Some(Operation::Fork { name }),
-        Operation::Snapshot { name: Some(name), .. } => Some(Operation::Fork { name }),
+        Operation::KeepDraft { name, .. } | Operation::Snapshot { name: Some(name), .. } => {
+            Some(Operation::Fork { name })
+        }
         Operation::DeleteDraft { name } => Some(Operation::DropFork { name }),
         Operation::Undo { lane } => Some(Operation::ForkBack { lane, name: lane }),
         Operation::Put { lane, id, length, .. } if id % 2 == 0 => Some(Operation::ForkPut {
@@ -59,7 +60,7 @@ pub(super) fn act(memory: &Memory, step: usize, operation: &Operation) -> Result
         Operation::ForkBack { lane, name } => {
             let fork = memory.open_fork(&fork_name(*name))?;
             let base = fork.fork_base()?.map_or(0, |base| base.commit.seq);
-            let back = fork.rollback(&Revision::Seq(base)).across_lanes();
+            let back = fork.rollback(Revision::Seq(base)).across_lanes();
             if !back.by(&writer(lane))?.changed {
                 return Ok(Outcome::Unchanged);
             }

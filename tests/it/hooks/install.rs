@@ -469,7 +469,7 @@ fn doctor_names_each_file_of_an_installation_that_is_not_whole() {
         for file in column(answer["files"].as_array().unwrap(), "path") {
             let before = fs::read(&file).unwrap();
             fs::remove_file(&file).unwrap();
-            assert_eq!(problems(), [file.clone()], "{client}");
+            assert_eq!(problems(), std::slice::from_ref(&file), "{client}");
             fs::write(&file, before).unwrap();
         }
         // The program is gone.

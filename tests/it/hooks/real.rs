@@ -31,7 +31,8 @@ fn a_hook_of_claude_code_is_no_command_of_its_agent() {
         ("AI_AGENT", "claude-code_2-1-332_harness"),
     ];
     let of_agent = [of_hook[0], of_hook[1], ("AI_AGENT", "claude-code_2-1-332_agent")];
-    let cases: [(&str, &[(&str, &str)], usize); 6] = [
+    type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], usize);
+    let cases: [Case<'_>; 6] = [
         ("claude-code", &of_hook, 1),
         ("claude-code", &of_harness, 1),
         ("claude-code", &of_agent, 0),

@@ -1,5 +1,7 @@
 //! A turn is what a session did between two prompts, and can be taken back as one.
 
+use std::fmt::Write as _;
+
 use serde_json::json;
 
 use super::*;
@@ -170,7 +172,7 @@ fn the_lines_of_an_earlier_session_are_not_kept_again() {
     let mut all = fs::read_to_string(folder.path("transcript.jsonl")).unwrap();
     let line = json!({ "type": "assistant", "uuid": "n1", "sessionId": "resumed",
         "message": { "role": "assistant", "content": "Now to something else." } });
-    all.push_str(&format!("{line}\n"));
+    writeln!(all, "{line}").unwrap();
     folder.write("resumed.jsonl", all);
     let stop = json!({ "session_id": "resumed", "cwd": folder.path("shop"), "hook_event_name": "Stop",
         "transcript_path": folder.path("resumed.jsonl") });

@@ -1,5 +1,6 @@
 //! A week of three sessions with 60 turns, whose hooks run twice, in another order, or are killed.
 
+use std::fmt::Write as _;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -52,10 +53,10 @@ impl Week<'_> {
         let transcript = self.folder.path(&format!("{}.jsonl", self.session));
         let mut event = json!({ "session_id": self.session, "cwd": self.folder.path("shop"), "hook_event_name": name,
             "transcript_path": transcript });
-        event
-            .as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
+        let Value::Object(more) = more else {
+            panic!("{more}")
+        };
+        event.as_object_mut().unwrap().extend(more);
         event
     }
 
@@ -63,8 +64,10 @@ impl Week<'_> {
     fn line(&self, id: &str, role: &str, content: Value) {
         let path = self.folder.path(&format!("{}.jsonl", self.session));
         let mut all = fs::read_to_string(&path).unwrap_or_default();
-        let line = json!({ "type": role, "uuid": id, "sessionId": self.session, "message": { "role": role, "content": content } });
-        all.push_str(&format!("{line}\n"));
+        let mut line =
+            json!({ "type": role, "uuid": id, "sessionId": self.session, "message": { "role": role } });
+        line["message"]["content"] = content;
+        writeln!(all, "{line}").unwrap();
         fs::write(path, all).unwrap();
     }
 

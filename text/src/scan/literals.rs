@@ -205,7 +205,9 @@ impl<T: Copy> Owners<T> {
     /// Takes the owners of `count` literals. Those of one literal stay in their order.
     pub(in crate::scan) fn new(count: usize, pairs: &[(usize, T)]) -> Self {
         let mut starts = vec![0_u32; count + 1];
-        pairs.iter().for_each(|(literal, _)| starts[*literal + 1] += 1);
+        for (literal, _) in pairs {
+            starts[*literal + 1] += 1;
+        }
         for literal in 1..starts.len() {
             starts[literal] += starts[literal - 1];
         }

@@ -50,7 +50,9 @@ impl Deadline {
 
     /// Returns the time that is left to wait for another process, which leaves some for the work itself.
     pub(crate) fn left(&self) -> Duration {
-        (EVENT_MAX - WORK_MAX).saturating_sub(self.start.elapsed())
+        EVENT_MAX
+            .saturating_sub(WORK_MAX)
+            .saturating_sub(self.start.elapsed())
     }
 
     /// Whether there is time to begin further work.

@@ -336,7 +336,7 @@ impl Capture {
             let learnt = learn(agent, &Reach::All, session, &writer).map(drop);
             done = done.and(unless_unknown(learnt));
         }
-        let is_step = state.turns <= EPISODE_AT.0 || state.turns % EPISODE_AT.1 == 0;
+        let is_step = state.turns <= EPISODE_AT.0 || state.turns.is_multiple_of(EPISODE_AT.1);
         let is_last = match event.what {
             Happened::Stop { .. } => !self.client.has_end() && is_step,
             _ => true,

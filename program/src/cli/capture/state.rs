@@ -71,7 +71,7 @@ pub(crate) struct State {
     file: Option<PathBuf>,
     /// HST-2: closing the file frees the lock.
     #[serde(skip)]
-    _lock: Option<File>,
+    lock: Option<File>,
 }
 
 /// How far a transcript was read.
@@ -97,7 +97,7 @@ impl State {
         let file = file_of(client, session);
         let lock = file.as_deref().map(|file| locked(file, deadline)).transpose()?;
         Ok(Self {
-            _lock: lock.flatten(),
+            lock: lock.flatten(),
             ..Self::peek(client, session)
         })
     }
@@ -156,7 +156,7 @@ impl State {
                 folder: self.folder.take(),
                 roots: std::mem::take(&mut self.roots),
                 file: self.file.take(),
-                _lock: self._lock.take(),
+                lock: self.lock.take(),
                 ..Self::default()
             };
         }

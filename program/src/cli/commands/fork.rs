@@ -8,7 +8,7 @@ use treering::fork::ForkInfo;
 
 /// Make a line that nobody else sees
 ///
-/// With --fork NAME, or the variable TREERING_FORK, every verb about a state reads and writes the fork. treering forks
+/// With --fork NAME, or the variable `TREERING_FORK`, every verb about a state reads and writes the fork. treering forks
 /// lists the forks.
 ///
 /// # Examples

@@ -138,7 +138,10 @@ impl Operation for Note {
                     return Err(held_back(agent, held));
                 }
                 let view = agent.memory().view();
-                let name = written.id.as_ref().map_or("".into(), |id| named(&view, id));
+                let name = written
+                    .id
+                    .as_ref()
+                    .map_or_else(String::new, |id| named(&view, id));
                 let mut line = format!(
                     "{} note {name} in {}",
                     written.action,

@@ -17,7 +17,7 @@ const READ_MAX: usize = 4 << 10;
 /// The least number of words of a quote.
 const QUOTE_WORDS_MIN: usize = 3;
 /// The share of the words of the question that a quote has.
-const QUOTE_SHARE: f32 = 0.7;
+const QUOTE_SHARE: (usize, usize) = (7, 10);
 
 /// Returns the share of the words of the question in `text` that the text states, from 0 to 1. Without such words, the
 /// share is 1. `asked` is the whole question, and `rarities` has the weight of each of its terms.
@@ -51,7 +51,7 @@ pub(crate) fn stated_share(question: &Question, rarities: &[f32], asked: &str, t
 fn quote(asked: &str, text: &str) -> Option<Range<usize>> {
     let asked = words(without_lead(asked));
     let said = words(text);
-    let least = QUOTE_WORDS_MIN.max((asked.len() as f32 * QUOTE_SHARE).ceil() as usize);
+    let least = QUOTE_WORDS_MIN.max((asked.len() * QUOTE_SHARE.0).div_ceil(QUOTE_SHARE.1));
     (0..said.len()).find_map(|start| {
         let pairs = said[start..].iter().zip(&asked);
         let run = pairs.take_while(|((_, said), (_, asked))| said == asked).count();

@@ -91,8 +91,9 @@ impl Language {
                 }
             }
         }
-        all.iter_mut()
-            .for_each(|language| language.concepts.sort_unstable());
+        for language in &mut all {
+            language.concepts.sort_unstable();
+        }
         all.sort_unstable_by_key(|language| language.name);
         all
     }

@@ -252,9 +252,10 @@ impl Rule {
     /// Returns whether a word of `unless` stands directly before `at`.
     fn is_excluded(&self, text: &[u8], at: usize) -> bool {
         let before = text[..at].trim_ascii_end();
-        let spelled = match self.unless.is_ascii() || self.view == View::Text {
-            true => Cow::Borrowed(&*self.unless),
-            false => unicode::spell(&self.unless).into(),
+        let spelled = if self.unless.is_ascii() || self.view == View::Text {
+            Cow::Borrowed(&*self.unless)
+        } else {
+            unicode::spell(&self.unless).into()
         };
         let mut words = spelled.split_ascii_whitespace().map(str::as_bytes);
         words.any(|word| {

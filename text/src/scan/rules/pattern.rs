@@ -36,6 +36,10 @@ impl Hit {
 }
 
 /// A parsed pattern.
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each tells another property of one pattern"
+)]
 pub(super) struct Pattern {
     program: Program,
     /// Whether the pattern sees the text before its match.

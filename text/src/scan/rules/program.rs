@@ -186,7 +186,9 @@ impl Program {
                     self.translate(sub)?;
                     lists.push(end);
                 }
-                lists.into_iter().for_each(|list| self.begin(list));
+                for list in lists {
+                    self.begin(list);
+                }
             }
         }
         Some(())
@@ -237,7 +239,9 @@ impl Program {
         let mut ends = Vec::new();
         for (index, form) in forms.iter().enumerate() {
             self.begin(list + index as u32);
-            form.iter().for_each(|set| self.class(set, 1, 1, true));
+            for set in form {
+                self.class(set, 1, 1, true);
+            }
             ends.push(self.steps.len());
             self.steps.push(Step::Go(0));
         }

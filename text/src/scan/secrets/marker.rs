@@ -55,7 +55,7 @@ static FORM: LazyLock<Regex> = LazyLock::new(|| {
 /// Returns the parts of `text` between markers.
 pub(super) fn between(text: &str) -> Vec<Range<usize>> {
     if !text.contains(START) {
-        return vec![0..text.len()];
+        return Vec::from([0..text.len()]);
     }
     let mut parts = Vec::new();
     let mut start = 0;
