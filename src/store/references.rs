@@ -108,7 +108,9 @@ impl References {
         let rings = std::mem::take(&mut self.rings);
         for (ring, names) in rings {
             if ring.0 == line {
-                names.iter().for_each(|name| self.remove(name));
+                for name in &names {
+                    self.remove(name);
+                }
             } else {
                 self.rings.insert(ring, names);
             }

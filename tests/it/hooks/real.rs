@@ -22,6 +22,9 @@ fn send(folder: &Folder, client: &str, name: &str, more: Value, variables: &[(&s
 }
 
 /// Claude Code sets `CLAUDECODE` for its hooks, too.
+/// A client, the variables of its process, and the number of entries that its prompt makes.
+type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], usize);
+
 #[test]
 fn a_hook_of_claude_code_is_no_command_of_its_agent() {
     let of_hook = [("CLAUDECODE", "1"), ("CLAUDE_PROJECT_DIR", "/srv/shop")];
@@ -31,7 +34,6 @@ fn a_hook_of_claude_code_is_no_command_of_its_agent() {
         ("AI_AGENT", "claude-code_2-1-332_harness"),
     ];
     let of_agent = [of_hook[0], of_hook[1], ("AI_AGENT", "claude-code_2-1-332_agent")];
-    type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], usize);
     let cases: [Case<'_>; 6] = [
         ("claude-code", &of_hook, 1),
         ("claude-code", &of_harness, 1),

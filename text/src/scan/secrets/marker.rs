@@ -55,7 +55,7 @@ static FORM: LazyLock<Regex> = LazyLock::new(|| {
 /// Returns the parts of `text` between markers.
 pub(super) fn between(text: &str) -> Vec<Range<usize>> {
     if !text.contains(START) {
-        return Vec::from([0..text.len()]);
+        return std::iter::once(0..text.len()).collect();
     }
     let mut parts = Vec::new();
     let mut start = 0;
