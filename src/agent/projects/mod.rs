@@ -195,9 +195,8 @@ fn plain_name(top: &Path) -> Option<String> {
 /// `.git` in a repository.
 fn is_content(top: &Path, store: Option<&Path>) -> bool {
     let home = env::var_os("HOME").map(PathBuf::from);
-    let is_store = store
-        .canonicalize()
-        .is_ok_and(|store| store.parent() == Some(top));
+    let store = store.and_then(|store| store.canonicalize().ok());
+    let is_store = store.is_some_and(|store| store.parent() == Some(top));
     let mut above = top.ancestors().skip(1);
     let mut in_repository =
         || above.any(|folder| Some(folder) != home.as_deref() && folder.join(".git").exists());
