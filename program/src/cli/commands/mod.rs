@@ -176,8 +176,14 @@ pub(super) const GROUPS: Groups = &[
         &[entry::<serve::Serve>("serve"), entry::<mcp::Mcp>("mcp")],
     ),
     ("Keep", &[entry::<gc::Gc>("gc"), entry::<erase::Erase>("erase")]),
-    #[cfg(feature = "semantic")]
-    ("Models", &[entry::<model::Model>("model")]),
+    (
+        "Set up",
+        &[
+            #[cfg(feature = "semantic")]
+            entry::<model::Model>("model"),
+            entry::<agent::Project>("project").switchable(),
+        ],
+    ),
     (
         "Learn",
         &[

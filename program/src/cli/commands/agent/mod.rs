@@ -23,6 +23,7 @@ mod remember;
 mod review;
 mod session;
 
+pub(super) use self::project::Project;
 pub(super) use self::promote::person;
 use crate::cli::context::Context;
 use crate::cli::verb::{Entry, entry};
@@ -47,7 +48,6 @@ pub(super) const VERBS: &[Entry] = &[
     entry::<quarantine::Quarantine>("quarantine"),
     entry::<audit::Audit>("audit").switchable(),
     entry::<import::Import>("import").switchable(),
-    entry::<project::Project>("project").switchable(),
     #[cfg(feature = "mcp")]
     entry::<super::install::Install>("install"),
 ];
