@@ -10,7 +10,7 @@ use std::ops::Range;
 
 use super::question::Question;
 use super::snippet::matches;
-use crate::recall::text::asking::{asking_parts, without_lead};
+use crate::recall::text::asking::{Form, asking_parts, without_lead};
 
 /// The number of bytes of a turn that are read.
 const READ_MAX: usize = 4 << 10;
@@ -24,7 +24,10 @@ const QUOTE_SHARE: (usize, usize) = (7, 10);
 pub(crate) fn stated_share(question: &Question, rarities: &[f32], asked: &str, text: &str) -> f32 {
     let text = &text[..text.floor_char_boundary(READ_MAX)];
     let mut asking = asking_parts(text);
-    asking.extend(quote(asked, text));
+    // A statement that a turn repeats is confirmed by it.
+    if question.form != Form::States {
+        asking.extend(quote(asked, text));
+    }
     let terms = question.terms.iter().zip(rarities).enumerate();
     let forms = terms.flat_map(|(place, (term, rarity))| {
         let weight = term.weight * rarity;

@@ -18,7 +18,7 @@ fn each_mark_is_set_by_its_words() {
     let cases: &[(&str, Marks)] = &[
         ("", 0),
         ("Where did it go? [a drawing of the ball]", QUESTION),
-        ("Where did it go? \u{1F60A}!", QUESTION),
+        ("Where did it go? \u{1F60A}!", QUESTION | ASKS),
         ("Where? Over there.", 0),
         ("a [b] c]", 0),
         ("It rained yesterday", TIME),
