@@ -1,7 +1,6 @@
 //! Tests of the data files: the form of every rule, and all examples.
 
 use std::collections::BTreeSet;
-use std::ops::Range;
 
 use super::program::{Machine, Program};
 use super::set::GROUPS_MAX;
