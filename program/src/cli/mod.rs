@@ -62,10 +62,17 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     drop(signal_hook::flag::register(SIGXFSZ, Arc::default()));
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     let json = output::wants_json(arguments.iter().skip(1).cloned());
-    let overview = overview::overview(GROUPS, output::help_width());
-    let mut definition = parse::definition(GROUPS).override_help(overview);
     let is_hook = output::is_hook(arguments.iter().cloned());
-    let parsed = match Parsed::read(GROUPS, &mut definition, &arguments) {
+    let read = |mut definition| Parsed::read(GROUPS, &mut definition, &arguments);
+    // Defining all verbs takes longer than many verbs do, so a valid command line is read with the verb that it names.
+    let is_typed = |name: &str| arguments.iter().any(|argument| argument == name);
+    let names_verb = verb::all(GROUPS).any(|verb| is_typed(verb.name));
+    let short = names_verb.then(|| read(parse::definition_of(GROUPS, is_typed)));
+    let whole = || {
+        let overview = overview::overview(GROUPS, output::help_width());
+        read(parse::definition(GROUPS).override_help(overview))
+    };
+    let parsed = match short.and_then(Result::ok).map_or_else(whole, Ok) {
         Ok(parsed) => parsed,
         Err(unparsed) if is_hook && !unparsed.is_help() => {
             return output::fault(unparsed.into_error("").message());

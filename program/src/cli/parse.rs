@@ -47,11 +47,17 @@ const OTHER_WORDS: [(&[&str], &str); 7] = [
 
 /// Returns the definition of the command line.
 pub(crate) fn definition(verbs: Groups) -> Command {
+    definition_of(verbs, |_| true)
+}
+
+/// Returns the definition with only the verbs whose name is wanted.
+pub(crate) fn definition_of(verbs: Groups, is_wanted: impl Fn(&str) -> bool) -> Command {
     let options = SharedOptions::augment_args(Command::new("treering"));
     let is_refused = |option: &&Arg| TAKEN_BY_SOME.iter().any(|(name, _)| option.get_id() == *name);
     let refused = options.get_arguments().filter(is_refused);
     let refused: Vec<Arg> = refused.map(|option| option.clone().hide(true)).collect();
-    let verbs = verb::all(verbs).map(|verb| without(&refused, verb.definition()));
+    let verbs = verb::all(verbs).filter(|verb| is_wanted(verb.name));
+    let verbs = verbs.map(|verb| without(&refused, verb.definition()));
     options
         .bin_name("treering")
         .version(env!("CARGO_PKG_VERSION"))
