@@ -11,8 +11,8 @@
 //! Pure: imports nothing of the crate.
 //!
 //! # Invariants
-//! - SCA-1: the time is linear. A program has no unlimited repetition, and an attempt that takes long never tries the same
-//!   step twice at the same place.
+//! See SCA-1 of `set`: a program has no unlimited repetition, and an attempt that takes long never tries the same step
+//! twice at the same place.
 
 use std::collections::HashSet;
 use std::ops::Range;
