@@ -312,7 +312,7 @@ fn blame_marks_what_is_untrusted_and_fits_the_screen() {
     let ask = [
         "bisect",
         "--query",
-        "one two",
+        "zebra two",
         "--good",
         "seq:5",
         "--with-untrusted",

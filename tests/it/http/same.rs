@@ -37,6 +37,7 @@ fn calls() -> Vec<(&'static str, Value)> {
             "memory_recall",
             json!({ "query": "tea", "full": true, "limit": 1 }),
         ),
+        ("memory_inbox", json!({ "since": "2026-01-01" })),
         ("memory_get", json!({ "id": "facts/tea" })),
         ("memory_get", json!({ "prefix": "facts/", "limit": 1 })),
         ("memory_history", json!({ "id": "facts/office" })),

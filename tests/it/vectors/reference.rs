@@ -119,7 +119,7 @@ fn invalid_names() -> Vec<Invalid> {
         name("an empty name", b"", "a reference name is empty"),
         name("a class alone", b"pins", CLASS),
         name("nothing after the class", b"pins/", CLASS),
-        name("an unknown class", b"heads/main", CLASS),
+        name("an unknown class", b"tags/main", CLASS),
         name("a class in capitals", b"PINS/a", CLASS),
         name(
             "a name of 513 bytes",
@@ -166,7 +166,7 @@ fn invalid_fields() -> Vec<Invalid> {
             "a reference that is not a snapshot has a lane",
         ),
         pin("an empty lane", 9, b"", "a lane is empty"),
-        pin("an unknown field", 10, b"", "tag 0x000a is not known"),
+        pin("an unknown field", 64, b"", "tag 0x0040 is not known"),
     ]
 }
 
