@@ -20,7 +20,11 @@ pub(crate) fn settings_of(py: Python<'_>, text: Option<&str>) -> PyResult<Settin
 }
 
 /// Returns the caller. Without a project, its project is that of the current folder.
-pub(crate) fn caller_of(memory: &treering::Memory, project: Option<String>, writer: treering::Writer) -> Caller {
+pub(crate) fn caller_of(
+    memory: &treering::Memory,
+    project: Option<String>,
+    writer: treering::Writer,
+) -> Caller {
     match project {
         None => Caller::here(writer, memory.path()),
         Some(project) => Caller {
