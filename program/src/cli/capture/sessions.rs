@@ -10,9 +10,9 @@
 //! - HKS-1: a server follows the session that the hooks of its own client process noted. Only without such a note, it
 //!   follows the newest one of the client in the project.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
-use std::{env, fs};
 
 use serde::{Deserialize, Serialize};
 
@@ -112,7 +112,7 @@ impl Finder {
     pub(crate) fn here(client: HookClient) -> Option<Self> {
         Some(Self {
             folder: folder()?,
-            start: start_of(client, &env::current_dir().ok()?),
+            start: start_of(client, &std::env::current_dir().ok()?),
             above: processes_above()
                 .into_iter()
                 .map(|(process, _)| process)
