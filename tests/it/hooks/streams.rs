@@ -269,3 +269,21 @@ fn a_repeated_prompt_brings_what_answers_it_and_nothing_else() {
         }
     }
 }
+
+/// The first prompt of a large memory builds the index, and the next ones find it.
+#[test]
+fn a_prompt_keeps_the_index_that_it_built() {
+    let folder = workplace();
+    let lines: Vec<String> = (0..3_000)
+        .map(|number| json!({ "text": format!("Parcel {number} is in hall {}.", number * 7) }).to_string())
+        .collect();
+    folder.write("facts.jsonl", lines.join("\n"));
+    folder.run(&["remember", "--jsonl", "facts.jsonl"]);
+    let index = folder.path(".treering/derived/recall");
+    let _gone = fs::remove_file(&index);
+    let event = json!({ "session_id": "s", "cwd": folder.path("shop"), "hook_event_name": "UserPromptSubmit",
+        "prompt": "Where is parcel 12?", "prompt_id": "p1" });
+    let ran = folder.feed(&["hook", "--client", "claude-code"], event.to_string());
+    assert!(ran.code == 0 && ran.err.is_empty(), "{ran:?}");
+    assert!(index.exists());
+}

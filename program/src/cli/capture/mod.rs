@@ -178,6 +178,8 @@ impl Capture {
             ..NewEntry::default()
         };
         append(context, &agent, event, vec![entry])?;
+        // Else each prompt builds the index again, until a session ends.
+        drop(agent.keep_indexes());
         state.save()?;
         found
     }
