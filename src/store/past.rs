@@ -45,7 +45,7 @@ impl Runs {
     }
 }
 
-/// What a replay needs besides its batches.
+/// The data that a replay needs besides its batches.
 pub(super) struct Replay<'a> {
     pub(super) shared: &'a Shared,
     pub(super) nodes: &'a dyn NodeSource,

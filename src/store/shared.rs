@@ -1,4 +1,4 @@
-//! What all lines of a store share: the records with the reader of the log, and the references.
+//! The data that all lines of a store share: the records with the reader of the log, and the references.
 //!
 //! # Layer
 //! Layer 4. Knows no commits and no states.

@@ -65,7 +65,7 @@ impl KeptBecause {
     }
 }
 
-/// What a plan knows about the objects that are in its way.
+/// Decides about the objects that are in the way of a plan.
 pub(super) trait GivesWay {
     /// Returns whether the objects in the way give way.
     fn gives_way(&self) -> bool;

@@ -193,7 +193,7 @@ impl Literals {
     }
 }
 
-/// What each literal of a list belongs to.
+/// The owners of each literal of a list, for example the rules that have it as a keyword.
 pub(in crate::scan) struct Owners<T> {
     /// The owners of the first literal, then those of the next.
     all: Vec<T>,

@@ -43,7 +43,7 @@ pub(crate) struct Inbox {
     pub(crate) conflicting: Disputes,
     /// The items that were written since `since`, the newest first.
     pub(crate) learned: Listed,
-    /// What an agent reads at the start of a session, by scope: `global` first.
+    /// The items that an agent reads at the start of a session, by scope: `global` first.
     pub(crate) says: Vec<Said>,
 }
 
