@@ -314,7 +314,7 @@ fn the_rules_and_memories_of_coding_agents() {
         (&again["unchanged"], &again["commit"]),
         (&json!(7), &first["commit"])
     );
-    // What a file no longer says goes, and one undo takes an import back.
+    // An import removes the items that left their file, and one undo takes the import back.
     folder.write("tea/docs/style.md", "Spaces, two wide.\n");
     let changed = folder.json(&["import", "--format", "claude-code", "tea"]);
     assert_eq!((&changed["created"], &changed["removed"]), (&json!(1), &json!(1)));
