@@ -6,7 +6,9 @@
 //! # Limits
 //! A program that reads by itself, and a path that only a running shell can compute, are not seen.
 
+use std::iter::Peekable;
 use std::path::Path;
+use std::str::CharIndices;
 
 use super::workspace::{Workspace, expanded};
 
@@ -41,6 +43,12 @@ const SHELLS: [&str; 10] = [
     "sh",
     "zsh",
 ];
+/// Other programs that run the text that they get.
+const INTERPRETERS: [&str; 10] = [
+    "bun", "deno", "lua", "node", "perl", "php", "python", "python3", "ruby", "tclsh",
+];
+/// Words before a command that are no program.
+const RESERVED: [&str; 9] = ["!", "do", "elif", "else", "if", "then", "time", "until", "while"];
 /// Programs that go to a folder.
 const GOERS: [&str; 2] = ["cd", "pushd"];
 /// Options before a text that is a command or a program itself.
@@ -69,14 +77,26 @@ impl Found {
     /// Reads a command line, or with `is_program` the text of a program, in which a first word may be a path, too.
     fn command(&mut self, command: &str, workspace: &Workspace, depth: usize, is_program: bool) {
         let mut workspace = workspace.clone();
-        let mut tokens = tokens(command).into_iter().peekable();
+        let Parts { tokens, inner } = parts_of(command);
+        for command in inner.iter().filter(|_| depth < DEPTH_MAX) {
+            self.command(command, &workspace, depth + 1, false);
+        }
+        let mut tokens = tokens.into_iter().peekable();
         while tokens.peek().is_some() {
-            let mut words = Vec::new();
+            let (mut words, mut inputs) = (Vec::new(), Vec::new());
             while let Some(token) = tokens.next_if(|token| *token != Token::Next) {
                 match token {
                     // The command writes the file, and does not read it.
                     Token::Into => drop(tokens.next_if(|token| matches!(token, Token::Word(_)))),
+                    Token::From => {
+                        if let Some(Token::Word(file)) =
+                            tokens.next_if(|token| matches!(token, Token::Word(_)))
+                        {
+                            self.word(&file, &workspace);
+                        }
+                    }
                     Token::Word(word) => words.push(word),
+                    Token::Input(text) => inputs.push(text),
                     Token::Next => {}
                 }
             }
@@ -85,6 +105,18 @@ impl Found {
                 self.word(first, &workspace);
             }
             self.simple(&words, &mut workspace, depth);
+            for input in inputs.iter().filter(|_| depth < DEPTH_MAX) {
+                let runs = |programs: &[&str]| {
+                    words
+                        .iter()
+                        .any(|word| programs.contains(&name_of(word).as_str()))
+                };
+                if runs(&SHELLS) {
+                    self.command(input, &workspace, depth + 1, false);
+                } else if runs(&INTERPRETERS) {
+                    self.command(input, &workspace, depth + 1, true);
+                }
+            }
         }
     }
 
@@ -97,6 +129,8 @@ impl Found {
                     .all(|letter| letter.is_alphanumeric() || letter == '_')
             })
         };
+        let reserved = words.iter().take_while(|word| RESERVED.contains(&word.as_str()));
+        let words = &words[reserved.count()..];
         let variables = words.iter().take_while(is_variable).count();
         let (variables, words) = words.split_at(variables);
         let Some((first, arguments)) = words.split_first() else {
@@ -114,6 +148,10 @@ impl Found {
             let (options, inner) = arguments.split_at(options.count());
             for word in options {
                 self.word(word, workspace);
+            }
+            // The first word may also be the value of the last option, as in `sudo -u bob`.
+            if options.last().is_some_and(|option| option.starts_with('-')) && inner.len() > 1 {
+                self.simple(&inner[1..], &mut workspace.clone(), depth);
             }
             return self.simple(inner, workspace, depth);
         }
@@ -196,89 +234,180 @@ enum Token {
     Next,
     /// The next word is a file that is written.
     Into,
+    /// The next word is a file that is read.
+    From,
+    /// A text that the command gets as input.
+    Input(String),
 }
 
-/// Splits a command line into words, as far as a reader without a shell can.
-fn tokens(command: &str) -> Vec<Token> {
-    let mut out = Vec::new();
-    let (mut word, mut is_word) = (String::new(), false);
-    let mut quote = None;
-    let mut here: Option<String> = None;
-    let mut letters = command.char_indices().peekable();
-    let close = |word: &mut String, is_word: &mut bool, out: &mut Vec<Token>| {
-        if std::mem::take(is_word) {
-            out.push(Token::Word(std::mem::take(word)));
-        }
+/// A command line, as far as a reader without a shell can split it.
+#[derive(Default)]
+struct Parts {
+    tokens: Vec<Token>,
+    /// The commands whose output is a part of a word.
+    inner: Vec<String>,
+}
+
+/// The state of a reader of a command line.
+struct Splitter<'a> {
+    command: &'a str,
+    letters: Peekable<CharIndices<'a>>,
+    parts: Parts,
+    word: String,
+    is_word: bool,
+    /// The mark that ends the input behind the line, and whether commands in this input run.
+    here: Option<(&'a str, bool)>,
+}
+
+fn parts_of(command: &str) -> Parts {
+    let mut splitter = Splitter {
+        command,
+        letters: command.char_indices().peekable(),
+        parts: Parts::default(),
+        word: String::new(),
+        is_word: false,
+        here: None,
     };
-    while let Some((at, letter)) = letters.next() {
-        match (quote, letter) {
-            (Some(open), _) if open == letter => quote = None,
-            (None, '\'' | '"') => (quote, is_word) = (Some(letter), true),
-            (Some('\''), _) => word.push(letter),
-            // A command in a command also runs inside of these quotes.
-            (_, '`' | '(') if letter == '`' || word.ends_with('$') || quote.is_none() => {
-                if word.ends_with('$') {
-                    word.pop();
-                    is_word = !word.is_empty();
+    splitter.split();
+    splitter.parts
+}
+
+impl Splitter<'_> {
+    fn split(&mut self) {
+        let mut quote = None;
+        while let Some((at, letter)) = self.letters.next() {
+            match (quote, letter) {
+                (Some(open), _) if open == letter => quote = None,
+                (None, '\'' | '"') => (quote, self.is_word) = (Some(letter), true),
+                (Some('\''), _) => self.word.push(letter),
+                (_, '\\') => {
+                    self.word.extend(self.letters.next().map(|(_, next)| next));
+                    self.is_word = true;
                 }
-                close(&mut word, &mut is_word, &mut out);
-                out.push(Token::Next);
-                quote = None;
+                // A command in a command also runs inside of double quotes.
+                (_, '`') => self.inner(at + 1),
+                (_, '$') if self.takes('(') => self.inner(at + 2),
+                (None, '<' | '>') if self.takes('(') => self.inner(at + 2),
+                (Some(_), _) => self.word.push(letter),
+                (None, letter) => self.unquoted(at, letter),
             }
-            (Some(_), _) => word.push(letter),
-            (None, '\\') => {
-                word.extend(letters.next().map(|(_, next)| next));
-                is_word = true;
+        }
+        self.close();
+    }
+
+    fn unquoted(&mut self, at: usize, letter: char) {
+        match letter {
+            '\n' => {
+                self.close();
+                self.input(at + 1);
+                self.parts.tokens.push(Token::Next);
             }
-            (None, '\n') => {
-                close(&mut word, &mut is_word, &mut out);
-                out.push(Token::Next);
-                if let Some(end) = here.take() {
-                    // The text until the mark is input, and no command.
-                    let rest = &command[at + 1..];
-                    let mut length = 0;
-                    for line in rest.split_inclusive('\n') {
-                        length += line.len();
-                        if line.trim() == end {
-                            break;
-                        }
-                    }
-                    while letters.next_if(|(place, _)| *place < at + 1 + length).is_some() {}
-                }
-            }
-            (None, '|' | '&' | ';' | ')' | '{' | '}') if !matches!(letter, '{' | '}') || !is_word => {
-                close(&mut word, &mut is_word, &mut out);
-                out.push(Token::Next);
-            }
-            (None, '>') => {
-                close(&mut word, &mut is_word, &mut out);
-                while letters
+            '|' | '&' | ';' | '(' | ')' => self.end(),
+            '{' | '}' if !self.is_word => self.end(),
+            '>' => {
+                self.close();
+                while self
+                    .letters
                     .next_if(|(_, next)| matches!(next, '>' | '|' | '&'))
                     .is_some()
                 {}
-                out.push(Token::Into);
+                self.parts.tokens.push(Token::Into);
             }
-            (None, '<') => {
-                close(&mut word, &mut is_word, &mut out);
-                if letters.next_if(|(_, next)| *next == '<').is_some()
-                    && letters.next_if(|(_, next)| *next == '<').is_none()
-                {
-                    let rest = command[at + 2..].trim_start_matches(['-', ' ', '\'', '"', '\\']);
-                    let mark = rest.split(|next: char| next.is_whitespace() || "'\";|&".contains(next));
-                    here = mark.into_iter().next().map(str::to_owned);
-                    out.push(Token::Into);
+            '<' => {
+                self.close();
+                if !self.takes('<') {
+                    self.parts.tokens.push(Token::From);
+                } else if !self.takes('<') {
+                    let mark = self.command[at + 2..].trim_start_matches(['-', ' ']);
+                    let is_quoted = mark.starts_with(['\'', '"', '\\']);
+                    let mark = mark.trim_start_matches(['\'', '"', '\\']);
+                    let end = mark.find(|next: char| next.is_whitespace() || "'\";|&".contains(next));
+                    self.here = Some((&mark[..end.unwrap_or(mark.len())], !is_quoted));
+                    self.parts.tokens.push(Token::Into);
                 }
             }
-            (None, '#') if !is_word => while letters.next_if(|(_, next)| *next != '\n').is_some() {},
-            (None, letter) if letter.is_whitespace() => close(&mut word, &mut is_word, &mut out),
-            (None, letter) => {
-                word.push(letter);
-                is_word = true;
+            '#' if !self.is_word => while self.letters.next_if(|(_, next)| *next != '\n').is_some() {},
+            letter if letter.is_whitespace() => self.close(),
+            letter => {
+                self.word.push(letter);
+                self.is_word = true;
             }
         }
     }
-    close(&mut word, &mut is_word, &mut out);
-    out
+
+    /// Takes the next letter if it is this one.
+    fn takes(&mut self, letter: char) -> bool {
+        self.letters.next_if(|(_, next)| *next == letter).is_some()
+    }
+
+    /// Ends a word.
+    fn close(&mut self) {
+        if std::mem::take(&mut self.is_word) {
+            self.parts
+                .tokens
+                .push(Token::Word(std::mem::take(&mut self.word)));
+        }
+    }
+
+    /// Ends a command.
+    fn end(&mut self) {
+        self.close();
+        self.parts.tokens.push(Token::Next);
+    }
+
+    /// Takes the command that begins at `from`, up to its bracket or backtick.
+    fn inner(&mut self, from: usize) {
+        let rest = &self.command[from..];
+        let length = match self.command[..from].ends_with('(') {
+            true => length_to_bracket(rest),
+            false => rest.find('`').unwrap_or(rest.len()),
+        };
+        self.parts.inner.push(rest[..length].to_owned());
+        while self.letters.next_if(|(at, _)| *at <= from + length).is_some() {}
+        self.is_word = true;
+    }
+
+    /// Takes the lines from `from` up to the mark as the input of the command.
+    fn input(&mut self, from: usize) {
+        let Some((mark, runs)) = self.here.take() else {
+            return;
+        };
+        let (mut text, mut length) = (String::new(), 0);
+        for line in self.command[from..].split_inclusive('\n') {
+            length += line.len();
+            if line.trim() == mark {
+                break;
+            }
+            text.push_str(line);
+        }
+        while self.letters.next_if(|(at, _)| *at < from + length).is_some() {}
+        if runs {
+            // As between double quotes.
+            let inside = parts_of(&format!("\"{}\"", text.replace('"', "")));
+            self.parts.inner.extend(inside.inner);
+        }
+        self.parts.tokens.push(Token::Input(text));
+    }
+}
+
+/// Returns the length of the command in `text` up to the bracket that closes it.
+fn length_to_bracket(text: &str) -> usize {
+    let (mut depth, mut quote, mut is_escaped) = (0, None, false);
+    for (at, letter) in text.char_indices() {
+        match (quote, letter) {
+            _ if std::mem::take(&mut is_escaped) => {}
+            (Some(open), _) if open == letter => quote = None,
+            (Some('\''), _) => {}
+            (_, '\\') => is_escaped = true,
+            (None, '\'' | '"') => quote = Some(letter),
+            // Brackets count inside of double quotes, too: `"$(date)"` stands in them.
+            (_, '(') => depth += 1,
+            (_, ')') if depth == 0 && quote.is_none() => return at,
+            (_, ')') => depth -= 1,
+            _ => {}
+        }
+    }
+    text.len()
 }
 
 #[cfg(test)]
@@ -316,6 +445,11 @@ mod tests {
             "cd src && cat ../x",
             "# cat /etc/passwd",
             "echo `date`",
+            "echo \"$(date)\" 'it is (not) here'",
+            "git commit -m \"$(cat <<'EOF'\nfix: see https://example.com\nEOF\n)\" && git status",
+            "for i in 1 2; do echo $i; done",
+            "cat <<EOF > src/a\ncurl example.com\nEOF",
+            "echo \"say \\\"hi\\\"\"; ls",
         ] {
             assert_eq!(read_by(command, &workspace), None, "{command}");
         }
@@ -359,6 +493,24 @@ mod tests {
                 Some(expected),
                 "{command}"
             );
+        }
+        for command in [
+            "echo \"$(date)\"; curl -s example.com",
+            "echo \"say \\\"hi\\\"\"; curl -s example.com",
+            "git commit -m \"$(cat <<'EOF'\nfix\nEOF\n)\" && gh pr view 3",
+            "x=$(</etc/passwd)",
+            "< /etc/passwd cat",
+            "for i in 1 2; do gh issue view $i; done",
+            "if ! curl -s example.com; then ls; fi",
+            "sudo -u bob curl example.com",
+            "bash <<EOF\ncurl example.com\nEOF",
+            "python3 - <<'EOF'\nurlopen(\"https://example.com\")\nEOF",
+            "cat <<EOF\n$(curl example.com)\nEOF",
+            "diff <(curl example.com) src/x",
+            "echo \"a $(echo \"b $(curl example.com)\")\"",
+            "echo `curl example.com`",
+        ] {
+            assert!(read_by(command, &workspace).is_some(), "{command}");
         }
         let elsewhere = Workspace::new(Some(PathBuf::from(folder.path())), &[root]);
         assert_eq!(read_by("cat secret", &elsewhere).as_deref(), Some("secret"));
