@@ -173,10 +173,18 @@ impl Store {
             .map(|bytes| LineInfo::decode(bytes))
             .collect::<Result<Vec<_>>>()?;
         let store = Self::with_base(suite, reader, Some(base), catalog);
-        for (batch, reference) in references {
-            store.add_covered(batch, reference);
-        }
         store.lines_mut().take_over(lines);
+        for (batch, reference) in references {
+            // The automatic snapshots of a line go with it, also if another one has its name now.
+            let line = reference.line.as_deref();
+            let is_live = line.is_none_or(|name| {
+                let lines = store.lines();
+                lines.named(name).is_some_and(|line| line.first_batch < batch)
+            });
+            if is_live {
+                store.add_covered(batch, reference);
+            }
+        }
         let head = store.commit_below(store.kept())?;
         if let Some(head) = &head {
             store.state(head)?;
@@ -478,13 +486,19 @@ impl Store {
         if self.state(&*self.head()?)?.get(key, self)?.is_some() || self.first_written(key)?.is_some() {
             return Ok(true);
         }
-        let left = self.catalog.read_recursive().left.clone();
-        for (before, _) in left {
-            if self.state(&before)?.get(key, self)?.is_some() {
-                return Ok(true);
+        let (mut store, mut upto) = (self, u64::MAX);
+        loop {
+            let left = store.catalog.read_recursive().left.clone();
+            for (before, _) in left.iter().filter(|(_, after)| after.batch <= upto) {
+                if store.state(before)?.get(key, store)?.is_some() {
+                    return Ok(true);
+                }
             }
+            let Below::Line(below) = &store.below else {
+                return Ok(false);
+            };
+            (store, upto) = (&*below.store, upto.min(below.base.batch));
         }
-        Ok(false)
     }
 
     /// Returns a time before which no kept commit contains the id. Returns `None` if no kept commit contains the id.

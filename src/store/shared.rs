@@ -25,6 +25,8 @@ pub(crate) struct Shared {
     lines: RwLock<Lines>,
     /// Locked while a batch of a line is applied, and while a store of a line learns the newest batches.
     pub(super) growing: Mutex<()>,
+    /// Locked while what rollbacks removed is moved, because a reader that opens a line does so, too.
+    pub(super) flushing: Mutex<()>,
 }
 
 /// The references, and their records after the checkpoint, each with the number of its batch, in the order of the log.
@@ -42,6 +44,7 @@ impl Shared {
             references: RwLock::default(),
             lines: RwLock::default(),
             growing: Mutex::default(),
+            flushing: Mutex::default(),
         }
     }
 

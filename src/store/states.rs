@@ -148,8 +148,9 @@ impl Store {
             drop(entry.trie.take());
         }
         settle(outdated.iter().map(|entry| entry.changes).sum());
-        // Does not hold the lock while it compares states, so readers can continue. Only the writer calls this
-        // function, so no rollback changes `left` meanwhile.
+        // Does not hold the lock of the catalog while it compares states, so readers can continue. A rollback may add to
+        // `left` meanwhile.
+        let _flushing = self.shared.flushing.lock();
         let left = self.catalog.read_recursive().left.clone();
         if left.is_empty() {
             return Ok(());
@@ -164,7 +165,7 @@ impl Store {
         for row in gone {
             catalog.note_unlinked(batch, row);
         }
-        catalog.left.clear();
+        catalog.left.drain(..left.len());
         Ok(())
     }
 

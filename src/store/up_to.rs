@@ -143,6 +143,11 @@ pub(super) struct OwnLine {
 }
 
 impl Store {
+    /// Returns whether the store has or had a line besides the main one.
+    pub(crate) fn has_lines(&self) -> bool {
+        self.lines().iter().next().is_some()
+    }
+
     /// Returns the name of the line of this store; `None` if it is the main one.
     pub(crate) fn line_name(&self) -> Option<&str> {
         self.own.as_ref().map(|own| &*own.name)
@@ -267,15 +272,14 @@ impl Store {
         first_batch.map(|first| self.line_of(first)).transpose()
     }
 
-    /// Returns the newest commit of each line that was not dropped and has commits, with the store of the line.
+    /// Returns the newest commit of each line that was not dropped, or its base, with the store of the line.
     ///
     /// # Errors
     /// The errors of [`Self::line`].
     pub(crate) fn live_heads(self: &Arc<Self>) -> Result<Vec<(Arc<Self>, Arc<CommitEntry>)>> {
         let live: Vec<_> = {
             let lines = self.lines();
-            let live = lines.live().filter(|line| line.commits() > 0);
-            live.map(|line| line.first_batch).collect()
+            lines.live().map(|line| line.first_batch).collect()
         };
         let heads = live.into_iter().map(|first_batch| {
             let store = self.line_of(first_batch)?;

@@ -54,6 +54,9 @@ fn what_no_fork_can_be_is_refused_by_its_code() {
         assert_eq!(text(&folder.refused(exit, call)["code"]), code, "{call:?}");
     };
     refused(&["fork", "a"], 1, "name_taken");
+    refused(&["fork", "--drop", "a", "--fork", "a"], 1, "whole_store");
+    refused(&["forks", "--fork", "a"], 1, "whole_store");
+    refused(&["install", "codex", "--yes", "--fork", "a"], 1, "whole_store");
     refused(&["fork", "main"], 1, "invalid_input");
     refused(&["get", "plan", "--fork", "b"], 1, "no_fork");
     refused(&["gc", "--dry-run", "--fork", "a"], 1, "whole_store");
@@ -65,4 +68,32 @@ fn what_no_fork_can_be_is_refused_by_its_code() {
     );
     refused(&["fork", "--drop", "a"], 1, "no_fork");
     assert!(folder.stream(&["forks"]).is_empty());
+}
+
+#[test]
+fn a_way_back_names_the_fork_and_main_has_no_snapshot_of_a_fork() {
+    let folder = Folder::with_store();
+    put(&folder, None, "plan", "first");
+    folder.json(&["fork", "a"]);
+    let ran = folder.run(&[
+        "put",
+        "plan",
+        "--kind",
+        "note",
+        "--content",
+        "second",
+        "--fork",
+        "a",
+    ]);
+    assert!(ran.err.contains("undo --fork 'a'"), "{ran:?}");
+    folder.json(&["snapshot", "of-fork", "--fork", "a"]);
+    put(&folder, None, "other", "x");
+    put(&folder, None, "other", "y");
+    let names = |call: &[&str]| -> Vec<String> {
+        let rows = folder.stream(call).into_iter();
+        rows.filter_map(|row| row["name"].as_str().map(str::to_owned))
+            .collect()
+    };
+    assert!(names(&["snapshots"]).is_empty());
+    assert_eq!(names(&["snapshots", "--fork", "a"]), ["of-fork"]);
 }

@@ -273,7 +273,7 @@ impl Context {
     /// Prints a note with the command that restores the items of the last commit.
     pub(crate) fn note_unforget(&mut self, what: &str) {
         // The command covers all scopes, because an option may have changed the default scopes.
-        let command = self.lane_options().command("unforget --last --all-scopes");
+        let command = self.lane_command("unforget --last --all-scopes");
         self.output.note("undo", format!("{what}: {command}"));
     }
 

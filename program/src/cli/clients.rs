@@ -89,6 +89,14 @@ impl Start {
         options
     }
 
+    /// Returns the arguments with the options that only `known` has. So an installation widens no right of a server.
+    pub(crate) fn with_options_of(&self, known: &Self) -> Vec<String> {
+        let own = self.all_options();
+        let others = known.all_options().into_iter();
+        let others = others.filter(|option| own.iter().all(|own| own[0] != option[0]));
+        self.args.iter().cloned().chain(others.flatten()).collect()
+    }
+
     fn all_options(&self) -> Vec<Vec<String>> {
         let mut options: Vec<Vec<String>> = Vec::new();
         for arg in self.args.iter().filter(|_| self.is_server()) {

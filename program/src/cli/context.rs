@@ -166,6 +166,16 @@ impl Context {
         }
     }
 
+    /// Returns a command with the options that select the lane and the fork of this one.
+    pub(crate) fn lane_command(&self, command: &str) -> String {
+        match &self.options.in_fork {
+            Some(fork) => self
+                .lane_options()
+                .command(&format!("{command} --fork {}", in_quotes(fork))),
+            None => self.lane_options().command(command),
+        }
+    }
+
     /// Returns the revision to read: the revision of `--at`, else the default of the shell, else that of `TREERING_AT`.
     pub(crate) fn at(&self) -> Option<&str> {
         let default = match &self.kept {
@@ -178,11 +188,6 @@ impl Context {
     /// Returns the fork that the verb reads and writes: that of `--fork`, else of `TREERING_FORK`.
     pub(crate) fn fork(&self) -> Option<&str> {
         self.options.in_fork.as_deref().or(self.fork_variable.as_deref())
-    }
-
-    /// Makes the verb use the main line, whatever fork the user names.
-    pub(crate) fn forget_fork(&mut self) {
-        (self.options.in_fork, self.fork_variable) = (None, None);
     }
 
     /// Refuses `--fork`, and ignores `TREERING_FORK`, because the verb is about the whole store.

@@ -136,19 +136,40 @@ pub(crate) fn undo_turn(
         selection.commits = turn.all.iter().map(|info| info.digest.into()).collect();
         let preview = memory.revert(selection.clone()).preview(writer)?;
         // A turn that was taken back wrote nothing that still stands.
-        if preview.reverted.is_empty() && preview.kept.is_empty() && name.is_none() {
-            continue;
+        if preview.reverted.is_empty() && preview.kept.is_empty() {
+            if name.is_none() {
+                continue;
+            }
+            return Err(
+                Error::not_found(format!("nothing of the turn {} stands", turn.turn))
+                    .with_code(ErrorCode::NothingSelected)
+                    .with_hint("treering log --turns lists the turns"),
+            );
         }
         let turn = turn.read(memory)?;
+        // The first turn of a session makes its object, which the later turns need.
+        let view = memory.view();
+        let is_session =
+            |id| Ok::<_, Error>(view.get(id)?.is_some_and(|object| object.kind() == kind::SESSION));
+        let others = preview.kept.iter().map(|kept| is_session(&kept.id));
+        let conflicts = if others.collect::<Result<Vec<_>>>()?.contains(&false) {
+            Conflicts::Fail
+        } else {
+            Conflicts::Keep
+        };
+        let revert = memory.revert(selection).conflicts(conflicts);
+        let needed = |error: Error| match error.code() {
+            ErrorCode::ChangedSince => error.with_hint("nothing was done: take back the later turns first"),
+            _ => error,
+        };
         if dry_run {
-            return Ok((turn, preview));
+            return Ok((turn, revert.preview(writer).map_err(needed)?));
         }
         let mut writer = writer.clone();
         writer
             .reason
             .get_or_insert_with(|| format!("takes back the turn {} of {}", turn.turn, turn.session));
-        let reverted = memory.revert(selection).conflicts(Conflicts::Fail).by(&writer)?;
-        return Ok((turn, reverted));
+        return Ok((turn, revert.by(&writer).map_err(needed)?));
     }
     let what = name.map_or_else(
         || "no turn that stands".to_owned(),

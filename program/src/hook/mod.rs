@@ -13,6 +13,7 @@ mod cursor;
 mod event;
 mod fields;
 mod gemini;
+mod json;
 mod opencode;
 mod outside;
 mod shell;
@@ -22,6 +23,7 @@ mod workspace;
 
 pub(crate) use client::HookClient;
 pub(crate) use event::{Call, Event, Happened};
+pub(crate) use json::json_of;
 #[cfg(all(test, feature = "mcp"))]
 pub(crate) use outside::OWN_TOOLS;
 pub(crate) use outside::source_of;

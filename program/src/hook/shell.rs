@@ -14,16 +14,16 @@ use super::workspace::{Workspace, expanded};
 
 /// Programs that fetch from elsewhere, in lower case.
 #[rustfmt::skip]
-const FETCHERS: [&str; 28] = [
+const FETCHERS: [&str; 30] = [
     "aria2c", "aws", "az", "curl", "dig", "ftp", "gcloud", "gh", "glab", "gsutil", "http", "https", "invoke-restmethod",
     "invoke-webrequest", "irm", "iwr", "kubectl", "links", "lynx", "nc", "ncat", "rclone", "rsync", "scp", "sftp",
-    "ssh", "w3m", "wget",
+    "socat", "ssh", "telnet", "w3m", "wget",
 ];
 /// Programs that run the command after them.
 #[rustfmt::skip]
-const RUNNERS: [&str; 14] = [
-    "command", "doas", "env", "exec", "ionice", "nice", "nohup", "setsid", "stdbuf", "sudo", "time", "timeout", "xargs",
-    "watch",
+const RUNNERS: [&str; 19] = [
+    "busybox", "command", "coproc", "doas", "env", "exec", "ionice", "nice", "nohup", "parallel", "setsid", "stdbuf",
+    "strace", "sudo", "time", "timeout", "unbuffer", "watch", "xargs",
 ];
 /// Programs that print nothing of the files that they name.
 #[rustfmt::skip]
@@ -140,27 +140,16 @@ impl Found {
         let is_silent = SILENT.contains(&program.as_str());
         self.fetches |= FETCHERS.contains(&program.as_str());
         if RUNNERS.contains(&program.as_str()) {
-            let options = arguments.iter().take_while(|word| {
-                word.starts_with('-')
-                    || word.contains('=')
-                    || word.starts_with(|letter: char| letter.is_ascii_digit())
-            });
-            let (options, inner) = arguments.split_at(options.count());
-            for word in options {
-                self.word(word, workspace);
-            }
-            // The first word may also be the value of the last option, as in `sudo -u bob`.
-            if options.last().is_some_and(|option| option.starts_with('-')) && inner.len() > 1 {
-                self.simple(&inner[1..], &mut workspace.clone(), depth);
-            }
-            return self.simple(inner, workspace, depth);
+            return self.run_by(arguments, workspace, depth);
         }
         let mut before = "";
         for (place, word) in arguments.iter().enumerate() {
-            let is_code =
-                CODES.contains(&before.to_lowercase().as_str()) || (program == "eval" && place == 0);
+            let is_shell = SHELLS.contains(&program.as_str());
+            let is_code = CODES.contains(&before.to_lowercase().as_str())
+                || is_shell && before.starts_with('-') && before.ends_with('c')
+                || matches!(program.as_str(), "eval" | "trap") && place == 0;
             if is_code && depth < DEPTH_MAX {
-                self.command(word, workspace, depth + 1, !SHELLS.contains(&program.as_str()));
+                self.command(word, workspace, depth + 1, !is_shell && program != "trap");
             }
             if matches!(before, "-exec" | "-execdir" | "-ok") {
                 return self.simple(&arguments[place..], workspace, depth);
@@ -177,9 +166,37 @@ impl Found {
         }
     }
 
+    /// Reads what a program runs that runs the command after its options.
+    fn run_by(&mut self, arguments: &[String], workspace: &mut Workspace, depth: usize) {
+        let is_option = |word: &&String| {
+            word.starts_with(['-', '+'])
+                || word.contains('=')
+                || word.starts_with(|sign: char| sign.is_ascii_digit())
+        };
+        let mut rest = arguments;
+        loop {
+            let (options, inner) = rest.split_at(rest.iter().take_while(is_option).count());
+            for word in options {
+                self.word(word, workspace);
+            }
+            // The first word may also be the value of the last option, as in `sudo -u bob`.
+            let is_value = options.last().is_some_and(|option| option.starts_with('-'));
+            if !is_value || inner.is_empty() {
+                return self.simple(inner, workspace, depth);
+            }
+            self.simple(inner, &mut workspace.clone(), depth);
+            if depth < DEPTH_MAX {
+                // `env -S` takes a command as one word.
+                self.command(&inner[0], workspace, depth + 1, false);
+            }
+            rest = &inner[1..];
+        }
+    }
+
     /// Reads an argument: an address, or a path outside.
     fn word(&mut self, word: &str, workspace: &Workspace) {
-        if self.address.is_none() && word.contains("://") && !word.contains("file://") {
+        let is_url = word.contains("://") && !word.contains("file://");
+        if self.address.is_none() && (is_url || is_remote(word)) {
             self.address = Some(word.to_owned());
         }
         let value = match word.find("file://") {
@@ -190,6 +207,20 @@ impl Found {
             self.path = Some(value.to_owned());
         }
     }
+}
+
+/// Checks whether a word is a place on another machine as `git` and `scp` write it, such as `git@example.com:a/b`.
+fn is_remote(word: &str) -> bool {
+    word.split_once('@').is_some_and(|(user, rest)| {
+        let is_name = |text: &str| {
+            !text.is_empty()
+                && text
+                    .chars()
+                    .all(|sign| sign.is_alphanumeric() || "-_.".contains(sign))
+        };
+        let host = rest.split_once(':').map(|(host, _)| host);
+        is_name(user) && host.is_some_and(|host| is_name(host) && host.contains('.'))
+    })
 }
 
 /// Returns the part of an argument that may be a path: what is behind the name of an option or variable.
@@ -286,8 +317,7 @@ impl Splitter<'_> {
                 }
                 // A command in a command also runs inside of double quotes.
                 (_, '`') => self.inner(at + 1),
-                (_, '$') if self.takes('(') => self.inner(at + 2),
-                (None, '<' | '>') if self.takes('(') => self.inner(at + 2),
+                (_, '$') | (None, '<' | '>') if self.takes('(') => self.inner(at + 2),
                 (Some(_), _) => self.word.push(letter),
                 (None, letter) => self.unquoted(at, letter),
             }
@@ -315,7 +345,8 @@ impl Splitter<'_> {
             }
             '<' => {
                 self.close();
-                if !self.takes('<') {
+                let signs = 1 + usize::from(self.takes('<'));
+                if signs == 1 {
                     self.parts.tokens.push(Token::From);
                 } else if !self.takes('<') {
                     let mark = self.command[at + 2..].trim_start_matches(['-', ' ']);
@@ -358,9 +389,10 @@ impl Splitter<'_> {
     /// Takes the command that begins at `from`, up to its bracket or backtick.
     fn inner(&mut self, from: usize) {
         let rest = &self.command[from..];
-        let length = match self.command[..from].ends_with('(') {
-            true => length_to_bracket(rest),
-            false => rest.find('`').unwrap_or(rest.len()),
+        let length = if self.command[..from].ends_with('(') {
+            length_to_bracket(rest)
+        } else {
+            rest.find('`').unwrap_or(rest.len())
         };
         self.parts.inner.push(rest[..length].to_owned());
         while self.letters.next_if(|(at, _)| *at <= from + length).is_some() {}
@@ -509,6 +541,13 @@ mod tests {
             "diff <(curl example.com) src/x",
             "echo \"a $(echo \"b $(curl example.com)\")\"",
             "echo `curl example.com`",
+            "timeout -s KILL 5 curl example.com",
+            "bash -xc 'curl example.com'",
+            "env -S 'curl example.com'",
+            "git clone git@github.com:evil/x",
+            "echo < /etc/passwd",
+            "cat <<< $(< /etc/passwd)",
+            "busybox wget example.com",
         ] {
             assert!(read_by(command, &workspace).is_some(), "{command}");
         }

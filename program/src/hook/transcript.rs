@@ -21,6 +21,7 @@ use serde_json::{Map, Value as Json};
 
 use super::event::Call;
 use super::fields::{shorten, text_of};
+use super::json::json_of;
 use treering::Time;
 use treering::inspect::ingest::is_of_program;
 use treering::inspect::ingest::json::loose_time_from_json;
@@ -67,12 +68,12 @@ pub(crate) struct Read {
 }
 
 /// Reads the lines of a transcript. `open` has the calls of earlier lines. A last line that is not whole waits for the next
-/// call. Bytes that are not UTF-8 become U+FFFD.
+/// call.
 pub(crate) fn read_from(bytes: &[u8], open: Open) -> Read {
     let mut reader = Reader::new(open);
     let mut read = 0;
     for line in bytes.split_inclusive(|byte| *byte == b'\n') {
-        let parsed = serde_json::from_str::<Json>(&String::from_utf8_lossy(line));
+        let parsed = json_of(line);
         if !line.ends_with(b"\n") && parsed.is_err() {
             break;
         }
@@ -96,7 +97,7 @@ pub(crate) fn read_messages(messages: &[Json], open: Open) -> Read {
 
 /// Returns the messages of a transcript that is one document.
 pub(crate) fn messages_of(bytes: &[u8]) -> Vec<Json> {
-    let json = serde_json::from_str(&String::from_utf8_lossy(bytes)).unwrap_or(Json::Null);
+    let json = json_of(bytes).unwrap_or(Json::Null);
     match json {
         Json::Object(mut map) => match map.remove("messages") {
             Some(Json::Array(messages)) => messages,

@@ -324,7 +324,7 @@ impl Projects {
     }
 
     /// Gives a folder the project `name`, or without a name a project of its own. Returns the name. The caller has asked
-    /// the person (PRJ-1).
+    /// the person before a folder joins a project (PRJ-1).
     ///
     /// # Errors
     /// `InvalidInput` (code `unreadable`) if the register is damaged (PRJ-2); `Io` if it cannot be written.

@@ -146,7 +146,6 @@ fn gc_and_erasure_keep_forks_whole() -> Result<()> {
         ..Erasing::default()
     };
     memory.erase(&erasing, &Writer::user())?;
-    one.refresh()?;
     let error = one.view().get(&id("only/one")).unwrap_err();
     assert_eq!(error.code(), ErrorCode::Erased);
     assert!(memory.verify(VerifyDepth::Full)?.ok);
@@ -401,5 +400,65 @@ fn salvage_keeps_forks_and_takes_no_commit_of_one_for_the_main_line() -> Result<
     let (one, two) = (memory.open_fork("one")?, memory.open_fork("two")?);
     assert_eq!([all(&memory), all(&one), all(&two)], told);
     assert!(memory.verify(VerifyDepth::Full)?.ok);
+    Ok(())
+}
+
+#[test]
+fn a_new_fork_has_no_automatic_snapshot_of_a_dropped_one_of_its_name() -> Result<()> {
+    let disk = SimDisk::new(11);
+    let memory = on_disk(&disk, options(HOUR), true)?;
+    put(&memory, "a", "main");
+    let one = forked(&memory, "one");
+    put(&one, "a", "by one");
+    one.snapshot(None, &Writer::user())?;
+    memory.drop_fork("one", true, &Writer::user())?;
+    drop(one);
+    let again = forked(&memory, "one");
+    assert!(again.snapshots()?.is_empty());
+    cover(&memory);
+    drop((memory, again));
+    let memory = on_disk(&disk, options(HOUR), false)?;
+    assert!(memory.inner.store().checkpoint().is_some());
+    assert!(memory.open_fork("one")?.snapshots()?.is_empty());
+    assert_eq!(
+        memory
+            .inner
+            .store()
+            .references()
+            .ring(Some("one"), "user")
+            .count(),
+        0
+    );
+    Ok(())
+}
+
+#[test]
+fn erasure_leaves_no_orphan_in_a_fork_without_commits() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    put(&memory, "top", "a");
+    memory.put(child("top/leaf", "top"), &Writer::user())?;
+    let _one = forked(&memory, "one");
+    memory.remove(&id("top/leaf"), &Writer::user())?;
+    let erasing = Erasing {
+        targets: vec!["top".to_owned()],
+        everywhere: true,
+        ..Erasing::default()
+    };
+    let error = memory.erase(&erasing, &Writer::user()).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::HasChildren);
+    Ok(())
+}
+
+#[test]
+fn an_id_that_a_rollback_of_main_removed_was_there_for_a_fork() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    put(&memory, "a", "first");
+    let base = memory.snapshot(Some("base"), &Writer::user())?;
+    put(&memory, "gone", "x");
+    memory.rollback("base").by(&Writer::user())?;
+    let one = forked(&memory, "one");
+    assert!(one.has_had(&id("gone"))?);
+    assert!(!one.has_had(&id("never"))?);
+    drop(base);
     Ok(())
 }

@@ -12,7 +12,7 @@
 //! - GC-1: a new log is published only if it contains every record that the commits made since its start need.
 
 use std::collections::HashSet;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use crate::error::{ErrorKind, Result};
@@ -291,6 +291,11 @@ impl Inner {
     fn take_up(&self, writing: &mut LogHandle) -> Result<()> {
         writing.release(self.settings().exclusive);
         writing.load(&self.source)?;
+        // A fork in use must not keep the old files, which may have what was erased. A dropped one says so when it is used.
+        let forks: Vec<_> = self.forks.lock().values().filter_map(Weak::upgrade).collect();
+        for fork in &forks {
+            drop(fork.renew());
+        }
         // A checkpoint covers only durable batches (COV-1). Batches that other processes appended meanwhile are known
         // to be durable only after this handle reads them under the lock.
         match writing.begin(&self.source) {

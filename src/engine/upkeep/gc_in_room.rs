@@ -9,7 +9,7 @@
 //!
 //! # Invariants
 //! - FUL-3: a collection that has no room for its whole new log frees what it can, and reports what frees more. It fails
-//!   only if it can free nothing of what its policy drops.
+//!   only if it can free nothing of what its policy drops. A log with forks is only collected as a whole.
 
 use std::collections::BTreeSet;
 
@@ -144,7 +144,9 @@ impl Inner {
     /// state of a thinned one.
     fn part(&self, segments: &[OldSegment], wanted: &[usize]) -> Result<Option<Part>> {
         let store = self.store();
-        let Some(last) = segments.last() else {
+        // FUL-3: later batches of a line may need any older state.
+        let last = segments.last().filter(|_| !store.has_lines());
+        let Some(last) = last else {
             return Ok(None);
         };
         let commits = store.first_where(|entry| entry.batch > last.last_batch)?;

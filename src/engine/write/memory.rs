@@ -186,15 +186,21 @@ impl Memory {
         })
     }
 
-    /// Returns all snapshots, newest first: named snapshots, and the automatic snapshots of every lane. A degraded
-    /// memory omits snapshots of damaged commits.
+    /// Returns the snapshots of this line, newest first: named snapshots, and the automatic snapshots of every lane. A
+    /// degraded memory omits snapshots of damaged commits.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the commit or text of a snapshot cannot be read.
     pub fn snapshots(&self) -> Result<Vec<SnapshotInfo>> {
         let store = self.inner.store();
         let references = newest_references(&store).into_iter();
-        let snapshots = references.filter(|reference| reference.name.class() == ReferenceClass::Snapshots);
+        let has_lines = store.has_lines();
+        // The names are those of the whole store, but a commit of another line is no state of this one.
+        let is_other = |commit| has_lines && matches!(store.by_digest(commit), Ok(None));
+        let snapshots = references.filter(|reference| {
+            let is_snapshot = reference.name.class() == ReferenceClass::Snapshots;
+            is_snapshot && !reference.commit.is_some_and(is_other)
+        });
         let infos = snapshots.map(|reference| SnapshotInfo::of(&store, &reference));
         let passes = |info: &Result<_>| {
             let error = info.as_ref().err();
@@ -552,7 +558,7 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` (code `no_fork`) if there is no fork of this name; without `unmerged`, `Conflict` (code `unmerged`) if the
-    /// fork has commits that no merge took; `Denied` (code `less_trusted`) if an untrusted writer would drop commits; the
+    /// fork has commits; `Denied` (code `less_trusted`) if an untrusted writer would drop commits; the
     /// errors of [`Self::commit`].
     ///
     /// # Durability
@@ -572,10 +578,10 @@ impl Memory {
                 check_trusted(writer.trust, "drop a fork with commits")?;
                 if !unmerged {
                     let commits = line.commits();
-                    let text = format!("no merge took the {commits} commits of the fork '{name}'");
+                    let text = format!("nothing else has the {commits} commits of the fork '{name}'");
                     return Err(Error::conflict(text)
                         .with_code(ErrorCode::Unmerged)
-                        .with_hint("merge the fork first; `--unmerged` drops it with these commits"));
+                        .with_hint("`--unmerged` drops the fork with these commits"));
                 }
             }
             let info = self.inner.fork_info(&line)?;

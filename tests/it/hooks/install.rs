@@ -502,3 +502,47 @@ fn a_comment_next_to_what_is_removed_stays() {
     );
     assert!(!left.contains("treering"), "{left}");
 }
+
+/// A server with fewer rights keeps them: another installation must not give it more.
+#[test]
+fn an_installation_keeps_the_options_of_a_server() {
+    let folder = workplace();
+    let servers = [
+        ("claude-code", "shop/.mcp.json", "mcpServers"),
+        ("cursor", "shop/.cursor/mcp.json", "mcpServers"),
+    ];
+    for (client, file, key) in servers {
+        install(&folder, client);
+        let file = files(&folder)
+            .into_iter()
+            .map(|(path, _)| path)
+            .find(|path| path.ends_with(file.rsplit('/').next().unwrap()))
+            .unwrap_or_else(|| folder.path(file));
+        let mut settings: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        let own = settings[key]["treering"]["args"].clone();
+        settings[key]["treering"]["args"] =
+            json!(["serve", "--mcp", "--scope", "global", "--trust", "untrusted"]);
+        fs::write(&file, settings.to_string()).unwrap();
+        install(&folder, client);
+        let settings: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
+        let now: Vec<String> = settings[key]["treering"]["args"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(text)
+            .collect();
+        for word in own.as_array().unwrap().iter().map(text) {
+            assert!(now.contains(&word), "{client} {word}: {now:?}");
+        }
+        let at = now
+            .iter()
+            .position(|word| word == "--scope")
+            .expect("the scope stays");
+        assert_eq!(
+            now[at..at + 4],
+            ["--scope", "global", "--trust", "untrusted"],
+            "{client}"
+        );
+        fs::remove_file(&file).unwrap();
+    }
+}

@@ -21,10 +21,10 @@ fn send(folder: &Folder, client: &str, name: &str, more: Value, variables: &[(&s
     ran
 }
 
-/// Claude Code sets `CLAUDECODE` for its hooks, too.
 /// A client, the variables of its process, and the number of entries that its prompt makes.
 type Case<'a> = (&'a str, &'a [(&'a str, &'a str)], usize);
 
+/// Claude Code sets `CLAUDECODE` for its hooks, too.
 #[test]
 fn a_hook_of_claude_code_is_no_command_of_its_agent() {
     let of_hook = [("CLAUDECODE", "1"), ("CLAUDE_PROJECT_DIR", "/srv/shop")];

@@ -309,3 +309,18 @@ fn a_turn_that_others_built_on_stays() {
     folder.refused(3, &["undo", "--turn", "--session", "s1"]);
     assert_eq!(folder.root(), root);
 }
+
+/// The first turn of a session makes the object of the session, which the later turns need.
+#[test]
+fn the_first_turn_is_taken_back_while_later_ones_stand_and_once() {
+    let folder = workplace();
+    prompt(&folder, "s1", 1, "first");
+    remember(&folder, "s1", "The kettle leaks.");
+    prompt(&folder, "s1", 2, "second");
+    remember(&folder, "s1", "The office is in Bremen.");
+    let turns = folder.stream(&["log", "--turns", "--session", "s1"]);
+    let first = format!("--turn={}", text(&turns[1]["turn"]));
+    folder.json(&["undo", &first]);
+    assert_eq!(texts(&folder), ["The office is in Bremen.", "second"]);
+    assert_eq!(folder.refused(1, &["undo", &first])["code"], "nothing_selected");
+}

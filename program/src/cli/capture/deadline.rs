@@ -4,8 +4,10 @@
 //! Layer 10, part of cli.
 //!
 //! # Invariants
-//! - HKC-4: an event ends at its deadline, whatever it waits for. What it did not keep then, the next event keeps.
+//! - HKC-4: an event ends at its deadline, whatever it waits for. The next event keeps what this one did not, if the client
+//!   writes a transcript. opencode writes none, so what it told only this event is lost.
 
+use std::io::{self, Write as _};
 use std::process;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
@@ -28,7 +30,9 @@ pub(crate) struct Deadline {
 
 impl Deadline {
     /// Starts the time of an event.
-    pub(crate) fn start() -> Self {
+    ///
+    /// `answer` is printed then, because some clients expect a document from each event.
+    pub(crate) fn start(answer: Option<&'static str>) -> Self {
         let (watch, dropped) = channel::<()>();
         let watcher = thread::Builder::new().spawn(move || {
             if dropped.recv_timeout(EVENT_MAX) == Err(RecvTimeoutError::Timeout) {
@@ -37,10 +41,13 @@ impl Deadline {
                 output::fault(&format!(
                     "the event took longer than {seconds} seconds, so the next event goes on with it"
                 ));
+                if let Some(answer) = answer {
+                    drop(writeln!(io::stdout(), "{answer}"));
+                }
                 process::exit(0);
             }
         });
-        // Without a thread, the limits of the single waits still hold.
+        // If no thread starts, each wait still has its own limit.
         drop(watcher);
         Self {
             start: Instant::now(),

@@ -30,7 +30,7 @@ pub(crate) struct Fork {
     /// Drop the fork NAME
     #[arg(long, value_name = "NAME", conflicts_with = "name")]
     drop: Option<String>,
-    /// Drop the fork even if no merge took its commits
+    /// Drop the fork with its commits, which nothing else has
     #[arg(long, requires = "drop")]
     unmerged: bool,
 }
@@ -59,17 +59,15 @@ impl Verb for Fork {
 
     fn run(self, context: &mut Context) -> Done {
         if let Some(name) = &self.drop {
-            context.forget_fork();
+            context.whole_store()?;
             let memory = context.open_to_write()?;
             let dropped = memory.drop_fork(name, self.unmerged, &context.writer())?;
             let answer = ForkDropped {
                 dropped: dropped.name,
                 commits: dropped.commits,
             };
-            let text = format!(
-                "dropped the fork {} with {} commits",
-                answer.dropped, answer.commits
-            );
+            let commits = counted(answer.commits, "commit");
+            let text = format!("dropped the fork {} with {commits}", answer.dropped);
             return context.say(&answer, text);
         }
         let name = self.name.unwrap_or_default();
@@ -117,7 +115,7 @@ impl Verb for Forks {
     const ANSWERS: &'static [Form] = &[form::<ForkInfo>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
-        context.forget_fork();
+        context.whole_store()?;
         let memory = context.open_to_read()?;
         let mut forks = memory.forks()?;
         forks.truncate(self.limit.unwrap_or(usize::MAX));

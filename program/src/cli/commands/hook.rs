@@ -6,7 +6,8 @@
 use crate::cli::agent_context::is_switched_off;
 use crate::cli::capture::{Capture, Deadline};
 use crate::cli::commands::prelude::*;
-use crate::hook::HookClient;
+use crate::cli::output;
+use crate::hook::{HookClient, json_of};
 
 /// The largest event in bytes. A tool may give back a large page.
 const EVENT_BYTES_MAX: u64 = 64 << 20;
@@ -52,31 +53,43 @@ pub(crate) struct Hook {
 
 impl Verb for Hook {
     fn run(self, context: &mut Context) -> Done {
-        let deadline = Deadline::start();
         context.output.is_quiet = true;
-        let bytes = read_input(context, Path::new("-"), EVENT_BYTES_MAX)?;
-        let given = if is_switched_off() {
-            None
-        } else {
-            let json = serde_json::from_slice(&bytes)
-                .map_err(|error| Error::invalid(format!("standard input is no JSON: {error}")))?;
-            let event = self.client.event(json)?;
-            let capture = Capture {
-                client: self.client,
-                budget: self.budget,
-                hits: self.hits,
-                hits_budget: self.hits_budget,
-                learns: self.learn,
-                with_tool_texts: self.tool_texts,
-                deadline,
-            };
-            let given = capture.handle(context, &event)?;
-            given.and_then(|given| self.client.answer(&event.what, &given))
+        let nothing = self.client.wants_document().then_some("{}");
+        let deadline = Deadline::start(nothing);
+        let answer = match self.given(context, deadline) {
+            Ok(given) => given.map(|given| given.to_string()),
+            Err(error) => {
+                output::fault(error.message());
+                None
+            }
         };
-        let given = given.or_else(|| self.client.wants_document().then(|| serde_json::json!({})));
-        if let Some(answer) = given {
+        if let Some(answer) = answer.as_deref().or(nothing) {
             context.output.text(&format!("{answer}\n"))?;
         }
         Ok(DONE)
+    }
+}
+
+impl Hook {
+    /// Handles the event. Returns the answer of the client, if there is one.
+    fn given(&self, context: &mut Context, deadline: Deadline) -> Result<Option<serde_json::Value>> {
+        let bytes = read_input(context, Path::new("-"), EVENT_BYTES_MAX)?;
+        if is_switched_off() {
+            return Ok(None);
+        }
+        let json =
+            json_of(&bytes).map_err(|error| Error::invalid(format!("standard input is no JSON: {error}")))?;
+        let event = self.client.event(json)?;
+        let capture = Capture {
+            client: self.client,
+            budget: self.budget,
+            hits: self.hits,
+            hits_budget: self.hits_budget,
+            learns: self.learn,
+            with_tool_texts: self.tool_texts,
+            deadline,
+        };
+        let given = capture.handle(context, &event)?;
+        Ok(given.and_then(|given| self.client.answer(&event.what, &given)))
     }
 }

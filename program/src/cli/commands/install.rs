@@ -91,6 +91,7 @@ impl Verb for Install {
     const ANSWERS: &'static [Form] = &[form::<Installed>("")];
 
     fn run(self, context: &mut Context) -> Done {
+        context.whole_store()?;
         let learns = self.learn || (!self.yes && !self.dry_run && asks_to_learn(context)?);
         let wanted = wanted(context, self.client, learns)?;
         let planned = changes(self.client, &wanted)?
@@ -105,6 +106,7 @@ impl Verb for Uninstall {
     const ANSWERS: &'static [Form] = &[form::<Installed>("")];
 
     fn run(self, context: &mut Context) -> Done {
+        context.whole_store()?;
         let wanted = wanted(context, self.client, false)?;
         let planned = changes(self.client, &wanted)?
             .iter()

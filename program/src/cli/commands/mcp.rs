@@ -84,6 +84,7 @@ impl Verb for Mcp {
             dry_run,
             yes,
         } = self.verb;
+        context.whole_store()?;
         let plan = Plan::of(context, client, scope)?;
         let (before, new) = (plan.old.as_deref().unwrap_or_default(), &plan.new);
         let (file, start) = (&plan.file, plan.start.clone());

@@ -241,7 +241,7 @@ impl Context {
 
     /// Prints a note with the command that reverses the last change, for people.
     fn note_way_back(&mut self, what: &str) {
-        let command = self.lane_options().command("undo");
+        let command = self.lane_command("undo");
         self.note_for_people("undo", format!("{what}: {command}"));
     }
 

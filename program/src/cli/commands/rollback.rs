@@ -73,25 +73,26 @@ fn preview(context: &mut Context, target: &Revision, all: bool) -> Done {
 /// Prints the answer of a rollback, restore, undo or redo.
 pub(super) fn answer_moved(context: &mut Context, memory: &Memory, committed: &Committed) -> Done {
     let answer = Moved::of(memory, committed)?;
-    let (what, back) = match answer.op.as_deref() {
+    let (what, to, back) = match answer.op.as_deref() {
         None => {
             return context.say(
                 &answer,
                 "nothing changed, because the current state equals the requested state",
             );
         }
-        Some("undo") => ("undone", "redo"),
-        Some("redo") => ("redone", "undo"),
-        Some("restore") => ("restored", "undo"),
-        Some(_) => ("rolled back to", "undo"),
+        Some("undo") => ("undone", "", "redo"),
+        Some("redo") => ("redone", "", "undo"),
+        Some("restore") => ("restored", "", "undo"),
+        Some(_) => ("rolled back", " to", "undo"),
     };
     let head = context.state_line(answer.seq, answer.root);
     let counts = context.counts_line(answer.counts);
     // The output names the target, because an undo may reverse another commit than the user expects.
     let found = |target: CommitDigest| context.resolve(memory, &target.to_hex()).ok();
     let meant = answer.target.and_then(found);
-    let of = meant.map_or_else(String::new, |meant| format!(" {}", human::heading(&meant)));
-    let back = context.lane_options().command(back);
+    // A commit of another line is not among the commits of this one.
+    let of = meant.map_or_else(String::new, |meant| format!("{to} {}", human::heading(&meant)));
+    let back = context.lane_command(back);
     let note = format!("reverse the change with: {back}");
     let text = format!("{what}{of}: {counts}; {head}");
     context.say_with_note(&answer, text, "undo", note)

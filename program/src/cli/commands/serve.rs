@@ -123,7 +123,7 @@ struct HttpOptions {
     /// Show the memory as a page, whose address is printed
     #[arg(long, conflicts_with = "mcp", hide = NO_HTTP)]
     ui: bool,
-    /// Let the page revert and roll back, after a preview
+    /// Let the page decide what waits, edit, and take back, each after a preview
     #[arg(long, requires = "ui", hide = NO_HTTP)]
     write: bool,
 }

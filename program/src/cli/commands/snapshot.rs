@@ -59,7 +59,7 @@ impl Verb for Snapshot {
         }
         let name = context.output.paint(Meaning::Name, &revision);
         let text = format!("{name}: {}", context.state_line(seq, root));
-        let back = context.lane_options().command(&format!("rollback {revision}"));
+        let back = context.lane_command(&format!("rollback {revision}"));
         let note = format!("return to this state with: {back}");
         context.say_with_note(&answer, text, "next", note)
     }

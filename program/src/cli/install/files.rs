@@ -14,7 +14,7 @@ use std::{env, fs, io};
 use serde_json::Value as Json;
 
 use super::record::InstallRecord;
-use crate::cli::clients::{SERVER, toml_table};
+use crate::cli::clients::{SERVER, Start, toml_table};
 use crate::cli::context::shown;
 use crate::cli::errors::{input_error, refused};
 use crate::cli::input::open_regular;
@@ -184,7 +184,7 @@ impl FileChange {
     /// Plans to write the change.
     ///
     /// # Errors
-    /// `InvalidInput` if the file cannot be edited without loss; `Denied` if it is a link.
+    /// `InvalidInput` if the file cannot be edited without loss.
     pub(crate) fn install(&self) -> Result<Planned> {
         let old = read(&self.path)?;
         let text = old.as_deref().unwrap_or_default();
@@ -206,7 +206,14 @@ impl FileChange {
                 if !is_own_server(&toml_server(text)) {
                     return Err(self.not_kept(OTHER_SERVER));
                 }
-                let new = toml_table(&self.path, text, command, args)?;
+                let known = toml_server(text);
+                let known = Json::Object(known.as_object().cloned().unwrap_or_default());
+                let new = Start {
+                    command: command.clone(),
+                    args: args.clone(),
+                };
+                let args = new.with_options_of(&start_in(&known));
+                let new = toml_table(&self.path, text, command, &args)?;
                 // A table cannot follow an inline one.
                 toml::from_str::<Json>(&new).map_err(|error| self.not_kept(error.message()))?;
                 if let Some(added) = new.strip_prefix(text).filter(|added| !added.is_empty()) {
@@ -239,6 +246,7 @@ impl FileChange {
                 }
                 (Kind::Member, Some(Json::Object(known))) => {
                     let Json::Object(new) = &entry.value else { continue };
+                    let new = with_arguments_of(&known, new);
                     // Other keys of the user, such as `env`, stay.
                     for (key, value) in new.iter().filter(|(key, value)| known.get(*key) != Some(value)) {
                         let step = [&steps[..], &[Step::Key(key)]].concat();
@@ -672,6 +680,40 @@ fn without_table(text: &str, added: &str) -> String {
     kept
 }
 
+/// Returns how an entry of a client starts the server. Some clients have the program among the arguments.
+fn start_in(entry: &Json) -> Start {
+    let texts = |value: &Json| -> Vec<String> {
+        let list = value.as_array().into_iter().flatten();
+        list.filter_map(Json::as_str).map(str::to_owned).collect()
+    };
+    let (command, mut args) = (texts(&entry["command"]), texts(&entry["args"]));
+    args.splice(0..0, command.into_iter().skip(1));
+    Start {
+        command: String::new(),
+        args,
+    }
+}
+
+/// Returns the new entry of a server with the options that only the known one has.
+fn with_arguments_of(
+    known: &serde_json::Map<String, Json>,
+    new: &serde_json::Map<String, Json>,
+) -> serde_json::Map<String, Json> {
+    let mut new = new.clone();
+    let known = start_in(&Json::Object(known.clone()));
+    let start = start_in(&Json::Object(new.clone()));
+    let args = start.with_options_of(&known);
+    let place = if new.contains_key("args") {
+        "args"
+    } else {
+        "command"
+    };
+    if let Some(Json::Array(list)) = new.get_mut(place) {
+        list.extend(args[start.args.len()..].iter().cloned().map(Json::from));
+    }
+    new
+}
+
 /// Returns the text of a file, or `None` if there is none.
 fn read(path: &Path) -> Result<Option<String>> {
     let found = path.symlink_metadata();
@@ -679,10 +721,14 @@ fn read(path: &Path) -> Result<Option<String>> {
         return Ok(None);
     }
     let mut text = String::new();
-    let file = open_regular(path)?.take(FILE_BYTES_MAX);
+    let file = open_regular(path)?.take(FILE_BYTES_MAX + 1);
     BufReader::new(file)
         .read_to_string(&mut text)
         .map_err(|error| input_error(path, error))?;
+    if text.len() as u64 > FILE_BYTES_MAX {
+        let text = format!("{} has more than {FILE_BYTES_MAX} bytes", shown(path));
+        return Err(Error::invalid(text).with_hint("nothing was changed"));
+    }
     Ok(Some(text))
 }
 

@@ -6,12 +6,13 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::line::Line;
 use super::operation::{Answer, Effect, Operation, Page, Profile};
-use crate::answers::agent::inbox::{ITEMS, Inbox, InboxAsked};
-use crate::answers::words::counted;
+use crate::answers::agent::inbox::{ITEMS, Inbox, InboxAsked, InboxItem};
+use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
-use treering::Result;
 use treering::inspect::ingest::moment;
+use treering::{Result, View};
 
 /// What waits for a decision of the person, what was learned, and what the memory says. Untrusted texts are withheld.
 #[derive(Deserialize, JsonSchema)]
@@ -46,15 +47,53 @@ impl Operation for AskInbox {
             waits(inbox.learned.total, "learned"),
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
-        let line = format!(
-            "{} for the person, who decides on the page of treering serve --ui --write: {}",
-            counted(inbox.waiting as u64, "thing"),
-            if parts.is_empty() {
-                "nothing".to_owned()
-            } else {
+        let line = match (inbox.waiting, parts.is_empty()) {
+            (_, true) => "nothing waits, and nothing was learned".to_owned(),
+            (0, false) => format!("nothing waits: {}", parts.join(", ")),
+            (waiting, false) => format!(
+                "{} for the person, who decides on the page of treering serve --ui --write: {}",
+                counted(waiting as u64, "thing"),
                 parts.join(", ")
-            }
-        );
-        Ok(Answer::new(view, inbox, line))
+            ),
+        };
+        let notes = notes_of(&view, &inbox);
+        Ok(Answer::new(view, inbox, line).with_notes(notes))
     }
+}
+
+/// Returns a line for each thing of the inbox, below the names of the groups.
+fn notes_of(view: &View, inbox: &Inbox) -> Vec<String> {
+    let lines = |items: &[InboxItem]| -> Vec<String> {
+        let line = |item: &InboxItem| {
+            let line = item
+                .id
+                .as_ref()
+                .map_or_else(|| Line::of(""), |id| Line::of_id(view, id));
+            let line = line.says([item.shown.trust]).flagged(&item.shown.flags);
+            line.text_unless(item.shown.is_withheld, item.shown.text.as_deref())
+                .to_string()
+        };
+        items.iter().map(line).collect()
+    };
+    let stopped = inbox.quarantined.items.iter();
+    let stopped = stopped.map(|held| Line::of(&held.name).says(held.trust).to_string());
+    let pairs = inbox.conflicting.pairs.iter();
+    let pairs = pairs.flat_map(|pair| lines(&[pair.newer.clone(), pair.older.clone()]));
+    let mut groups = vec![
+        ("quarantined:".to_owned(), stopped.collect()),
+        ("untrusted:".to_owned(), lines(&inbox.withheld.items)),
+        ("flagged:".to_owned(), lines(&inbox.flagged.items)),
+        ("contradicting:".to_owned(), pairs.collect::<Vec<_>>()),
+        ("learned:".to_owned(), lines(&inbox.learned.items)),
+    ];
+    groups.extend(
+        inbox
+            .says
+            .iter()
+            .map(|said| (format!("says {}:", quoted(&said.scope)), lines(&said.items))),
+    );
+    let groups = groups.into_iter().filter(|(_, lines)| !lines.is_empty());
+    groups
+        .flat_map(|(name, lines)| [vec![name], lines].concat())
+        .collect()
 }

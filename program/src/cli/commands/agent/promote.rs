@@ -70,6 +70,14 @@ impl Verb for Promote {
                 })
                 .map(|()| DONE);
         }
+        let unknown = self.keep.iter().find(|field| {
+            let mut acts = reviews.iter().flat_map(|review| &review.acts);
+            !acts.any(|act| act.field == **field)
+        });
+        if let Some(unknown) = unknown.filter(|_| reviews.len() > 1) {
+            let text = format!("no item has the field '{}' to keep", one_line(unknown));
+            return Err(usage_error(text, "use a field that --dry-run names"));
+        }
         for review in &reviews {
             context.note_for_people("review", review_lines(review).join("\n"));
         }

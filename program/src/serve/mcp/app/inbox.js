@@ -47,13 +47,21 @@ const button = (parent, text, work) => {
   return element
 }
 
-const TRUST = { direct_user: "you", model: "the agent", tool_external: "from outside", imported: "imported" }
+const TRUST = {
+  direct_user: "you",
+  host: "the program",
+  model: "the agent",
+  tool_internal: "a tool",
+  tool_external: "from outside",
+  document: "a document",
+  import: "imported",
+}
 
 const told = (item) => [item.kind, TRUST[item.trust] ?? item.trust, item.actor, item.time?.slice(0, 16).replace("T", " ")].filter(Boolean).join(" · ")
 
 const item = (list, of) => {
   const row = add(list, "li")
-  add(row, "p", of.withheld ? "This text is withheld, because nobody vouches for it." : (of.text ?? of.preview ?? of.reason ?? of.id ?? ""))
+  add(row, "p", of.withheld ? "This text is withheld, because it is not trusted." : (of.text ?? of.preview ?? of.reason ?? of.id ?? ""))
   if (of.flags?.length) add(row, "p", `The scan found: ${of.flags.join(", ")}`, "quiet")
   add(row, "p", told(of), "quiet")
   if (of.session) button(row, "What this session did", () => session(of.session))
