@@ -98,7 +98,8 @@ pub(super) fn write_vectors(store: &Path, number: usize) {
             let number = spread(&mut random, TEXTS);
             let (item, by) = (NewItem::new(text_of(number)), Writer::user());
             drop(agent.remember(item, &RememberOptions::default(), &by).unwrap());
-            writeln!(log, "{number}").unwrap();
+            // One write, so that a kill leaves no half line to which the next process adds its number.
+            log.write_all(format!("{number}\n").as_bytes()).unwrap();
         }
         agent.embed(None).unwrap();
         drop(agent.keep_indexes());
