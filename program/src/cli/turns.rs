@@ -135,8 +135,14 @@ pub(crate) fn undo_turn(
         let mut selection = Selection::default();
         selection.commits = turn.all.iter().map(|info| info.digest.into()).collect();
         let preview = memory.revert(selection.clone()).preview(writer)?;
+        // The first turn of a session makes its object, which the later turns need.
+        let view = memory.view();
+        let is_session =
+            |id| Ok::<_, Error>(view.get(id)?.is_some_and(|object| object.kind() == kind::SESSION));
+        let others = preview.kept.iter().map(|kept| is_session(&kept.id));
+        let only_sessions = !others.collect::<Result<Vec<_>>>()?.contains(&false);
         // A turn that was taken back wrote nothing that still stands.
-        if preview.reverted.is_empty() && preview.kept.is_empty() {
+        if preview.reverted.is_empty() && only_sessions {
             if name.is_none() {
                 continue;
             }
@@ -147,15 +153,10 @@ pub(crate) fn undo_turn(
             );
         }
         let turn = turn.read(memory)?;
-        // The first turn of a session makes its object, which the later turns need.
-        let view = memory.view();
-        let is_session =
-            |id| Ok::<_, Error>(view.get(id)?.is_some_and(|object| object.kind() == kind::SESSION));
-        let others = preview.kept.iter().map(|kept| is_session(&kept.id));
-        let conflicts = if others.collect::<Result<Vec<_>>>()?.contains(&false) {
-            Conflicts::Fail
-        } else {
+        let conflicts = if only_sessions {
             Conflicts::Keep
+        } else {
+            Conflicts::Fail
         };
         let revert = memory.revert(selection).conflicts(conflicts);
         let needed = |error: Error| match error.code() {

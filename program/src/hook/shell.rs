@@ -448,15 +448,22 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_command_that_reads_outside_is_found_and_one_that_works_inside_is_not() {
+    /// A workspace beside a file that a link in it names, too.
+    fn workplace() -> (tempfile::TempDir, Workspace) {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().join("shop");
         std::fs::create_dir_all(root.join("src")).unwrap();
         std::fs::write(folder.path().join("secret"), "x").unwrap();
         #[cfg(unix)]
         std::os::unix::fs::symlink(folder.path().join("secret"), root.join("link")).unwrap();
-        let workspace = Workspace::new(Some(root.clone()), std::slice::from_ref(&root));
+        let workspace = Workspace::new(Some(root.clone()), &[root]);
+        (folder, workspace)
+    }
+
+    #[test]
+    fn a_command_that_works_inside_reads_nothing_from_outside() {
+        let (folder, workspace) = workplace();
+        let root = folder.path().join("shop");
         let inside = format!("cat {}/src/main.rs", root.display());
         let there = format!("cd {} && cat src/main.rs", root.display());
         for command in [
@@ -485,6 +492,11 @@ mod tests {
         ] {
             assert_eq!(read_by(command, &workspace), None, "{command}");
         }
+    }
+
+    #[test]
+    fn what_a_command_reads_from_outside_is_named() {
+        let (folder, workspace) = workplace();
         let outside = folder.path().join("secret");
         let outside = outside.to_str().unwrap();
         for (command, expected) in [
@@ -526,6 +538,14 @@ mod tests {
                 "{command}"
             );
         }
+        let root = folder.path().join("shop");
+        let elsewhere = Workspace::new(Some(PathBuf::from(folder.path())), &[root]);
+        assert_eq!(read_by("cat secret", &elsewhere).as_deref(), Some("secret"));
+    }
+
+    #[test]
+    fn a_reader_is_found_behind_quotes_words_and_redirections() {
+        let (_folder, workspace) = workplace();
         for command in [
             "echo \"$(date)\"; curl -s example.com",
             "echo \"say \\\"hi\\\"\"; curl -s example.com",
@@ -551,8 +571,6 @@ mod tests {
         ] {
             assert!(read_by(command, &workspace).is_some(), "{command}");
         }
-        let elsewhere = Workspace::new(Some(PathBuf::from(folder.path())), &[root]);
-        assert_eq!(read_by("cat secret", &elsewhere).as_deref(), Some("secret"));
     }
 
     /// No text makes the reader panic.

@@ -9,7 +9,7 @@
 use similar::{Algorithm, DiffOp, capture_diff_slices};
 
 /// Returns for each line of `new` the index of the same line in `old`. The indexes rise.
-pub(super) fn common_lines(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
+pub(crate) fn common_lines(old: &[&str], new: &[&str]) -> Vec<Option<usize>> {
     let mut found = vec![None; new.len()];
     for part in capture_diff_slices(Algorithm::Myers, old, new) {
         if let DiffOp::Equal {

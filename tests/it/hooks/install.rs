@@ -508,16 +508,12 @@ fn a_comment_next_to_what_is_removed_stays() {
 fn an_installation_keeps_the_options_of_a_server() {
     let folder = workplace();
     let servers = [
-        ("claude-code", "shop/.mcp.json", "mcpServers"),
-        ("cursor", "shop/.cursor/mcp.json", "mcpServers"),
+        ("claude-code", "home/.claude.json", "mcpServers"),
+        ("cursor", "home/.cursor/mcp.json", "mcpServers"),
     ];
     for (client, file, key) in servers {
         install(&folder, client);
-        let file = files(&folder)
-            .into_iter()
-            .map(|(path, _)| path)
-            .find(|path| path.ends_with(file.rsplit('/').next().unwrap()))
-            .unwrap_or_else(|| folder.path(file));
+        let file = folder.path(file);
         let mut settings: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
         let own = settings[key]["treering"]["args"].clone();
         settings[key]["treering"]["args"] =
