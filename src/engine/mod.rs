@@ -87,6 +87,9 @@ pub(crate) use write::authorisation::check_trusted;
 pub use write::draft::{Draft, Staged};
 pub use write::fork::{Fork, ForkInfo};
 pub use write::incoming::OriginRule;
+pub use write::merge::{
+    Choice, ConflictSide, Conflicting, Merge, MergeConflict, Merged, OpenConflict, Resolution, Strategy,
+};
 pub use write::policy::{PolicyVerdict, WritePolicy};
 pub use write::request::Committed;
 pub use write::revert::{Conflicts, KeptObject, Revert, Reverted, RevertedObject};

@@ -116,6 +116,8 @@ codes! {
     NameTaken = "name_taken",
     /// The store is on a network file system.
     NetworkFileSystem = "network_file_system",
+    /// The object has no open conflict.
+    NoConflict = "no_conflict",
     /// The call contains no condition that selects items.
     NoCriteria = "no_criteria",
     /// The file or folder does not exist.

@@ -60,6 +60,8 @@ impl Op {
     pub const REDO: &str = "redo";
     /// The commit took back what earlier commits wrote.
     pub const REVERT: &str = "revert";
+    /// The commit brought in what another line wrote.
+    pub const MERGE: &str = "merge";
     /// The commit restored single objects.
     pub const RESTORE: &str = "restore";
     /// The commit restored forgotten items.

@@ -198,6 +198,29 @@ impl Store {
         Ok(found.map(|found| (found.store, found.base)))
     }
 
+    /// Returns the commit of the batch that has the record at `place`, of this line or of any other. Returns `None` if
+    /// the batch has no commit, or if its line was collected.
+    ///
+    /// # Errors
+    /// The errors of [`Self::commit_at`] and [`Self::line`].
+    pub(crate) fn commit_behind(self: &Arc<Self>, place: Locator) -> Result<Option<Arc<CommitEntry>>> {
+        let batch = self.records.batch_of(place.to_u64())?;
+        let main = self.main_line();
+        let line = {
+            let lines = self.lines();
+            let has = |line: &&LineInfo| {
+                line.batches
+                    .binary_search_by_key(&batch, |(batch, _)| *batch)
+                    .is_ok()
+            };
+            lines.iter().find(has).map(|line| line.first_batch)
+        };
+        let store = line.map_or(Ok(main.clone()), |first_batch| main.line_of(first_batch))?;
+        let first = store.first_where(|commit| commit.batch >= batch)?;
+        let commit = store.commit_at(first)?;
+        Ok(commit.filter(|commit| commit.batch == batch))
+    }
+
     /// Returns the newest commit of a line, or the commit at which it begins, without opening the line.
     ///
     /// # Errors

@@ -11,7 +11,7 @@
 //! # Invariants
 //! - CMT-1: a commit is published and acknowledged only after the log has reported it durable.
 //! - CMT-2: a draft is committed whole or not at all.
-//! - CMT-3: a commit's time is later than its parent's.
+//! - CMT-3: a commit's time is later than those of its parents.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -77,12 +77,19 @@ impl Tip {
 pub(crate) struct Note<'a> {
     pub(crate) op: &'a str,
     pub(crate) target: Option<CommitDigest>,
+    /// The commit that a merge brings in, with its time.
+    pub(crate) merged: Option<(CommitDigest, Time)>,
     pub(crate) writer: &'a Writer,
 }
 
 impl<'a> Note<'a> {
     pub(crate) fn new(op: &'a str, target: Option<CommitDigest>, writer: &'a Writer) -> Self {
-        Self { op, target, writer }
+        Self {
+            op,
+            target,
+            merged: None,
+            writer,
+        }
     }
 }
 
@@ -143,8 +150,9 @@ impl Inner {
     ) -> Result<Known> {
         let source = self.add_text(batch, note.writer.source.as_deref())?;
         let reason = self.add_text(batch, note.writer.reason.as_deref())?;
+        let merged = note.merged.map(|(merged, _)| merged);
         let commit = Commit {
-            parents: vec![tip.mark.commit],
+            parents: std::iter::once(tip.mark.commit).chain(merged).collect(),
             root,
             seq: tip.mark.seq + 1,
             history_root: tip.history.root(),
@@ -327,8 +335,8 @@ impl Inner {
     }
 
     /// Checks one draft against the tip, which already contains the drafts in `earlier`, and makes its batch. If the tip
-    /// contains all changes of the draft too, makes no commit, unless the draft reverses the commit `note.target`. Then
-    /// returns `None`, or a batch with the taints of the draft.
+    /// contains all changes of the draft too, makes no commit, unless the draft reverses the commit `note.target` or merges
+    /// one. Then returns `None`, or a batch with the taints of the draft.
     pub(crate) fn stage(
         &self,
         store: &Arc<Store>,
@@ -353,17 +361,20 @@ impl Inner {
         if !draft.is_empty() {
             store.flush()?;
         }
-        let time = self.time_after(tip.time);
+        // CMT-3
+        let parents = note.merged.map_or(tip.time, |(_, time)| tip.time.max(time));
+        let time = self.time_after(parents);
         let place = Place::Commit(start, time);
         let changed = add_changes(store, draft, &mut batch, tip.trie.clone(), &**store, place)?;
-        if changed.counts.total() == 0 && note.target.is_none() {
+        if changed.counts.total() == 0 && note.target.is_none() && note.merged.is_none() {
             return self.stage_taints(store, tip, draft);
         }
         if draft.touches_tree() {
             self.check_tree(&State::of(store, head)?, earlier, draft)?;
         }
         let root = changed.trie.root(store.suite, Shape::State, &**store)?;
-        let is_known = note.target.is_some() && store.by_root(root)?.is_some();
+        let may_be_known = note.target.is_some() || changed.counts.total() == 0;
+        let is_known = may_be_known && store.by_root(root)?.is_some();
         if is_known {
             // History keeps the state that a reversal restores, so the batch needs no records except the commit.
             batch = taints;

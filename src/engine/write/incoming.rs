@@ -160,6 +160,15 @@ impl Draft {
         self.stage_with(new, origin, matches!(rule, OriginRule::Said(_)))
     }
 
+    /// Stages an object with this origin, for a caller that has checked the origin.
+    ///
+    /// # Errors
+    /// The errors of [`Self::put`].
+    pub(super) fn stage_as(&mut self, object: NewObject, origin: Origin) -> Result<Staged> {
+        let new = self.incoming(object);
+        self.stage_with(new, origin, false)
+    }
+
     fn incoming(&self, object: NewObject) -> Incoming {
         Incoming {
             key: self.base.key(&object.id),

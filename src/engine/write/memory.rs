@@ -22,6 +22,19 @@ use crate::object::{
 };
 use crate::store::{LineInfo, Store};
 
+/// The refusal of a policy, and the draft to keep with the reason.
+pub(super) type PolicyRefusal = (Error, Option<(Draft, String)>);
+
+/// The operations of the engine's own verbs.
+const RESERVED: [&str; 7] = [
+    Op::INIT,
+    Op::ROLLBACK,
+    Op::UNDO,
+    Op::REDO,
+    Op::REVERT,
+    Op::MERGE,
+    Op::ERASE,
+];
 /// The session of names that an untrusted writer without a session gives.
 const UNTRUSTED: &str = "untrusted";
 
@@ -259,7 +272,7 @@ impl Memory {
         self.inner.opened().check_writable()?;
         self.inner.check_own(&draft)?;
         draft.writer.check()?;
-        if [Op::INIT, Op::ROLLBACK, Op::UNDO, Op::REDO, Op::REVERT, Op::ERASE].contains(&op) {
+        if RESERVED.contains(&op) {
             return Err(
                 Error::invalid(format!("the operation `{op}` is reserved for the engine"))
                     .with_code(ErrorCode::ReservedOp),
@@ -282,30 +295,47 @@ impl Memory {
     }
 
     /// Lets the policy review the draft. Returns the draft to commit, or the policy's refusal.
-    fn review(&self, mut draft: Draft, op: &str) -> Result<Draft> {
-        let Some(policy) = &self.inner.policy else {
+    fn review(&self, draft: Draft, op: &str) -> Result<Draft> {
+        self.judge(draft, op).map_err(|refusal| {
+            let (error, kept) = *refusal;
+            match kept {
+                Some((draft, reason)) => self.quarantined(&draft, &reason, error),
+                None => error,
+            }
+        })
+    }
+
+    /// Asks the policy about the draft, and writes nothing. With the refusal, returns a draft to keep and the reason.
+    pub(super) fn judge(&self, mut draft: Draft, op: &str) -> Result<Draft, Box<PolicyRefusal>> {
+        let Some(policy) = self.inner.policy.as_ref().filter(|_| !draft.is_empty()) else {
             return Ok(draft);
         };
-        if draft.is_empty() {
-            return Ok(draft);
-        }
         let denied =
             |reason: &str| Error::new(ErrorKind::Denied, format!("a policy refused this {op}: {reason}"));
         match policy.review(&draft) {
             PolicyVerdict::Accept => Ok(draft),
             PolicyVerdict::Replace(objects) => {
-                for object in objects {
-                    draft.put(object)?;
-                }
+                let mut put = objects.into_iter().map(|object| draft.put(object));
+                put.try_for_each(|staged| staged.map(drop))
+                    .map_err(|error| Box::new((error, None)))?;
                 Ok(draft)
             }
-            PolicyVerdict::Refuse(reason) => Err(denied(&reason)),
+            PolicyVerdict::Refuse(reason) => Err(Box::new((denied(&reason), None))),
             PolicyVerdict::Quarantine(reason) => {
-                let name = self.inner.reject(&draft, &reason)?.unwrap_or_default();
-                Err(denied(&reason)
-                    .with_code(ErrorCode::Quarantined)
-                    .with_hint(format!("the staged change is saved as {name}")))
+                let error = denied(&reason).with_code(ErrorCode::Quarantined);
+                Err(Box::new((error, Some((draft, reason)))))
             }
+        }
+    }
+
+    /// Keeps a draft that the policy refused. Returns the refusal with its name.
+    pub(super) fn quarantined(&self, draft: &Draft, reason: &str, refusal: Error) -> Error {
+        match self.inner.reject(draft, reason) {
+            Ok(name) => {
+                let name = name.unwrap_or_default();
+                refusal.with_hint(format!("the staged change is saved as {name}"))
+            }
+            Err(error) => error,
         }
     }
 
@@ -558,7 +588,7 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` (code `no_fork`) if there is no fork of this name; without `unmerged`, `Conflict` (code `unmerged`) if the
-    /// fork has commits; `Denied` (code `less_trusted`) if an untrusted writer would drop commits; the
+    /// fork has commits that no merge took; `Denied` (code `less_trusted`) if an untrusted writer would drop commits; the
     /// errors of [`Self::commit`].
     ///
     /// # Durability
@@ -576,12 +606,12 @@ impl Memory {
             if line.commits() > 0 {
                 // INVARIANT STN-2: an untrusted writer may not destroy the work of others.
                 check_trusted(writer.trust, "drop a fork with commits")?;
-                if !unmerged {
+                if !unmerged && !main.is_merged(&line)? {
                     let commits = line.commits();
-                    let text = format!("nothing else has the {commits} commits of the fork '{name}'");
+                    let text = format!("no merge took all of the {commits} commits of the fork '{name}'");
                     return Err(Error::conflict(text)
                         .with_code(ErrorCode::Unmerged)
-                        .with_hint("`--unmerged` drops the fork with these commits"));
+                        .with_hint("`merge` brings them in; `--unmerged` drops the fork with them"));
                 }
             }
             let info = self.inner.fork_info(&line)?;

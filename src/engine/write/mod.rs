@@ -12,6 +12,7 @@ pub(crate) mod incoming;
 pub(crate) mod kept_draft;
 pub(crate) mod log_handle;
 mod memory;
+pub(crate) mod merge;
 pub(crate) mod planned;
 pub(crate) mod policy;
 pub(crate) mod request;

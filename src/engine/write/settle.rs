@@ -70,6 +70,17 @@ pub(super) trait GivesWay {
     /// Returns whether the objects in the way give way.
     fn gives_way(&self) -> bool;
 
+    /// Returns whether a parent that others removed comes back.
+    fn brings_back(&self) -> bool {
+        self.gives_way()
+    }
+
+    /// Returns the object of a circle that keeps the parent which it had before; `None` if the first planned one gives
+    /// way. Each object of a circle is below the next one.
+    fn keeps_parent(&self, _base: &View, _circle: &[(KeyPath, Id)]) -> Result<Option<KeyPath>> {
+        Ok(None)
+    }
+
     /// Returns whether it is decided what the id gets, even if that is no change.
     fn is_decided(&self, key: &KeyPath) -> bool;
 
@@ -132,17 +143,28 @@ impl<'a> Plan<'a> {
     /// `Corrupt` or `Io` if the version cannot be read.
     pub(super) fn add(&mut self, id: Id, now: Option<Entry>, then: Option<Entry>, since: u64) -> Result<()> {
         let object = then.map(|then| self.base.state.load(&then)).transpose()?;
+        self.add_below(id, parent_of(object.as_ref())?, (now, then), since);
+        Ok(())
+    }
+
+    /// Plans what [`Self::add`] plans, for a version that has this parent and may not be stored yet.
+    pub(super) fn add_below(
+        &mut self,
+        id: Id,
+        parent: Option<Id>,
+        (now, then): (Option<Entry>, Option<Entry>),
+        since: u64,
+    ) {
         let planned = Planned {
             now,
             then,
-            parent: parent_of(object.as_ref())?,
+            parent,
             since,
             gone_with: None,
             id,
         };
         self.changes.insert(self.base.key(&planned.id), planned);
         self.edits += 1;
-        Ok(())
     }
 
     /// Changes the plan until the tree of parents is whole (STL-1).
@@ -180,7 +202,7 @@ impl<'a> Plan<'a> {
                     break;
                 };
                 let above_key = self.base.key(&above);
-                if !self.exists(&above_key)? {
+                if !self.exists(&above_key)? && self.way.brings_back() {
                     self.makes_way(&above, since)?;
                 }
                 walked.push((next, above));
@@ -280,6 +302,18 @@ impl<'a> Plan<'a> {
     /// Settles the first planned id of a circle, on which each id is the parent of the one before. Returns whether there
     /// is one.
     fn break_circle(&mut self, circle: &[(KeyPath, Id)]) -> Result<bool> {
+        if let Some(keeps) = self.way.keeps_parent(self.base, circle)?
+            && let Some(at) = circle.iter().position(|(key, _)| *key == keeps)
+        {
+            let (id, above) = (&circle[at].1, &circle[(at + 1) % circle.len()].1);
+            if self.changes.contains_key(&keeps) {
+                self.give_up(keeps, KeptBecause::Below(above.clone()))?;
+                return Ok(true);
+            }
+            if self.makes_way(id, 0)? {
+                return Ok(true);
+            }
+        }
         let below = circle.iter().cycle().skip(circle.len() - 1);
         let planned = circle.iter().zip(below);
         let planned =
@@ -288,7 +322,7 @@ impl<'a> Plan<'a> {
         let Some((key, since, (_, below))) = first else {
             return Ok(false);
         };
-        if !self.makes_way(below, since)? {
+        if !self.way.gives_way() || !self.makes_way(below, since)? {
             self.give_up(key, KeptBecause::Below(below.clone()))?;
         }
         Ok(true)
@@ -328,7 +362,7 @@ impl<'a> Plan<'a> {
         let key = self.base.key(id);
         let is_decided =
             self.way.is_decided(&key) || self.changes.contains_key(&key) || self.given_up.contains_key(&key);
-        if !self.way.gives_way() || is_decided {
+        if is_decided {
             return Ok(false);
         }
         let state = &self.base.state;

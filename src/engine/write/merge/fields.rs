@@ -32,7 +32,7 @@ pub(super) enum Side {
 }
 
 /// Two versions as one.
-#[derive(Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct MergedFields {
     pub(super) object: NewObject,
     /// The names of the fields that both sides changed differently, sorted. An attribute is `attr:` and its name.
@@ -165,7 +165,11 @@ impl<'a> Merge<'a> {
     /// Merges the time from which on the object is hidden: the earlier one, if both sides set it.
     fn expires(&mut self) -> Option<Time> {
         let get = |object: &'a NewObject| object.expires.as_ref();
-        let merged = changed_alone(self.was("expires").and_then(get), get(self.ours), get(self.theirs));
+        let merged = changed_alone(
+            self.was("expires").and_then(get),
+            get(self.ours),
+            get(self.theirs),
+        );
         let earlier = || {
             [self.ours.expires, self.theirs.expires]
                 .into_iter()

@@ -1,0 +1,136 @@
+//! Conflicts that a merge leaves open: objects of their own, which name all versions.
+//!
+//! A conflict has the id `merge-conflict/` and the key path of its object. So whether an object has an open conflict
+//! costs one look-up.
+//!
+//! # Layer
+//! Layer 5.
+//!
+//! # Invariants
+//! - CFL-1: a conflict is derived from all versions that it names. So garbage collection keeps them, and the conflict is
+//!   no more trusted than any of them.
+//! - CFL-2: two conflicts of one object are one, with the versions of both.
+
+use std::collections::BTreeSet;
+
+use crate::digest::{KeyPath, ObjectDigest, to_hex};
+use crate::error::{Error, Result};
+use crate::object::{Id, Kind, NewObject, Object, Value};
+
+/// The kind of an object that holds an open conflict.
+pub const MERGE_CONFLICT: &str = "merge-conflict";
+/// The side that lacks the object.
+const REMOVED: &str = "removed";
+
+const OF: &str = "of";
+const SIDES: &str = "sides";
+const BASE: &str = "base";
+const FIELDS: &str = "fields";
+
+/// An object that both sides of a merge changed, so that somebody must decide.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct MergeConflict {
+    /// The object.
+    pub id: Id,
+    /// The fields in which the sides differ, sorted. `removed`: a side removed the object. `attr:NAME`: an attribute.
+    pub fields: Vec<String>,
+}
+
+/// The versions of an open conflict.
+#[derive(Clone, Debug)]
+pub(crate) struct Named {
+    pub(crate) of: Id,
+    pub(crate) fields: BTreeSet<String>,
+    /// The versions, sorted; `None` if a side removed the object.
+    pub(crate) sides: BTreeSet<Option<ObjectDigest>>,
+    pub(crate) base: Option<ObjectDigest>,
+}
+
+/// Returns the id of the conflict of the object with this key path.
+///
+/// # Errors
+/// None in practice: the id is valid.
+pub(crate) fn conflict_id(key: &KeyPath) -> Result<Id> {
+    Id::new(&format!("{MERGE_CONFLICT}/{}", to_hex(key.as_bytes())))
+}
+
+pub(crate) fn is_conflict(object: &Object) -> bool {
+    object.kind() == MERGE_CONFLICT
+}
+
+impl Named {
+    /// Reads an open conflict.
+    ///
+    /// # Errors
+    /// `InvalidInput` if somebody else wrote the object, and it names no versions.
+    pub(crate) fn read(object: &Object) -> Result<Self> {
+        let invalid = || Error::invalid(format!("'{}' is not a conflict of a merge", object.id()));
+        let texts = |name: &str| -> Option<Vec<String>> {
+            let Some(Value::List(values)) = object.attribute(name) else {
+                return None;
+            };
+            let texts = values.iter().map(|value| value.as_text().map(str::to_owned));
+            texts.collect()
+        };
+        let digest = |text: &str| text.parse::<ObjectDigest>().map_err(|_| invalid());
+        let of = object.attribute(OF);
+        let of = of.as_ref().and_then(Value::as_text).ok_or_else(invalid)?;
+        let base = object.attribute(BASE);
+        let base = base.as_ref().and_then(Value::as_text).map(digest).transpose()?;
+        let sides = texts(SIDES).ok_or_else(invalid)?;
+        let sides = sides
+            .iter()
+            .map(|side| (side != REMOVED).then(|| digest(side)).transpose());
+        Ok(Self {
+            of: Id::new(of)?,
+            fields: texts(FIELDS).ok_or_else(invalid)?.into_iter().collect(),
+            sides: sides.collect::<Result<_>>()?,
+            base,
+        })
+    }
+
+    /// Adds the versions and fields of another conflict of the object (CFL-2).
+    pub(crate) fn unite(&mut self, other: Self) {
+        self.fields.extend(other.fields);
+        self.sides.extend(other.sides);
+        // Of two bases the smaller one, so the order of the merges does not matter.
+        self.base = self.base.into_iter().chain(other.base).min();
+    }
+
+    /// Returns the object of the conflict. `id` is its [`conflict_id`].
+    ///
+    /// # Errors
+    /// None in practice: the kind is valid.
+    pub(crate) fn to_object(&self, id: Id) -> Result<NewObject> {
+        let texts = |texts: Vec<String>| Value::List(texts.into_iter().map(Value::from).collect());
+        let mut object = NewObject::new(id, Kind::new(MERGE_CONFLICT)?);
+        let sides = self.sides.iter();
+        let sides = sides.map(|side| side.map_or_else(|| REMOVED.to_owned(), |side| side.to_string()));
+        object.attributes.insert(OF, self.of.as_str());
+        object.attributes.insert(SIDES, texts(sides.collect()));
+        object
+            .attributes
+            .insert(FIELDS, texts(self.fields.iter().cloned().collect()));
+        if let Some(base) = self.base {
+            object.attributes.insert(BASE, base.to_string());
+        }
+        // CFL-1
+        let named: BTreeSet<ObjectDigest> = self.versions().collect();
+        object.derived_from = named.into_iter().collect();
+        Ok(object)
+    }
+
+    /// Iterates the versions, the base too.
+    pub(crate) fn versions(&self) -> impl Iterator<Item = ObjectDigest> + '_ {
+        self.sides.iter().flatten().copied().chain(self.base)
+    }
+
+    pub(crate) fn summary(&self) -> MergeConflict {
+        MergeConflict {
+            id: self.of.clone(),
+            fields: self.fields.iter().cloned().collect(),
+        }
+    }
+}

@@ -1,0 +1,182 @@
+//! The commits of a store as a graph, and the bases of a merge.
+//!
+//! # Layer
+//! Layer 5.
+//!
+//! # Invariants
+//! - MGR-1: a merge that a side undid, or rolled back over, counts as not made on that side, so merging again brings the
+//!   same work. A redo makes it count again.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use super::base::{Edge, Graph, Sides, common_ancestors};
+use crate::digest::CommitDigest;
+use crate::engine::inner::Inner;
+use crate::engine::read::State;
+use crate::error::{Error, Result};
+use crate::object::{Op, Time};
+use crate::store::{CommitEntry, LineInfo, Store};
+
+/// The most bases of one merge. Older ones of a history with more crossings are left out, which costs conflicts only.
+const BASES_MAX: usize = 8;
+
+/// A commit, with the store of a line that contains it.
+pub(super) type Commit = (Arc<Store>, Arc<CommitEntry>);
+
+/// The commits that two lines come from. A commit has the number of its batch as its name.
+pub(super) struct Commits {
+    known: RefCell<BTreeMap<u64, Commit>>,
+    /// The merges that do not count, for our side and for theirs.
+    not_made: [BTreeSet<u64>; 2],
+}
+
+impl Graph for Commits {
+    type Commit = u64;
+
+    fn time(&self, commit: u64) -> Result<Time> {
+        Ok(self.known(commit)?.1.commit.time)
+    }
+
+    fn parents(&self, commit: u64) -> Result<Vec<Edge<u64>>> {
+        let (store, entry) = self.known(commit)?;
+        let before = store.before(&entry)?;
+        let first = before.map(|before| Edge::of_both(self.note((Arc::clone(&store), before))));
+        let mut edges: Vec<_> = first.into_iter().collect();
+        // MGR-1
+        let [ours, theirs] = &self.not_made;
+        let sides = Sides {
+            ours: !ours.contains(&commit),
+            theirs: !theirs.contains(&commit),
+        };
+        for parent in entry.commit.parents.iter().skip(1) {
+            // The line of a dropped fork may be collected. Then an older commit is the base.
+            if let Some(found) = store.commit_of_any(*parent)? {
+                let parent = self.note(found);
+                edges.push(Edge { parent, sides });
+            }
+        }
+        Ok(edges)
+    }
+}
+
+impl Commits {
+    /// Makes the graph of two lines.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a commit cannot be read.
+    pub(super) fn of(ours: &Commit, theirs: &Commit) -> Result<Self> {
+        let since = newest_shared(ours, theirs)?.map_or(0, |shared| shared.seq());
+        Ok(Self {
+            known: RefCell::default(),
+            not_made: [not_made(ours, since)?, not_made(theirs, since)?],
+        })
+    }
+
+    fn note(&self, commit: Commit) -> u64 {
+        let name = commit.1.batch;
+        self.known.borrow_mut().entry(name).or_insert(commit);
+        name
+    }
+
+    pub(super) fn known(&self, commit: u64) -> Result<Commit> {
+        let known = self.known.borrow().get(&commit).cloned();
+        known.ok_or_else(|| Error::internal("a commit of a merge is not known"))
+    }
+
+    /// Returns the newest commits that both sides come from, newest first.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a commit cannot be read.
+    pub(super) fn bases(&self, ours: &Commit, theirs: &Commit) -> Result<Vec<Commit>> {
+        let [ours, theirs] = [ours, theirs].map(|side| self.note(side.clone()));
+        let found = common_ancestors(self, ours, theirs)?;
+        found
+            .into_iter()
+            .take(BASES_MAX)
+            .map(|commit| self.known(commit))
+            .collect()
+    }
+}
+
+/// Returns the newest commit that both have on their chains of first parents.
+pub(super) fn newest_shared(ours: &Commit, theirs: &Commit) -> Result<Option<Arc<CommitEntry>>> {
+    let (ours, theirs) = (&ours.0, &theirs.0);
+    if ours.line_name().is_none() && theirs.line_name().is_none() {
+        return ours.head().map(Some);
+    }
+    ours.newest_shared(theirs)
+}
+
+/// Returns the merges of a line after commit `since` that were taken back (MGR-1).
+fn not_made((store, head): &Commit, since: u64) -> Result<BTreeSet<u64>> {
+    let (mut merges, mut at) = (BTreeSet::new(), Some(Arc::clone(head)));
+    while let Some(commit) = at.take().filter(|commit| commit.seq() > since) {
+        if commit.commit.parents.len() > 1 {
+            merges.insert(commit.batch);
+        }
+        at = store.before(&commit)?;
+    }
+    if merges.is_empty() {
+        return Ok(merges);
+    }
+    let (mut is_undone, mut at) = (HashMap::<CommitDigest, bool>::new(), Some(Arc::clone(head)));
+    while let Some(commit) = at.take().filter(|commit| commit.seq() > since) {
+        let stands = !is_undone.get(&commit.digest).copied().unwrap_or_default();
+        let target = commit.commit.target;
+        if stands {
+            merges.remove(&commit.batch);
+        }
+        // The newest undo or redo of a commit decides, and it is met first.
+        match (commit.commit.op.as_str(), target) {
+            (Op::UNDO, Some(target)) => drop(is_undone.entry(target).or_insert(true)),
+            (Op::REDO, Some(target)) => drop(is_undone.entry(target).or_insert(false)),
+            (Op::ROLLBACK, Some(target)) if stands => {
+                at = store
+                    .by_digest(target)?
+                    .filter(|target| target.seq() < commit.seq());
+            }
+            _ => {}
+        }
+        if at.is_none() {
+            at = store.before(&commit)?;
+        }
+    }
+    Ok(merges)
+}
+
+impl Inner {
+    /// Returns whether another live line contains the newest commit of a line, because it merged it.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a commit cannot be read.
+    pub(in crate::engine::write) fn is_merged(&self, line: &LineInfo) -> Result<bool> {
+        let main = self.main().store();
+        let Some(store) = main.line(&line.name)? else {
+            return Ok(false);
+        };
+        let head = store.head()?;
+        let theirs = (store, head);
+        let mut others = main.live_heads()?;
+        others.push((Arc::clone(&main), main.head()?));
+        for ours in others {
+            if ours.0.line_name() == Some(&line.name) {
+                continue;
+            }
+            let bases = Commits::of(&ours, &theirs)?.bases(&ours, &theirs)?;
+            if bases.first().is_some_and(|base| base.1.digest == theirs.1.digest) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+}
+
+/// Returns the state of a commit.
+///
+/// # Errors
+/// `Corrupt` or `Io` if it cannot be read.
+pub(super) fn state_of((store, entry): &Commit) -> Result<State> {
+    State::of(store, entry)
+}

@@ -1,0 +1,165 @@
+//! The open conflicts of merges, and the decisions about them.
+//!
+//! # Layer
+//! Layer 5.
+
+use super::conflict::{MERGE_CONFLICT, MergeConflict, Named, conflict_id, is_conflict};
+use crate::digest::ObjectDigest;
+use crate::engine::memory::Memory;
+use crate::engine::read::{CommitInfo, Query, View};
+use crate::engine::write::incoming::OriginRule;
+use crate::engine::write::{Committed, Draft, Writer};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::object::{Id, Kind, Object, Origin};
+
+/// A version of an open conflict.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ConflictSide {
+    /// The version; `None` if the side removed the object.
+    pub version: Option<ObjectDigest>,
+    /// The class of the version. `None` if the side removed the object, or the version is not kept.
+    pub trust: Option<Origin>,
+    /// The commit that wrote the version, if it is kept.
+    pub by: Option<CommitInfo>,
+}
+
+/// An object about which somebody must decide, because both sides of a merge changed it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct OpenConflict {
+    /// The object.
+    pub id: Id,
+    /// The fields in which the sides differ; see [`MergeConflict::fields`].
+    pub fields: Vec<String>,
+    /// The versions, sorted by digest.
+    pub sides: Vec<ConflictSide>,
+    /// The version from which all sides come, if it is one version.
+    pub base: Option<ObjectDigest>,
+}
+
+/// A decision about an open conflict.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Resolution {
+    /// The object gets this version, which must be one of the sides.
+    Take(ObjectDigest),
+    /// The object is removed.
+    Remove,
+    /// The object as it is now gets this text.
+    Content(String),
+}
+
+impl View {
+    /// Returns the open conflict of an object. Costs one look-up.
+    ///
+    /// # Errors
+    /// The errors of [`Self::get`].
+    pub fn conflict(&self, id: &Id) -> Result<Option<MergeConflict>> {
+        let found = self.conflict_object(id)?;
+        found
+            .map(|object| Ok(Named::read(&object)?.summary()))
+            .transpose()
+    }
+
+    fn conflict_object(&self, id: &Id) -> Result<Option<Object>> {
+        match self.get(&conflict_id(&self.key(id))?) {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            found => Ok(found?.filter(is_conflict)),
+        }
+    }
+}
+
+impl Memory {
+    /// Returns the open conflicts of this line, sorted by id.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object or commit cannot be read.
+    pub fn conflicts(&self) -> Result<Vec<OpenConflict>> {
+        let view = self.view();
+        let query = Query::default().kind(Kind::new(MERGE_CONFLICT)?);
+        let mut all = Vec::new();
+        for object in view.query(&query)? {
+            // Another object of this kind is none of a merge.
+            if let Ok(named) = Named::read(&object?) {
+                all.push(open(&view, named)?);
+            }
+        }
+        all.sort_unstable_by(|one, other| one.id.cmp(&other.id));
+        Ok(all)
+    }
+
+    /// Decides about an open conflict, in one commit with the operation `resolve`.
+    ///
+    /// # Errors
+    /// `NotFound` (code `no_conflict`) if the object has no open conflict, or (code `erased`) if the version was erased;
+    /// `InvalidInput` if the version is none of the sides; `Denied` (code `less_trusted`); the errors of
+    /// [`Memory::commit`].
+    ///
+    /// # Durability
+    /// When the call returns, the change is as durable as a commit.
+    pub fn resolve(&self, id: &Id, resolution: Resolution, writer: &Writer) -> Result<Committed> {
+        let mut draft = Draft::new(self.refresh()?, writer.clone());
+        let Some(conflict) = draft.base().conflict_object(id)? else {
+            return Err(Error::not_found(format!("'{id}' has no open conflict"))
+                .with_code(ErrorCode::NoConflict)
+                .with_hint("`conflicts` lists the open conflicts"));
+        };
+        let named = Named::read(&conflict)?;
+        match resolution {
+            Resolution::Take(version) if named.sides.contains(&Some(version)) => {
+                draft.restore_version(id, version)?;
+            }
+            Resolution::Take(version) => {
+                let text = format!("the version {version} is none of the sides of the conflict about '{id}'");
+                return Err(Error::invalid(text).with_hint("`conflicts` lists the sides"));
+            }
+            Resolution::Remove => drop(draft.remove(id)?),
+            Resolution::Content(text) => put_text(&mut draft, id, &named, text)?,
+        }
+        draft.remove(conflict.id())?;
+        draft.expect(conflict.id(), Some(conflict.digest()));
+        self.commit(draft, "resolve")
+    }
+}
+
+/// Stages the object as it is now, or as a side has it, with another text.
+fn put_text(draft: &mut Draft, id: &Id, named: &Named, text: String) -> Result<()> {
+    let mut object = draft.get(id)?;
+    for version in named.versions() {
+        if object.is_none() {
+            let found = draft.store().records.find_object(version)?;
+            object = found.map(|(_, object)| object);
+        }
+    }
+    let object = object.ok_or_else(|| Error::not_found(format!("no version of '{id}' is kept")))?;
+    let mut new = object.to_new()?;
+    new.content = Some(text);
+    if draft.writer().trust != Origin::DirectUser {
+        // A program or model has read the sides, and its text may repeat them.
+        new.derived_from.extend(named.versions());
+    }
+    let class = draft.writer().trust;
+    draft.stage(new, OriginRule::AtMost(class)).map(drop)
+}
+
+/// Describes an open conflict.
+fn open(view: &View, named: Named) -> Result<OpenConflict> {
+    let store = &view.state.store;
+    let sides = named.sides.iter().map(|version| {
+        let found = version.map(|version| store.records.find_object(version));
+        let found = found.transpose()?.flatten();
+        let by = found.as_ref().map(|(place, _)| store.commit_behind(*place));
+        Ok(ConflictSide {
+            version: *version,
+            trust: found.map(|(_, object)| object.origin()),
+            by: by.transpose()?.flatten().map(|by| CommitInfo::of(&by)),
+        })
+    });
+    Ok(OpenConflict {
+        fields: named.fields.iter().cloned().collect(),
+        sides: sides.collect::<Result<_>>()?,
+        base: named.base,
+        id: named.of,
+    })
+}

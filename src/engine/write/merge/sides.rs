@@ -1,0 +1,351 @@
+//! Decides what an object gets in a merge.
+//!
+//! # Layer
+//! Layer 5.
+//!
+//! # Invariants
+//! - SID-1: no version takes the place of a more trusted one by itself, and no less trusted commit removes an object. A
+//!   version that a merge makes has the class of its least trusted side.
+//! - SID-2: without an open conflict, the result does not depend on which side merges.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::bases::{Bases, Was};
+use super::conflict::{Named, is_conflict};
+use super::fields::{Base, Side, merge_fields};
+use super::graph::Commit;
+use super::{Choice, Conflicting};
+use crate::digest::{KeyPath, ObjectDigest};
+use crate::engine::read::State;
+use crate::engine::write::settle::is_same;
+use crate::error::Result;
+use crate::object::{NewObject, Object, Origin, Time};
+use crate::store::{CommitEntry, IdChanges, Store};
+use crate::trie::Entry;
+
+/// The field of a conflict about an object that a side removed.
+pub(super) const REMOVED: &str = "removed";
+
+/// What an object gets.
+#[derive(Debug)]
+pub(super) enum Outcome {
+    /// Our version, or none.
+    Keep,
+    /// Their version, or none.
+    Take,
+    /// A new version of this class.
+    New(Box<NewObject>, Origin),
+}
+
+/// What is decided about an object.
+pub(super) struct Decided {
+    pub(super) outcome: Outcome,
+    /// The fields that somebody must decide about; empty if nothing is left open.
+    pub(super) open: BTreeSet<String>,
+}
+
+impl Decided {
+    fn clear(outcome: Outcome) -> Self {
+        Self {
+            outcome,
+            open: BTreeSet::new(),
+        }
+    }
+}
+
+/// Our version of an object and theirs.
+#[derive(Clone, Copy)]
+pub(super) struct Versions {
+    pub(super) ours: Option<Entry>,
+    pub(super) theirs: Option<Entry>,
+}
+
+/// The two states of a merge, and who decides about conflicts.
+pub(super) struct Deciding<'a> {
+    pub(super) ours: &'a State,
+    pub(super) theirs: &'a Commit,
+    pub(super) their_state: &'a State,
+    pub(super) bases: &'a Bases<'a>,
+    pub(super) choose: &'a dyn Fn(&Conflicting<'_>) -> Result<Choice>,
+}
+
+impl Deciding<'_> {
+    /// Returns both versions of an object.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a node cannot be read.
+    pub(super) fn versions(&self, key: &KeyPath) -> Result<Versions> {
+        Ok(Versions {
+            ours: self.ours.entry_at(key)?,
+            theirs: self.their_state.entry_at(key)?,
+        })
+    }
+
+    /// Decides about an object. Returns `None` if they did not change it.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a version cannot be read; the errors of the chooser.
+    pub(super) fn decide(&self, key: &KeyPath) -> Result<Option<Decided>> {
+        let versions = self.versions(key)?;
+        if is_same(versions.ours, versions.theirs) {
+            return Ok(None);
+        }
+        let was = self.bases.was(key)?;
+        if was.is(versions.theirs) {
+            return Ok(None);
+        }
+        let [ours, theirs] = [versions.ours, versions.theirs].map(|entry| self.kept(entry));
+        let (ours, theirs) = (ours?, theirs?);
+        let is_conflict = |object: &Option<Object>| object.as_ref().is_some_and(is_conflict);
+        if is_conflict(&ours) || is_conflict(&theirs) {
+            return of_conflicts(&was, versions, (ours.as_ref(), theirs.as_ref()));
+        }
+        match (ours, theirs) {
+            (None, None) => Ok(None),
+            // What was erased stays erased, unless it was put again afterwards.
+            (Some(_), None) if versions.theirs.is_some() => Ok(None),
+            (None, Some(_)) if versions.ours.is_some() || was.is(None) => {
+                Ok(Some(Decided::clear(Outcome::Take)))
+            }
+            (None, Some(theirs)) => {
+                let remover = remover(&self.ours.store, key)?;
+                self.removed(key, &was, Side::Ours, (&theirs, remover)).map(Some)
+            }
+            (Some(ours), None) => {
+                let remover = remover(&self.theirs.0, key)?;
+                if was.is(versions.ours) && !ours.origin().is_above(trust_of(remover.as_deref())) {
+                    return Ok(Some(Decided::clear(Outcome::Take)));
+                }
+                self.removed(key, &was, Side::Theirs, (&ours, remover)).map(Some)
+            }
+            (Some(ours), Some(theirs)) => self.both(key, &was, versions, (&ours, &theirs)).map(Some),
+        }
+    }
+
+    /// Returns the version, unless it or its content was erased.
+    fn kept(&self, entry: Option<Entry>) -> Result<Option<Object>> {
+        let object = entry.map(|entry| self.ours.load(&entry)).transpose()?;
+        Ok(object.filter(|object| !object.is_placeholder() && !object.lacks_content()))
+    }
+
+    /// Decides about an object that one side removed and the other changed. `by` is the side that removed it.
+    fn removed(
+        &self,
+        key: &KeyPath,
+        was: &Was,
+        by: Side,
+        (changed, remover): (&Object, Option<Arc<CommitEntry>>),
+    ) -> Result<Decided> {
+        let (keeps, removes) = match by {
+            Side::Ours => (Outcome::Take, Outcome::Keep),
+            Side::Theirs => (Outcome::Keep, Outcome::Take),
+        };
+        let trust = trust_of(remover.as_deref());
+        if trust.is_above(changed.origin()) {
+            return Ok(Decided::clear(removes));
+        }
+        let fields = BTreeSet::from([REMOVED.to_owned()]);
+        let (ours, theirs) = match by {
+            Side::Ours => (None, Some(changed)),
+            Side::Theirs => (Some(changed), None),
+        };
+        let asked = Asked {
+            fields: &fields,
+            was,
+            versions: (ours, theirs),
+        };
+        Ok(match self.chosen(key, &asked, remover)? {
+            Choice::Open => Decided {
+                outcome: keeps,
+                open: fields,
+            },
+            Choice::Ours => Decided::clear(Outcome::Keep),
+            Choice::Theirs => Decided::clear(Outcome::Take),
+            Choice::Put(object) => Decided::clear(put(*object, [Some(changed), None])),
+        })
+    }
+
+    /// Decides about an object that both sides have in different versions.
+    fn both(
+        &self,
+        key: &KeyPath,
+        was: &Was,
+        versions: Versions,
+        (ours, theirs): (&Object, &Object),
+    ) -> Result<Decided> {
+        let (new_ours, new_theirs) = (ours.to_new()?, theirs.to_new()?);
+        let preferred = more_trusted(ours, theirs).unwrap_or_else(|| larger(ours, theirs));
+        let whole = |side: Side| match side {
+            Side::Ours => Outcome::Keep,
+            Side::Theirs => Outcome::Take,
+        };
+        if is_equal(&new_ours, &new_theirs) {
+            return Ok(Decided::clear(whole(preferred)));
+        }
+        let is_changed_alone = was.is(versions.ours);
+        if is_changed_alone && !ours.origin().is_above(theirs.origin()) {
+            return Ok(Decided::clear(Outcome::Take));
+        }
+        let both = [&new_ours, &new_theirs];
+        let is_equally_trusted = more_trusted(ours, theirs).is_none();
+        let (outcome, fields) = if is_equally_trusted {
+            let merged = was.merge(self.ours, both, preferred)?;
+            (merged_as(merged.object, [ours, theirs], both), merged.conflicts)
+        } else {
+            // SID-1
+            let differ = merge_fields(Base::Unknown, both[0], both[1], preferred).conflicts;
+            (whole(preferred), differ)
+        };
+        if fields.is_empty() && is_equally_trusted {
+            return Ok(Decided::clear(outcome));
+        }
+        let asked = Asked {
+            fields: &fields,
+            was,
+            versions: (Some(ours), Some(theirs)),
+        };
+        let side = match self.chosen(key, &asked, None)? {
+            Choice::Open => {
+                return Ok(Decided {
+                    outcome,
+                    open: fields,
+                });
+            }
+            Choice::Put(object) => return Ok(Decided::clear(put(*object, [Some(ours), Some(theirs)]))),
+            Choice::Ours => Side::Ours,
+            Choice::Theirs => Side::Theirs,
+        };
+        if !is_equally_trusted {
+            return Ok(Decided::clear(whole(side)));
+        }
+        let merged = was.merge(self.ours, both, side)?.object;
+        Ok(Decided::clear(merged_as(merged, [ours, theirs], both)))
+    }
+
+    /// Asks who decides about a conflict.
+    fn chosen(&self, key: &KeyPath, asked: &Asked<'_>, remover: Option<Arc<CommitEntry>>) -> Result<Choice> {
+        let (ours, theirs) = asked.versions;
+        let base = self.kept(asked.was.entry())?;
+        let Some(id) = ours.or(theirs).map(|object| object.id().clone()) else {
+            return Ok(Choice::Open);
+        };
+        let times = || {
+            let versions = self.versions(key)?;
+            let removed = remover.as_ref().map(|remover| remover.commit.time);
+            let time = |store: &Store, entry: Option<Entry>| -> Result<Option<Time>> {
+                entry.map_or(Ok(removed), |entry| store.updated(&entry))
+            };
+            Ok([
+                time(&self.ours.store, versions.ours)?,
+                time(&self.theirs.0, versions.theirs)?,
+            ])
+        };
+        let trusts = [ours, theirs].map(|side| side.map_or(trust_of(remover.as_deref()), Object::origin));
+        (self.choose)(&Conflicting {
+            id: &id,
+            fields: asked.fields,
+            base: base.as_ref(),
+            ours,
+            theirs,
+            trusts,
+            times: &times,
+        })
+    }
+}
+
+/// A conflict before somebody is asked.
+struct Asked<'a> {
+    fields: &'a BTreeSet<String>,
+    was: &'a Was,
+    versions: (Option<&'a Object>, Option<&'a Object>),
+}
+
+/// Decides about the object of an open conflict: what one side decided is decided, and two conflicts are one (CFL-2).
+fn of_conflicts(
+    was: &Was,
+    versions: Versions,
+    sides: (Option<&Object>, Option<&Object>),
+) -> Result<Option<Decided>> {
+    let (Some(ours), Some(theirs)) = sides else {
+        let is_taken = sides.0.is_none() || was.is(versions.ours);
+        return Ok(is_taken.then(|| Decided::clear(Outcome::Take)));
+    };
+    let (mut named, other) = (Named::read(ours)?, Named::read(theirs)?);
+    named.unite(other);
+    let united = named.to_object(ours.id().clone())?;
+    let class = least(ours.origin(), theirs.origin());
+    Ok(Some(Decided::clear(Outcome::New(Box::new(united), class))))
+}
+
+/// Returns the commit that removed an id last on a line; `None` if it was thinned.
+fn remover(store: &Arc<Store>, key: &KeyPath) -> Result<Option<Arc<CommitEntry>>> {
+    let newest = IdChanges::new(Arc::clone(store), *key)?.next()?;
+    let known = newest.filter(|change| change.entry.is_none() && !change.is_behind_gap);
+    Ok(known.map(|change| change.commit))
+}
+
+/// Returns the class of the commit that removed an object. An unknown one is not trusted.
+fn trust_of(remover: Option<&CommitEntry>) -> Origin {
+    remover.map_or(Origin::Import, |remover| remover.commit.trust)
+}
+
+fn more_trusted(ours: &Object, theirs: &Object) -> Option<Side> {
+    if ours.origin().is_above(theirs.origin()) {
+        Some(Side::Ours)
+    } else if theirs.origin().is_above(ours.origin()) {
+        Some(Side::Theirs)
+    } else {
+        None
+    }
+}
+
+/// Returns the side with the larger digest. Clocks of two machines differ, so no time decides.
+fn larger(ours: &Object, theirs: &Object) -> Side {
+    if ours.digest() > theirs.digest() {
+        Side::Ours
+    } else {
+        Side::Theirs
+    }
+}
+
+/// Returns the less trusted of two classes. Of two untrusted ones, the order of the arguments does not matter (SID-2).
+pub(super) fn least(one: Origin, other: Origin) -> Origin {
+    if one.distrust() == other.distrust() {
+        one.max(other)
+    } else {
+        Origin::least(one, other)
+    }
+}
+
+/// Returns whether two versions have the same fields, apart from what they are derived from.
+fn is_equal(one: &NewObject, other: &NewObject) -> bool {
+    let bare = |object: &NewObject| NewObject {
+        derived_from: Vec::new(),
+        ..object.clone()
+    };
+    bare(one) == bare(other)
+}
+
+/// Returns the merged object as a new version, or the side that has all of its fields.
+fn merged_as(merged: NewObject, sides: [&Object; 2], fields: [&NewObject; 2]) -> Outcome {
+    if is_equal(&merged, fields[0]) {
+        Outcome::Keep
+    } else if is_equal(&merged, fields[1]) {
+        Outcome::Take
+    } else {
+        put(merged, sides.map(Some))
+    }
+}
+
+/// Returns a new version that comes from both sides. The merger adds no words, so the class of the merger does not count.
+fn put(mut object: NewObject, sides: [Option<&Object>; 2]) -> Outcome {
+    let mut sources: BTreeSet<ObjectDigest> = object.derived_from.iter().copied().collect();
+    let mut class = None;
+    for side in sides.into_iter().flatten() {
+        sources.insert(side.digest());
+        class = Some(class.map_or(side.origin(), |class| least(class, side.origin())));
+    }
+    object.derived_from = sources.into_iter().collect();
+    Outcome::New(Box::new(object), class.unwrap_or(Origin::Import))
+}
