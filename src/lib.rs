@@ -127,6 +127,14 @@ pub mod fork {
     pub use crate::engine::{Fork, ForkInfo};
 }
 
+pub mod merge {
+    //! The merge of two lines, its conflicts and the decisions about them; see [`Memory::merge`](crate::Memory::merge).
+
+    pub use crate::engine::{
+        Choice, ConflictSide, Conflicting, Merge, MergeConflict, Merged, OpenConflict, Resolution, Strategy,
+    };
+}
+
 pub mod proof {
     //! Proofs that a state contains a certain version of an object, or contains no object with a certain id. Checking a
     //! proof needs no store.

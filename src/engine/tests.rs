@@ -22,6 +22,7 @@ mod groups;
 mod lanes;
 mod latent_defects;
 mod live_mark;
+mod merge;
 mod moved;
 mod named;
 mod outdated_states;

@@ -76,6 +76,7 @@ mod log;
 mod man;
 #[cfg(feature = "mcp")]
 mod mcp;
+mod merge;
 #[cfg(feature = "semantic")]
 mod model;
 pub(super) mod prelude;
@@ -143,6 +144,7 @@ pub(super) const GROUPS: Groups = &[
             entry::<snapshot::Snapshot>("snapshot"),
             entry::<snapshot::Snapshots>("snapshots"),
             entry::<fork::Fork>("fork"),
+            entry::<merge::Merge>("merge"),
             entry::<rollback::Rollback>("rollback"),
             entry::<restore::Restore>("restore"),
             entry::<revert::Revert>("revert"),
@@ -199,6 +201,9 @@ pub(super) const GROUPS: Groups = &[
         &[
             // The help of `fork` names it.
             entry::<fork::Forks>("forks"),
+            // The help of `merge` names them.
+            entry::<merge::Conflicts>("conflicts"),
+            entry::<merge::Resolve>("resolve"),
             // Only clients call it.
             entry::<hook::Hook>("hook"),
             // The help of `install` names it.

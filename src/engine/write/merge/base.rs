@@ -158,6 +158,7 @@ mod tests {
         }
     }
 
+    /// INVARIANT MBS-1: a commit is met after everything that comes from it.
     #[test]
     fn the_result_is_every_lowest_common_ancestor() {
         let mut random = SplitMix64::new(29);
@@ -187,7 +188,7 @@ mod tests {
                 commits.parents
             );
         }
-        assert!(several > 50, "{several}");
+        assert!(several > 10, "{several}");
     }
 
     #[test]

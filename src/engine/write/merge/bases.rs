@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::base::{Graph, common_ancestors};
+use super::base::common_ancestors;
 use super::fields::{Base, MergedFields, Side, merge_fields};
 use super::graph::{Commit, Commits, state_of};
 use crate::digest::{KeyPath, ObjectDigest};

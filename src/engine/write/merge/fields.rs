@@ -9,7 +9,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::object::{Attributes, Kind, NewObject, Scope, Time, Value};
+use crate::object::{Attributes, NewObject, Time, Value};
 
 use super::text::merge_texts;
 
@@ -271,7 +271,7 @@ fn merge_sets(base: &[&str], ours: &[&str], theirs: &[&str]) -> Option<Value> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::object::Id;
+    use crate::object::{Id, Kind, Scope};
     use crate::testing::random::SplitMix64;
 
     fn object(text: &str) -> NewObject {

@@ -57,13 +57,18 @@ pub enum Strategy {
 }
 
 impl Strategy {
-    /// All strategies with their names.
-    pub const ALL: [(&str, Self); 4] = [
-        ("ours", Self::Ours),
-        ("theirs", Self::Theirs),
-        ("newer", Self::Newer),
-        ("trusted", Self::Trusted),
-    ];
+    /// All strategies.
+    pub const ALL: [Self; 4] = [Self::Ours, Self::Theirs, Self::Newer, Self::Trusted];
+
+    /// Returns the name of the strategy.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Ours => "ours",
+            Self::Theirs => "theirs",
+            Self::Newer => "newer",
+            Self::Trusted => "trusted",
+        }
+    }
 }
 
 /// A conflict, for the callback of [`Merge::choose`].
@@ -193,7 +198,7 @@ impl Memory {
     /// Plans a merge of another line into this one: `main`, or a fork by its name. [`Merge::by`] commits it.
     ///
     /// What one side changed alone is taken. What both changed is merged field by field, texts line by line. What cannot be
-    /// decided is left open as a conflict, which [`Self::conflicts`] lists and [`Self::resolve`] decides.
+    /// decided is left open as a conflict, which [`Self::conflicts`] lists and [`Self::resolve_conflict`] decides.
     pub fn merge<'a>(&'a self, name: &'a str) -> Merge<'a> {
         Merge {
             memory: self,
@@ -273,12 +278,22 @@ impl<'a> Merge<'a> {
     /// # Errors
     /// The errors of [`Self::by`].
     pub fn preview(&self, writer: &Writer) -> Result<Merged> {
+        Ok(self.preview_draft(writer)?.0)
+    }
+
+    /// Returns what [`Self::preview`] returns, and the draft of the changes.
+    ///
+    /// # Errors
+    /// The errors of [`Self::by`].
+    #[doc(hidden)]
+    pub fn preview_draft(&self, writer: &Writer) -> Result<(Merged, Draft)> {
         let (planned, draft) = self.plan(&self.memory.inner.capped(writer))?;
         self.memory.check(&draft)?;
-        Ok(Merged {
+        let merged = Merged {
             dry_run: true,
             ..planned.merged
-        })
+        };
+        Ok((merged, draft))
     }
 
     /// Commits a plan on its head.

@@ -6,7 +6,8 @@
 use super::conflict::{MERGE_CONFLICT, MergeConflict, Named, conflict_id, is_conflict};
 use crate::digest::ObjectDigest;
 use crate::engine::memory::Memory;
-use crate::engine::read::{CommitInfo, Query, View};
+use crate::engine::read::query::Query;
+use crate::engine::read::{CommitInfo, View};
 use crate::engine::write::incoming::OriginRule;
 use crate::engine::write::{Committed, Draft, Writer};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
@@ -98,7 +99,7 @@ impl Memory {
     ///
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
-    pub fn resolve(&self, id: &Id, resolution: Resolution, writer: &Writer) -> Result<Committed> {
+    pub fn resolve_conflict(&self, id: &Id, resolution: Resolution, writer: &Writer) -> Result<Committed> {
         let mut draft = Draft::new(self.refresh()?, writer.clone());
         let Some(conflict) = draft.base().conflict_object(id)? else {
             return Err(Error::not_found(format!("'{id}' has no open conflict"))

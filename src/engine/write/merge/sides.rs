@@ -108,6 +108,9 @@ impl Deciding<'_> {
             (None, Some(_)) if versions.ours.is_some() || was.is(None) => {
                 Ok(Some(Decided::clear(Outcome::Take)))
             }
+            (None, Some(_)) if was.entry().is_some() && self.kept(was.entry())?.is_none() => {
+                Ok(Some(Decided::clear(Outcome::Take)))
+            }
             (None, Some(theirs)) => {
                 let remover = remover(&self.ours.store, key)?;
                 self.removed(key, &was, Side::Ours, (&theirs, remover)).map(Some)
@@ -312,7 +315,7 @@ fn larger(ours: &Object, theirs: &Object) -> Side {
 /// Returns the less trusted of two classes. Of two untrusted ones, the order of the arguments does not matter (SID-2).
 pub(super) fn least(one: Origin, other: Origin) -> Origin {
     if one.distrust() == other.distrust() {
-        one.max(other)
+        if one.tag() > other.tag() { one } else { other }
     } else {
         Origin::least(one, other)
     }

@@ -100,6 +100,7 @@ mod tests {
         );
     }
 
+    /// INVARIANT MTX-1, MTX-2.
     #[test]
     fn random_changes_lose_no_line_and_do_not_depend_on_the_side() {
         let mut random = SplitMix64::new(11);

@@ -1,0 +1,339 @@
+//! `merge` brings in what another line wrote, `conflicts` lists what it left open, and `resolve` decides.
+//!
+//! # Layer
+//! Layer 10, part of cli.
+
+use super::prelude::*;
+use crate::cli::human::change_lines;
+use crate::cli::input::content_from_input;
+use treering::Draft;
+use treering::inspect::engine::ChangeKind;
+use treering::merge::{self, ConflictSide, Merged, OpenConflict, Resolution, Strategy};
+
+/// The number of lines of each list, except in a dry run.
+const LINES: usize = 20;
+/// The side of a conflict that lacks the object.
+const REMOVED: &str = "removed";
+
+/// Bring in what a fork wrote
+///
+/// What one side changed alone is taken. What both sides changed is merged field by field, and texts line by line. What
+/// cannot be decided is left open: the object shows the more trusted side, treering conflicts lists it, and treering
+/// resolve decides. The merge is one commit, so treering undo takes it back.
+///
+/// # Examples
+/// ```text
+/// treering merge task-7 --dry-run
+/// treering merge task-7
+/// treering merge task-7 --strategy trusted
+/// treering --fork task-7 merge main
+/// ```
+#[derive(Args, Debug)]
+#[command(args = args::writes(), verbatim_doc_comment)]
+pub(crate) struct Merge {
+    /// The fork, or `main`
+    name: String,
+    /// Print what would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Compare with the state at which the lines parted, whatever was merged since
+    #[arg(long)]
+    again: bool,
+    /// Decide about conflicts by a rule
+    #[arg(long, value_name = "RULE", value_parser = args::one_of(Strategy::ALL, Strategy::name))]
+    strategy: Option<Strategy>,
+}
+
+impl Verb for Merge {
+    const ANSWERS: &'static [Form] = &[form::<Merged>("")];
+
+    fn run(self, context: &mut Context) -> Done {
+        let memory = if self.dry_run {
+            context.open_to_read()?
+        } else {
+            context.open_to_write()?
+        };
+        let writer = context.writer();
+        if self.dry_run {
+            let (merged, draft) = self.merge(&memory).preview_draft(&writer)?;
+            return self.answer(context, &merged, Some(&draft));
+        }
+        let merged = self.merge(&memory).by(&writer)?;
+        self.answer(context, &merged, None)
+    }
+}
+
+impl Merge {
+    fn merge<'a>(&'a self, memory: &'a Memory) -> merge::Merge<'a> {
+        let mut merge = memory.merge(&self.name);
+        if self.again {
+            merge = merge.again();
+        }
+        match self.strategy {
+            Some(strategy) => merge.strategy(strategy),
+            None => merge,
+        }
+    }
+
+    /// Prints the result. A dry run has a draft, and prints the changes as `diff` does.
+    fn answer(&self, context: &mut Context, merged: &Merged, draft: Option<&Draft>) -> Done {
+        context.answer(merged, |merged, context| {
+            let counts = context.counts_line(merged.counts);
+            let head = context.head_line(&merged.committed.commit);
+            let name = &self.name;
+            context.line(match (merged.committed.changed, draft) {
+                (false, _) => format!("{name} has nothing new; {head}"),
+                (true, Some(_)) => format!("would merge {name}: {counts}"),
+                (true, None) => format!("merged {name}: {counts}; {head}"),
+            })?;
+            for line in changes(context, merged, draft)? {
+                context.line(line)?;
+            }
+            for conflict in &merged.conflicts {
+                let (id, fields) = (one_line(conflict.id.as_str()), conflict.fields.join(", "));
+                let mark = context.output.paint(Meaning::Bad, format_args!("! {id}"));
+                context.line(format_args!("{mark}  conflict: {fields}"))?;
+            }
+            Ok(())
+        })?;
+        context.note_dry_run(self.dry_run);
+        if merged.committed.changed && draft.is_none() {
+            if !merged.conflicts.is_empty() {
+                let command = context.lane_command("conflicts");
+                context.note_for_people("next", format!("see the versions with: {command}"));
+            }
+            context.note_way_back("reverse the merge with");
+        }
+        Ok(DONE)
+    }
+}
+
+/// Returns the lines of the changes, for people.
+fn changes(context: &Context, merged: &Merged, draft: Option<&Draft>) -> Result<Vec<String>> {
+    let mut lines = Vec::new();
+    let most = draft.map_or(LINES, |_| usize::MAX);
+    for change in merged.changes.iter().take(most) {
+        if let Some(draft) = draft {
+            let (old, new) = (draft.base().get(&change.id)?, draft.get(&change.id)?);
+            let style = context.output.style();
+            lines.extend(change_lines(
+                style,
+                change.id.as_str(),
+                old.as_ref(),
+                new.as_ref(),
+            ));
+            continue;
+        }
+        let (mark, meaning) = match change.kind {
+            ChangeKind::Added => ("+", Meaning::Good),
+            ChangeKind::Changed => ("~", Meaning::Changed),
+            ChangeKind::Removed => ("-", Meaning::Bad),
+        };
+        let id = one_line(change.id.as_str());
+        lines.push(
+            context
+                .output
+                .paint(meaning, format_args!("{mark} {id}"))
+                .to_string(),
+        );
+    }
+    let more = merged.changes.len().saturating_sub(most);
+    if more > 0 {
+        lines.push(format!("  and {more} more"));
+    }
+    Ok(lines)
+}
+
+/// List the open conflicts of merges
+///
+/// # Examples
+/// ```text
+/// treering conflicts
+/// treering --fork task-7 conflicts
+/// ```
+#[derive(Args, Debug)]
+#[command(args = args::reads(), hide = true, verbatim_doc_comment)]
+pub(crate) struct Conflicts {}
+
+/// An open conflict.
+#[derive(Serialize, JsonSchema)]
+struct ConflictRow {
+    id: Id,
+    /// The fields in which the sides differ. `removed`: a side removed the object. `attr:NAME`: an attribute.
+    fields: Vec<String>,
+    sides: Vec<Side>,
+    /// The version from which all sides come; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    base: Option<ObjectDigest>,
+}
+
+/// A version of an open conflict.
+#[derive(Serialize, JsonSchema)]
+struct Side {
+    /// The version, or `removed`.
+    digest: String,
+    /// The session that wrote it.
+    session: Option<String>,
+    /// The class of the version; absent for a removal.
+    trust: Option<Origin>,
+    /// When it was written.
+    time: Option<Time>,
+}
+
+impl Side {
+    fn of(side: &ConflictSide) -> Self {
+        let by = side.by.as_ref();
+        Self {
+            digest: side
+                .version
+                .map_or_else(|| REMOVED.to_owned(), |version| version.to_hex()),
+            session: by.and_then(|by| by.commit.session.clone()),
+            trust: side.trust,
+            time: by.map(|by| by.commit.time),
+        }
+    }
+}
+
+impl ConflictRow {
+    fn of(conflict: &OpenConflict) -> Self {
+        Self {
+            id: conflict.id.clone(),
+            fields: conflict.fields.clone(),
+            sides: conflict.sides.iter().map(Side::of).collect(),
+            base: conflict.base,
+        }
+    }
+}
+
+impl Verb for Conflicts {
+    const ANSWERS: &'static [Form] = &[form::<ConflictRow>("one per line")];
+
+    fn run(self, context: &mut Context) -> Done {
+        let memory = context.open_to_read()?;
+        let conflicts = memory.conflicts()?;
+        for conflict in &conflicts {
+            let row = ConflictRow::of(conflict);
+            if context.output.json(&row)? {
+                continue;
+            }
+            for line in lines_of(context, &memory, &row, conflict)? {
+                context.line(line)?;
+            }
+        }
+        match conflicts.first() {
+            None => context.note_for_people("none", "no merge left a conflict open"),
+            Some(_) => {
+                let command = context.lane_command("resolve");
+                context.note_for_people("next", format!("decide with: {command} ID --take DIGEST"));
+            }
+        }
+        Ok(DONE)
+    }
+}
+
+/// Returns the versions of a conflict as lines for people. Each side is shown as its difference to the base.
+fn lines_of(
+    context: &Context,
+    memory: &Memory,
+    row: &ConflictRow,
+    conflict: &OpenConflict,
+) -> Result<Vec<String>> {
+    let version = |digest: Option<ObjectDigest>| -> Result<Option<Object>> {
+        Ok(digest.map(|digest| memory.version(digest)).transpose()?.flatten())
+    };
+    let id = one_line(row.id.as_str());
+    let mut lines = vec![format!("{id}  {}", row.fields.join(", "))];
+    let base = version(row.base)?;
+    for (side, of) in row.sides.iter().zip(&conflict.sides) {
+        let name = of
+            .version
+            .map_or_else(|| REMOVED.to_owned(), |version| short(version.as_bytes()));
+        let by = side
+            .session
+            .as_deref()
+            .map(|session| format!("  {}", one_line(session)));
+        let trust = side.trust.map(|trust| format!("  {trust}"));
+        lines.push(format!(
+            "  {}{}{}",
+            context.output.paint(Meaning::Name, name),
+            by.unwrap_or_default(),
+            trust.unwrap_or_default()
+        ));
+        let new = version(of.version)?;
+        let changes = change_lines(
+            context.output.style(),
+            row.id.as_str(),
+            base.as_ref(),
+            new.as_ref(),
+        );
+        lines.extend(changes.into_iter().skip(1).map(|line| format!("    {line}")));
+    }
+    Ok(lines)
+}
+
+/// Decide about an open conflict
+///
+/// # Examples
+/// ```text
+/// treering resolve facts/office --take 3f9c2a11
+/// treering resolve facts/office --remove
+/// treering resolve facts/office --content 'The office is in Oslo.'
+/// ```
+#[derive(Args, Debug)]
+#[command(args = args::writes(), hide = true, verbatim_doc_comment)]
+pub(crate) struct Resolve {
+    /// The object with the conflict
+    id: String,
+    /// Take this version, one of the sides: its digest, or the first digits
+    #[arg(long, value_name = "DIGEST", group = "how")]
+    take: Option<String>,
+    /// Remove the object
+    #[arg(long, group = "how")]
+    remove: bool,
+    /// Keep the object, with this text; - reads standard input
+    #[arg(long, value_name = "TEXT", group = "how", required_unless_present_any = ["take", "remove"])]
+    content: Option<String>,
+}
+
+impl Verb for Resolve {
+    const ANSWERS: &'static [Form] = &[form::<CommitInfo>("")];
+
+    fn run(self, context: &mut Context) -> Done {
+        let memory = context.open_to_write()?;
+        let id = Id::new(&self.id)?;
+        let (resolution, what) = match (&self.take, self.content) {
+            (Some(digest), _) => (side(&memory, &id, digest)?, "decided"),
+            (None, Some(text)) if text == "-" => {
+                (Resolution::Content(content_from_input(context)?), "decided")
+            }
+            (None, Some(text)) => (Resolution::Content(text), "decided"),
+            (None, None) => (Resolution::Remove, "removed"),
+        };
+        let committed = memory.resolve_conflict(&id, resolution, &context.writer())?;
+        let text = format!("{what} {}", one_line(id.as_str()));
+        context.say_commit(&committed.commit, &text, &committed.commit, committed.changed)
+    }
+}
+
+/// Returns the side of a conflict that a digest, or its first digits, names.
+fn side(memory: &Memory, id: &Id, digest: &str) -> Result<Resolution> {
+    let conflicts = memory.conflicts()?;
+    let conflict = conflicts.into_iter().find(|conflict| conflict.id == *id);
+    let sides = conflict.map(|conflict| conflict.sides).unwrap_or_default();
+    if digest == REMOVED && sides.iter().any(|side| side.version.is_none()) {
+        return Ok(Resolution::Remove);
+    }
+    let named = sides.iter().filter_map(|side| side.version);
+    let named: Vec<_> = named
+        .filter(|version| version.to_hex().starts_with(digest))
+        .collect();
+    match named.as_slice() {
+        [version] if !digest.is_empty() => Ok(Resolution::Take(*version)),
+        // The engine says that there is no conflict.
+        _ if sides.is_empty() => Ok(Resolution::Remove),
+        _ => Err(Error::invalid(format!(
+            "no single side of the conflict about '{id}' has the digest {digest}"
+        ))
+        .with_hint("treering conflicts lists the sides")),
+    }
+}
