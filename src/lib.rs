@@ -131,7 +131,8 @@ pub mod merge {
     //! The merge of two lines, its conflicts and the decisions about them; see [`Memory::merge`](crate::Memory::merge).
 
     pub use crate::engine::{
-        Choice, ConflictSide, Conflicting, Merge, MergeConflict, Merged, OpenConflict, Resolution, Strategy,
+        Choice, ConflictSide, Conflicting, MERGE_CONFLICT, Merge, MergeConflict, Merged, OpenConflict,
+        Resolution, Strategy,
     };
 }
 

@@ -27,6 +27,8 @@ pub mod kind {
     pub(crate) const DECISION: &str = "decision";
     /// A session itself: its parent session, the class of its least trusted entry, and the speaker name of the person.
     pub const SESSION: &str = "session";
+    /// An open conflict of a merge. Nobody reads it as an item.
+    pub const MERGE_CONFLICT: &str = crate::engine::MERGE_CONFLICT;
     /// A rule of the project.
     pub(crate) const RULE: &str = "rule";
     /// Work in progress.

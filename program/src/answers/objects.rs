@@ -107,6 +107,9 @@ pub(crate) struct Whole {
     /// The commit that erased the content. 64 zeros if damage destroyed the content.
     pub(crate) content_erased_by: Option<CommitDigest>,
     pub(crate) subtree_digest: Option<SubtreeDigest>,
+    /// The fields about which a merge left a conflict open; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) conflict: Option<Vec<String>>,
     /// The time at which the output computes ages. For a past state, the time of that state.
     #[serde(skip)]
     pub(crate) now: Time,
@@ -137,6 +140,7 @@ impl Whole {
             content: object.content().map(str::to_owned),
             content_erased_by: object.erased_by(),
             subtree_digest,
+            conflict: view.conflict(&id)?.map(|conflict| conflict.fields),
             now: view.now(),
             listed: Listed::of(view, object)?,
         })

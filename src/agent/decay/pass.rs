@@ -32,10 +32,11 @@ const ITEMS_A_COMMIT: usize = 10_000;
 /// The difference between the given time and the clock above which a pass warns, in microseconds: a day.
 const JUMP_MICROS: i64 = DAY_MICROS;
 /// Kinds that decay only on request, because their texts must stay verbatim or are already short.
-const LASTING: [&str; 6] = [
+const LASTING: [&str; 7] = [
     kind::BLOCK,
     kind::DECISION,
     kind::ENTRY,
+    kind::MERGE_CONFLICT,
     kind::NOTE,
     kind::SESSION,
     kind::SUMMARY,

@@ -22,6 +22,7 @@ use super::render::{Boundary, Omitted, Record, Request};
 use super::sections::Section;
 use super::selection::Selection;
 use super::shelves::{Shelf, Shelves, times};
+use crate::agent::vocabulary::kind;
 use crate::agent::agent::author_of;
 use crate::agent::index_keys::key_at;
 use crate::agent::item::{Item, Sensitivity};
@@ -380,7 +381,10 @@ impl Assembly<'_> {
         let has_secret = findings.iter().any(|one| one.category == Category::Secret);
         let shown = findings.into_iter();
         let shown = shown.filter(|one| one.category != Category::Secret && one.severity > Severity::Low);
-        let rules: Vec<_> = shown.map(|finding| finding.rule).take(FLAGS_SHOWN).collect();
+        let mut rules: Vec<_> = shown.map(|finding| finding.rule).take(FLAGS_SHOWN).collect();
+        if self.view.conflict(object.id())?.is_some() {
+            rules.push(kind::MERGE_CONFLICT);
+        }
         // MKE-1: secrets that the scan recognises are never shown.
         let clean = |text: &str| scanner.redact(text).into_owned();
         let titles = Titles::of(object, |id| self.view.get(id))?;

@@ -57,7 +57,7 @@ impl Section {
     /// entries.
     pub(crate) fn of_kind(kind: &str) -> Option<Self> {
         match kind {
-            kind::ENTRY | kind::SESSION => None,
+            kind::ENTRY | kind::SESSION | kind::MERGE_CONFLICT => None,
             kind::NOTE => Some(Self::SessionNotes),
             kind::DECISION => Some(Self::KeyDecisions),
             kind::SUMMARY => Some(Self::SessionSnapshot),

@@ -24,8 +24,14 @@ use crate::engine::ChangeKind;
 use crate::error::Result;
 use crate::object::{Id, Object};
 
-/// The kinds of transcripts and documents.
-const BULK: [&str; 4] = [kind::ENTRY, kind::SESSION, "document", "heading"];
+/// The kinds of transcripts and documents, and what a merge leaves open.
+const BULK: [&str; 5] = [
+    kind::ENTRY,
+    kind::SESSION,
+    "document",
+    "heading",
+    kind::MERGE_CONFLICT,
+];
 
 /// Whether objects of a kind are parts of transcripts or documents.
 pub(super) fn is_bulk(kind: &str) -> bool {

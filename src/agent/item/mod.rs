@@ -243,7 +243,7 @@ pub(in crate::agent) fn known_kind(name: &'static str) -> Kind {
 }
 
 /// The kinds that do not count towards the quota of their scope.
-const FREE: [&str; 2] = [kind::SESSION, kind::NOTE];
+const FREE: [&str; 3] = [kind::SESSION, kind::NOTE, kind::MERGE_CONFLICT];
 
 /// Checks whether an object counts towards the quota of its scope.
 pub(in crate::agent) fn counts_in_quota(kind: &str, has_parent: bool) -> bool {

@@ -15,6 +15,7 @@ use crate::agent::decay::original_of;
 use crate::agent::item::Item;
 use crate::agent::stored_text::{clean, flags};
 use crate::agent::titles::Titles;
+use crate::agent::vocabulary::kind;
 use crate::digest::{ObjectDigest, Root};
 use crate::engine::Reached;
 use crate::engine::View;
@@ -59,7 +60,8 @@ pub struct RecallHit {
     /// The origin class of the item, such as a person, a model, a tool or a document.
     /// [`Memory::history`](crate::Memory::history) returns the name of each writer.
     pub trust: Origin,
-    /// The rules of the scan that the text matched when it was written, or matches now.
+    /// The rules of the scan that the text matched when it was written, or matches now. `merge-conflict`: a merge left a
+    /// conflict about the item open.
     pub flags: Vec<String>,
     /// The size of the text in tokens of about four characters.
     pub tokens: usize,
@@ -210,6 +212,9 @@ impl<'a> Found<'a> {
             title
         });
         let titles = titles.collect();
+        if self.view.conflict(object.id())?.is_some() {
+            rules.push(kind::MERGE_CONFLICT);
+        }
         Ok(RecallHit {
             id: object.id().clone(),
             kind: object.kind().to_owned(),

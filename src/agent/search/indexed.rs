@@ -275,7 +275,7 @@ fn names_of(item: &Item) -> Vec<String> {
 
 /// Returns whether an object of this kind has an entry in the index.
 fn is_indexed(object: &Object) -> bool {
-    !object.is_placeholder() && object.kind() != kind::SESSION
+    !object.is_placeholder() && ![kind::SESSION, kind::MERGE_CONFLICT].contains(&object.kind())
 }
 
 /// Returns the text of an object for the index, or `None` if the object has no entry or no text.

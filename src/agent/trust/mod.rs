@@ -97,7 +97,7 @@ impl Agent {
             ..Selection::default()
         };
         let mut written = Query::default();
-        for kind in [kind::ENTRY, kind::SESSION, kind::SUMMARY] {
+        for kind in [kind::ENTRY, kind::SESSION, kind::SUMMARY, kind::MERGE_CONFLICT] {
             written.not_kinds.push(Kind::new(kind)?);
         }
         let mut reviews = Vec::new();

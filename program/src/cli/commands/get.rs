@@ -89,6 +89,8 @@ fn show_whole(answer: &Whole, context: &mut Context) -> Result<()> {
     } else {
         digest.to_hex()
     };
+    let conflict = answer.conflict.as_ref();
+    let conflict = conflict.map(|fields| format!("{} (treering conflicts)", fields.join(", ")));
     let updated = listed.updated.filter(|_| listed.updated != listed.created);
     let age = |time: Option<Time>| time.map(|time| time::with_age(time, answer.now, output));
     let fields = [
@@ -100,6 +102,7 @@ fn show_whole(answer: &Whole, context: &mut Context) -> Result<()> {
         ("expires", listed.expires.map(|time| time.to_string())),
         ("origin", Some(listed.origin.name().to_owned())),
         ("digest", Some(digest)),
+        ("conflict", conflict),
         ("created", age(listed.created)),
         ("updated", age(updated)),
     ];

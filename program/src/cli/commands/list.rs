@@ -13,6 +13,7 @@ use super::prelude::*;
 use crate::answers::objects::Listed;
 use crate::cli::human::spare;
 use treering::Query;
+use treering::merge::MERGE_CONFLICT;
 
 /// The number of objects that `--recent` lists without `--limit`.
 const RECENT: usize = 10;
@@ -128,6 +129,9 @@ impl List {
         let attributes = self.attributes.iter().map(|text| attribute(text));
         let mut query = Query::default();
         query.kind = self.kind.as_deref().map(Kind::new).transpose()?;
+        if query.kind.is_none() {
+            query.not_kinds.push(Kind::new(MERGE_CONFLICT)?);
+        }
         let scope = self.scope.as_deref().filter(|_| !self.all_scopes);
         query.scope = scope.map(Scope::new).transpose()?;
         query.prefix.clone_from(&self.prefix);

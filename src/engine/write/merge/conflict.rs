@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::object::{Id, Kind, NewObject, Object, Value};
 
 /// The kind of an object that holds an open conflict.
-pub(crate) const MERGE_CONFLICT: &str = "merge-conflict";
+pub const MERGE_CONFLICT: &str = "merge-conflict";
 /// The side that lacks the object.
 const REMOVED: &str = "removed";
 
