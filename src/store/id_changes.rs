@@ -86,7 +86,7 @@ impl IdChanges {
     }
 
     /// Starts a search in the kept commits of a store up to `newest`.
-    fn until(store: Arc<Store>, key: KeyPath, newest: &CommitEntry) -> Result<Self> {
+    pub(crate) fn until(store: Arc<Store>, key: KeyPath, newest: &CommitEntry) -> Result<Self> {
         let covered = store.covered();
         let mut states = covered.map_or(Ok(Vec::new()), |covered| covered.base.states())?;
         let upto = newest.seq();

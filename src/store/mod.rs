@@ -27,6 +27,7 @@ mod id_changes;
 mod known;
 mod lane;
 mod lines;
+mod merged;
 mod past;
 mod records;
 mod references;
@@ -399,15 +400,23 @@ impl Store {
     }
 
     /// Returns the commit that first wrote the version of an entry, if that commit is kept. A version that a later
-    /// commit brought back still belongs to its first writer, and a staged version to the commit that made it current.
+    /// commit brought back still belongs to its first writer, and a staged version to the commit that made it current. A
+    /// version that a merge brought belongs to its writer on the other line.
     ///
     /// # Errors
     /// The errors of [`Self::updated`].
-    pub(crate) fn writer_of(&self, entry: &Entry) -> Result<Option<Arc<CommitEntry>>> {
+    pub(crate) fn writer_of(self: &Arc<Self>, entry: &Entry) -> Result<Option<Arc<CommitEntry>>> {
         let made = self.made_current(entry)?;
         // INVARIANT STO-3: a rewrite moves a version of a thinned commit to a later one, with the time of its writer.
         let made = made.filter(|(time, commit)| commit.commit.time == *time);
-        Ok(made.map(|(_, commit)| commit))
+        let Some((_, commit)) = made else {
+            return Ok(None);
+        };
+        if commit.is_merge() {
+            let behind = self.maker_behind(&commit, &entry.key, Some(*entry))?;
+            return Ok(Some(behind.unwrap_or(commit)));
+        }
+        Ok(Some(commit))
     }
 
     /// Returns the time at which the version of an entry became current, and the commit whose batch says so.

@@ -123,6 +123,9 @@ pub(crate) struct HistoryLine {
     pub(crate) trust: Option<Origin>,
     pub(crate) reason: Option<String>,
     pub(crate) thinned: bool,
+    /// The commit of another line that made the change, if `commit` is a merge that brought it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) from: Option<CommitDigest>,
 }
 
 impl HistoryLine {
@@ -144,6 +147,7 @@ impl HistoryLine {
             trust: maker.map(|commit| memory.seen_origin(commit.trust)),
             reason: text(maker.and_then(|commit| commit.reason))?,
             thinned: entry.thinned,
+            from: entry.from.as_ref().map(|from| from.digest),
         })
     }
 }

@@ -24,6 +24,8 @@ pub struct HistoryEntry {
     pub lost: bool,
     /// The first kept commit whose state has the change.
     pub commit: CommitInfo,
+    /// The commit of another line that made the change, if `commit` is a merge that brought it.
+    pub from: Option<CommitInfo>,
     /// Whether the change was, or may have been, made by a thinned commit, so its author and reason are unknown.
     pub thinned: bool,
     /// The time of the change. If a thinned commit removed the id, this is the time of the first kept commit after the
@@ -32,10 +34,10 @@ pub struct HistoryEntry {
 }
 
 impl HistoryEntry {
-    /// Returns the commit that made the change, if that commit was not thinned.
+    /// Returns the commit that made the change, of this line or of another one, if that commit was not thinned.
     #[doc(hidden)]
     pub fn maker(&self) -> Option<&CommitInfo> {
-        (!self.thinned).then_some(&self.commit)
+        (!self.thinned).then_some(self.from.as_ref().unwrap_or(&self.commit))
     }
 }
 
@@ -73,12 +75,12 @@ pub(crate) fn changes_of(
         };
         let done = total.saturating_sub(change.commit.seq());
         source.opened.settings.step("commits", done, total)?;
-        entry_of(&store, &change).map(Some)
+        entry_of(&store, key, &change).map(Some)
     };
     until_error(std::iter::from_fn(move || next().transpose()))
 }
 
-fn entry_of(store: &Store, change: &IdChange) -> Result<HistoryEntry> {
+fn entry_of(store: &Arc<Store>, key: KeyPath, change: &IdChange) -> Result<HistoryEntry> {
     let commit = &change.commit;
     let digest = change.entry.map(|entry| ObjectDigest::from_bytes(entry.digest));
     let by = match digest.filter(|_| store.records.erased() > 0) {
@@ -93,12 +95,18 @@ fn entry_of(store: &Store, change: &IdChange) -> Result<HistoryEntry> {
         None => None,
     };
     let time = made.unwrap_or(commit.commit.time);
+    let from = if commit.is_merge() {
+        store.maker_behind(commit, &key, change.entry)?
+    } else {
+        None
+    };
     Ok(HistoryEntry {
         digest,
         erased: by.is_some() && !lost,
         lost,
         thinned: change.is_behind_gap && (digest.is_none() || time != commit.commit.time),
         time,
+        from: from.map(|from| CommitInfo::of(&from)),
         commit: CommitInfo::of(commit),
     })
 }

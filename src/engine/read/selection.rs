@@ -7,11 +7,11 @@
 //! - SEL-1: a selection contains the kept commits that meet every given condition. Several values of one condition
 //!   contain the commits that meet one of them.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::{Revision, revision};
-use crate::digest::{HashSuite, TextDigest};
+use crate::digest::{CommitDigest, HashSuite, TextDigest};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Commit, Op, Time, hash_text, lane_of};
 use crate::store::{CommitEntry, Store};
@@ -119,12 +119,12 @@ impl Selection {
         self.commits.is_empty() && self.is_everyone() && self.since.is_none() && self.until.is_none()
     }
 
-    /// Returns the seqs of the selected commits. The first commit of the store changes nothing, so it is never selected.
+    /// Returns the selected commits. The first commit of the store changes nothing, so it is never selected.
     ///
     /// # Errors
     /// `InvalidInput` (code `no_criteria`) without a condition. `NotFound` (code `no_revision`) if a commit does not
     /// exist, or (code `nothing_selected`) if no commit is selected, or no kept commit has one of the names.
-    pub(crate) fn chosen(&self, store: &Store) -> Result<BTreeSet<u64>> {
+    pub(crate) fn chosen(&self, store: &Arc<Store>) -> Result<Chosen> {
         if self.is_unbounded() {
             return Err(Error::invalid("the selection has no condition")
                 .with_code(ErrorCode::NoCriteria)
@@ -134,30 +134,40 @@ impl Selection {
         let commits = commits.map(|commit| revision::resolve(store, commit, lane_of(None, None)));
         let commits = commits.collect::<Result<Vec<Arc<CommitEntry>>>>()?;
         let given: BTreeSet<u64> = commits.iter().map(|entry| entry.seq()).collect();
-        let mut chosen = BTreeSet::new();
+        let mut chosen = Chosen::default();
         let mut names = Names::of(store.suite);
-        let mut choose = |entry: &CommitEntry| {
+        // SEL-1: every given condition must be met.
+        let meets = |commit: &Commit| self.made_in(store.suite, commit) && self.is_in_time(commit.time);
+        let mut choose = |entry: &CommitEntry| -> Result<()> {
             let commit = &entry.commit;
             names.add(commit);
-            // SEL-1: every given condition must be met.
-            if self.made_in(store.suite, commit)
-                && commit.op.as_str() != Op::INIT
-                && (given.is_empty() || given.contains(&entry.seq()))
-                && self.is_in_time(commit.time)
-            {
-                chosen.insert(entry.seq());
+            let is_given = given.is_empty() || given.contains(&entry.seq());
+            if meets(commit) && commit.op.as_str() != Op::INIT && is_given {
+                chosen.own.insert(entry.seq());
             }
+            if entry.is_merge() && given.is_empty() {
+                for brought in store.brought_by(entry)? {
+                    names.add(&brought.commit);
+                    if meets(&brought.commit) {
+                        chosen.merges.insert(entry.seq());
+                        chosen.brought.insert(brought.digest);
+                    }
+                }
+            }
+            Ok(())
         };
         if given.is_empty() || !self.is_everyone() {
             // A name that no commit has is an error, so this reads every commit.
             for index in 0..store.kept() {
-                store.commit_at(index)?.iter().for_each(|entry| choose(entry));
+                store
+                    .commit_at(index)?
+                    .iter()
+                    .try_for_each(|entry| choose(entry))?;
             }
         } else {
-            for entry in &commits {
-                choose(entry);
-            }
+            commits.iter().try_for_each(|entry| choose(entry))?;
         }
+        chosen.sees_through = given.is_empty();
         if let Some((what, name)) = self.first_not_in(&names) {
             return Err(
                 Error::not_found(format!("no commit was made by the {what} '{name}'"))
@@ -165,7 +175,7 @@ impl Selection {
                     .with_hint("`lanes` lists the lanes; `log` shows the writer of each commit"),
             );
         }
-        if chosen.is_empty() {
+        if chosen.count() == 0 {
             return Err(
                 Error::not_found("no commit meets every condition of the selection")
                     .with_code(ErrorCode::NothingSelected)
@@ -175,6 +185,36 @@ impl Selection {
             );
         }
         Ok(chosen)
+    }
+}
+
+/// The commits that meet a selection.
+#[derive(Default)]
+pub(crate) struct Chosen {
+    /// The seqs of those of the line itself.
+    pub(crate) own: BTreeSet<u64>,
+    /// The commits of other lines that merges brought in.
+    pub(crate) brought: HashSet<CommitDigest>,
+    /// The seqs of these merges.
+    pub(crate) merges: BTreeSet<u64>,
+    /// Whether what a merge brought counts for its writers. A merge that is named itself counts whole.
+    pub(crate) sees_through: bool,
+}
+
+impl Chosen {
+    /// Returns the number of commits.
+    pub(crate) fn count(&self) -> u64 {
+        (self.own.len() + self.brought.len()) as u64
+    }
+
+    /// Returns the seq of the first commit of the line that may have changes of the selection.
+    pub(crate) fn first(&self) -> Option<u64> {
+        self.own
+            .first()
+            .into_iter()
+            .chain(self.merges.first())
+            .min()
+            .copied()
     }
 }
 

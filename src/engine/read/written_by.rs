@@ -62,8 +62,16 @@ impl Selection {
             return Ok(None);
         }
         let mut names = Names::of(memory.inner.store().suite);
-        for info in memory.commits() {
-            names.add(&info?.commit);
+        let store = memory.inner.store();
+        for index in (0..store.kept()).rev() {
+            let Some(entry) = store.commit_at(index)? else {
+                continue;
+            };
+            names.add(&entry.commit);
+            if entry.is_merge() {
+                let brought = store.brought_by(&entry)?;
+                brought.iter().for_each(|brought| names.add(&brought.commit));
+            }
         }
         for reference in memory.references() {
             names.actors.extend(reference.actor);

@@ -3,6 +3,7 @@
 
 mod model;
 mod rules;
+mod through;
 
 use super::{content, id, note, put};
 use crate::digest::ObjectDigest;

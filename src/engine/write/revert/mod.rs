@@ -32,6 +32,7 @@ use std::sync::Arc;
 
 use crate::digest::{CommitDigest, KeyPath, ObjectDigest};
 use crate::engine::inner::Inner;
+use crate::engine::read::selection::Chosen;
 use crate::engine::read::{CommitInfo, Selection, State, View};
 use crate::engine::trace;
 use crate::error::{Error, ErrorCode, Result};
@@ -288,7 +289,7 @@ impl Revert<'_> {
         &self,
         base: &View,
         without: &Without,
-        selected: &BTreeSet<u64>,
+        selected: &Chosen,
         changes: &[Planned],
         writer: &Writer,
     ) -> Result<()> {
@@ -299,7 +300,7 @@ impl Revert<'_> {
             check_return(settings, writer, || Ok([load(change.now)?, load(change.then())?]))?;
             let track = without.tracks.get(&base.key(&change.id));
             let seqs = track.into_iter().flat_map(Track::changed_by);
-            taken_back.extend(seqs.filter(|seq| selected.contains(seq)));
+            taken_back.extend(seqs.filter(|seq| selected.own.contains(seq) || selected.merges.contains(seq)));
         }
         for seq in taken_back {
             let commit = base.state.store.by_seq(seq)?;
@@ -351,7 +352,7 @@ impl Revert<'_> {
                 commit: base.commit(),
                 changed: false,
             },
-            selected: selected.len() as u64,
+            selected: selected.count(),
             reverted: reverted.collect(),
             kept,
             derived: derived(&base, &without)?,

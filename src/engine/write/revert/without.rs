@@ -26,6 +26,7 @@ use std::sync::Arc;
 
 use crate::digest::{KeyPath, ObjectDigest};
 use crate::engine::read::State;
+use crate::engine::read::selection::Chosen;
 use crate::engine::settings::Settings;
 use crate::engine::write::settle::{is_erased, is_same};
 use crate::error::{Error, Result};
@@ -55,13 +56,30 @@ struct Moment {
 
 /// One commit of the history that is read.
 struct Step<'a> {
-    store: &'a Store,
+    store: &'a Arc<Store>,
     commit: &'a CommitEntry,
     /// Whether no thinned commits are between the commit and the one before.
     follows: bool,
-    is_selected: bool,
+    selected: &'a Chosen,
     /// The seq of the newest commit to which an undo, redo or rollback may have gone back.
     went_back_to: Option<u64>,
+}
+
+impl Step<'_> {
+    /// Returns two flags: whether a selected commit made the change, and whether that is a commit of another line which
+    /// this merge brought in.
+    fn is_selected(&self, change: &Change) -> Result<(bool, bool)> {
+        let (seq, selected) = (self.commit.seq(), self.selected);
+        let is_own = selected.own.contains(&seq);
+        if !self.commit.is_merge() || !selected.sees_through || !(is_own || selected.merges.contains(&seq)) {
+            return Ok((is_own, false));
+        }
+        let maker = self.store.maker_behind(self.commit, &change.key, change.new)?;
+        Ok(match maker {
+            Some(maker) => (selected.brought.contains(&maker.digest), true),
+            None => (is_own, false),
+        })
+    }
 }
 
 /// The history of one id since the first selected change.
@@ -96,7 +114,7 @@ impl Without {
     /// `Corrupt` or `Io` if a commit, state or object cannot be read.
     pub(super) fn of(
         store: &Arc<Store>,
-        selected: &BTreeSet<u64>,
+        selected: &Chosen,
         with_derived: bool,
         settings: &Settings,
     ) -> Result<Self> {
@@ -107,7 +125,7 @@ impl Without {
             derived: HashSet::new(),
             with_derived,
         };
-        let first = selected.first().copied().unwrap_or(u64::MAX);
+        let first = selected.first().unwrap_or(u64::MAX);
         let (Ok(first) | Err(first)) = store.position(first)?;
         let before = first
             .checked_sub(1)
@@ -126,7 +144,7 @@ impl Without {
                 store,
                 commit: &commit,
                 follows: commit.commit.parents.first().copied() == parent,
-                is_selected: selected.contains(&commit.seq()),
+                selected,
                 went_back_to: went_back_to(store, &commit)?,
             };
             for change in trie.diff(&after, &**store) {
@@ -142,9 +160,10 @@ impl Without {
         let (store, commit, seq) = (step.store, step.commit, step.commit.seq());
         // WTH-3
         let is_known = step.follows || is_writer(store, commit, change)?;
+        let (step_is_selected, is_brought) = step.is_selected(change)?;
         let is_selected = match change.new {
-            Some(new) if step.is_selected && is_known => {
-                if is_writer(store, commit, change)? {
+            Some(new) if step_is_selected && is_known => {
+                if is_brought || is_writer(store, commit, change)? {
                     self.written.insert(new.digest);
                 }
                 true
@@ -153,7 +172,7 @@ impl Without {
                 self.derived_ids.insert(change.key);
                 self.with_derived
             }
-            _ => step.is_selected && is_known,
+            _ => step_is_selected && is_known,
         };
         let until = self.back_until(step, change, is_known);
         let track = match self.tracks.get_mut(&change.key) {
@@ -320,7 +339,7 @@ impl Track {
 }
 
 /// Returns whether the commit is the writer of the version that the change brings.
-fn is_writer(store: &Store, commit: &CommitEntry, change: &Change) -> Result<bool> {
+fn is_writer(store: &Arc<Store>, commit: &CommitEntry, change: &Change) -> Result<bool> {
     let writer = change.new.map_or(Ok(None), |new| store.writer_of(&new))?;
     Ok(writer.is_some_and(|writer| writer.digest == commit.digest))
 }

@@ -1,0 +1,85 @@
+//! What merges brought into a line: the commits of other lines that wrote it.
+//!
+//! # Layer
+//! Layer 4.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use super::commits::CommitEntry;
+use super::{IdChanges, Store};
+use crate::digest::{CommitDigest, KeyPath};
+use crate::error::Result;
+use crate::log::Locator;
+use crate::trie::Entry;
+
+impl CommitEntry {
+    /// Returns whether the commit merges another line.
+    pub(crate) fn is_merge(&self) -> bool {
+        self.commit.parents.len() > 1
+    }
+}
+
+impl Store {
+    /// Returns the commits of other lines that a merge brought in, and those that their own merges brought in. Contains
+    /// also what an earlier merge of the same line brought in.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a commit cannot be read.
+    pub(crate) fn brought_by(self: &Arc<Self>, merge: &CommitEntry) -> Result<Vec<Arc<CommitEntry>>> {
+        let (mut known, mut found) = (HashSet::new(), Vec::new());
+        let mut open: Vec<CommitDigest> = merge.commit.parents.iter().skip(1).copied().collect();
+        while let Some(newest) = open.pop() {
+            // The line of a dropped fork may be collected.
+            let Some((line, newest)) = self.commit_of_any(newest)? else {
+                continue;
+            };
+            let mut next = Some(newest);
+            while let Some(commit) = next.take() {
+                if !known.insert(commit.digest) || self.by_digest(commit.digest)?.is_some() {
+                    break;
+                }
+                open.extend(commit.commit.parents.iter().skip(1));
+                next = line.before(&commit)?;
+                found.push(commit);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns the commit of another line that wrote the version which a merge brought, or removed the id. Returns `None`
+    /// if the merge made the version itself, or if the other line was collected.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a commit, record or state cannot be read.
+    pub(crate) fn maker_behind(
+        self: &Arc<Self>,
+        merge: &CommitEntry,
+        key: &KeyPath,
+        version: Option<Entry>,
+    ) -> Result<Option<Arc<CommitEntry>>> {
+        if let Some(version) = version {
+            let maker = self.commit_behind(Locator::from_u64(version.place))?;
+            return Ok(maker.filter(|maker| maker.digest != merge.digest));
+        }
+        let (mut line, mut merge) = (Arc::clone(self), merge.commit.clone());
+        loop {
+            let Some(newest) = merge.parents.get(1) else {
+                return Ok(None);
+            };
+            let Some((side, newest)) = line.commit_of_any(*newest)? else {
+                return Ok(None);
+            };
+            let newest = IdChanges::until(Arc::clone(&side), *key, &newest)?.next()?;
+            let Some(removal) = newest.filter(|change| change.entry.is_none() && !change.is_behind_gap)
+            else {
+                return Ok(None);
+            };
+            if !removal.commit.is_merge() {
+                return Ok(Some(removal.commit));
+            }
+            // The other line got the removal by a merge, too.
+            (line, merge) = (side, removal.commit.commit.clone());
+        }
+    }
+}
