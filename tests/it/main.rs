@@ -21,6 +21,7 @@ mod cli_ingest;
 mod cli_lines;
 #[cfg(feature = "semantic")]
 mod cli_meaning;
+mod cli_merge;
 mod cli_model;
 mod cli_objects;
 mod cli_output;

@@ -190,6 +190,9 @@ pub(crate) fn text_of(value: &Value) -> String {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct BisectAnswer {
     pub(crate) first_bad: LogLine,
+    /// If `first_bad` is a merge: the commit of the other line that turned the state of that line into a bad one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) from: Option<LogLine>,
     /// The answer in the state before the commit: the text of the first hit or of the object, or how the command ended.
     /// Null if there is no hit or object.
     pub(crate) before: Option<String>,

@@ -23,6 +23,8 @@ use crate::store::{CommitEntry, Store};
 pub struct Bisected {
     /// The found commit.
     pub first_bad: CommitInfo,
+    /// If it is a merge: the commit of the other line that turned the state of that line into a bad one.
+    pub from: Option<CommitInfo>,
     /// The kept commit before it.
     pub last_good: CommitInfo,
     /// The number of states that were tested between the given states.
@@ -35,6 +37,7 @@ impl Bisected {
     fn between(store: &Store, good: &CommitEntry, bad: &CommitEntry, steps: u64) -> Self {
         Self {
             first_bad: CommitInfo::of(bad),
+            from: None,
             last_good: CommitInfo::of(good),
             steps,
             thinned: thinned_in(store, &(good.seq() + 1..bad.seq())),
@@ -55,14 +58,15 @@ pub(crate) fn bisect(
     let settings = memory.inner.settings();
     let tests = 2 + u64::from((high - low).next_power_of_two().ilog2());
     let mut tested = 0;
-    let mut test = |entry: Arc<CommitEntry>| {
+    let mut test_in = |store: &Arc<Store>, entry: Arc<CommitEntry>| {
         settings.check_stop()?;
         settings.tell("bisect", tested, tests);
         tested += 1;
         let time = entry.commit.time;
         // BIS-2
-        is_bad(&View::new(&memory.inner.source, &store, entry)?.with_now(time))
+        is_bad(&View::new(&memory.inner.source, store, entry)?.with_now(time))
     };
+    let mut test = |entry: Arc<CommitEntry>| test_in(&store, entry);
     let at = |index: usize| {
         let entry = store.commit_at(index)?;
         entry.ok_or_else(|| Error::internal("a commit between two kept commits is missing"))
@@ -87,7 +91,46 @@ pub(crate) fn bisect(
             low = middle;
         }
     }
-    Ok(Bisected::between(&store, &*at(low)?, &*at(high)?, steps))
+    let bad = at(high)?;
+    let found = Bisected::between(&store, &*at(low)?, &bad, steps);
+    let from = in_merge(&store, &bad, &mut test_in)?;
+    Ok(Bisected { from, ..found })
+}
+
+/// Searches the commits that a bad merge brought in, if the other line was bad too.
+fn in_merge(
+    store: &Arc<Store>,
+    merge: &CommitEntry,
+    test: &mut dyn FnMut(&Arc<Store>, Arc<CommitEntry>) -> Result<bool>,
+) -> Result<Option<CommitInfo>> {
+    let parent = merge.commit.parents.get(1).copied();
+    let side = parent.map(|parent| store.commit_of_any(parent)).transpose()?;
+    let Some((line, newest)) = side.flatten() else {
+        return Ok(None);
+    };
+    let (mut brought, mut next) = (Vec::new(), Some(newest));
+    while let Some(commit) = next.take() {
+        if store.by_digest(commit.digest)?.is_some() {
+            break;
+        }
+        next = line.before(&commit)?;
+        brought.push(commit);
+    }
+    // The newest commit comes first: those before the index are bad.
+    let (mut bad, mut good) = (0, brought.len());
+    match brought.first() {
+        Some(newest) if test(&line, Arc::clone(newest))? => {}
+        _ => return Ok(None),
+    }
+    while good - bad > 1 {
+        let middle = bad.midpoint(good);
+        if test(&line, Arc::clone(&brought[middle]))? {
+            bad = middle;
+        } else {
+            good = middle;
+        }
+    }
+    Ok(Some(CommitInfo::of(&brought[bad])))
 }
 
 /// Finds the first commit after the state `good`, up to the state `bad`, that changed `id`. Reads the history of the id,
@@ -101,15 +144,16 @@ pub fn first_change(memory: &Memory, good: &View, bad: &View, id: &Id) -> Result
     index_of(memory, &store, bad)?;
     check_order(good, bad)?;
     let (after, upto) = (good.commit().commit.seq, bad.commit().commit.seq);
-    let (mut steps, mut first) = (0, None);
+    let (mut steps, mut first, mut from) = (0, None, None);
     for change in memory.changes_of(id) {
-        let commit = change?.commit;
+        let change = change?;
+        let commit = change.commit;
         match commit.commit.seq {
             seq if seq <= after => break,
             seq if seq > upto => {}
             _ => {
                 steps += 1;
-                first = Some(commit);
+                (first, from) = (Some(commit), change.from);
             }
         }
     }
@@ -117,7 +161,8 @@ pub fn first_change(memory: &Memory, good: &View, bad: &View, id: &Id) -> Result
     let missing = || Error::internal("a commit of the history is not kept");
     let bad = store.by_digest(first.digest)?.ok_or_else(missing)?;
     let good = store.before(&bad)?.ok_or_else(missing)?;
-    Ok(Bisected::between(&store, &good, &bad, steps))
+    let found = Bisected::between(&store, &good, &bad, steps);
+    Ok(Bisected { from, ..found })
 }
 
 /// Returns the index of the commit of a state among the kept commits.

@@ -4,8 +4,8 @@
 //! Layer 4.
 //!
 //! # Invariants
-//! - REL-1: of a line that stays, every commit stays, and so do the commit at which the line begins and the commits that
-//!   its rollbacks name.
+//! - REL-1: of a line that stays, every commit stays, and so do the commit at which the line begins, the commits that its
+//!   rollbacks and merges name, and the newest merge of it into the main line. So the next merge finds the newest base.
 //! - REL-2: the batches of lines keep their order among all batches. What such a batch needs is in it or in an earlier one.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -81,9 +81,40 @@ impl Store {
         for first_batch in lines {
             let store = self.line_of(*first_batch)?;
             needed.extend(store.base().map(|base| base.digest));
-            needed.extend(store.own_commits().iter().filter_map(|entry| entry.commit.target));
+            for entry in store.own_commits() {
+                needed.extend(entry.commit.target);
+                needed.extend(entry.commit.parents.iter().skip(1));
+            }
+        }
+        if !lines.is_empty() {
+            self.add_newest_merges(lines, &mut needed)?;
         }
         Ok(needed)
+    }
+
+    /// Adds the newest merge of each of these lines into this one (REL-1).
+    fn add_newest_merges(
+        self: &Arc<Self>,
+        lines: &KeptLines,
+        needed: &mut HashSet<CommitDigest>,
+    ) -> Result<()> {
+        let mut left = lines.clone();
+        for index in (0..self.kept()).rev() {
+            let Some(commit) = self.commit_at(index)?.filter(|commit| commit.is_merge()) else {
+                continue;
+            };
+            for parent in commit.commit.parents.iter().skip(1) {
+                let side = self.commit_of_any(*parent)?;
+                let line = side.and_then(|(side, _)| side.own.as_ref().map(|own| own.first_batch));
+                if line.is_some_and(|line| left.remove(&line)) {
+                    needed.insert(commit.digest);
+                }
+            }
+            if left.is_empty() {
+                break;
+            }
+        }
+        Ok(())
     }
 
     /// Marks the records that the commits of these lines need.

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::workload::{LANES, NAMES, Operation, content, note, object_id};
-use crate::engine::{Memory, Revision, Writer};
+use crate::engine::{Memory, Revision, Strategy, Writer};
 use crate::error::{Error, ErrorCode, Result};
 use crate::testing::model::{Model, ModelObject, ModelState, Outcome};
 
@@ -26,6 +26,7 @@ pub(super) fn beside_main(operation: &Operation) -> Option<Operation> {
         }
         Operation::DeleteDraft { name } => Some(Operation::DropFork { name }),
         Operation::Undo { lane } => Some(Operation::ForkBack { lane, name: lane }),
+        Operation::Redo { lane } => Some(Operation::Merge { lane, name: lane }),
         Operation::Put { lane, id, length, .. } if id % 2 == 0 => Some(Operation::ForkPut {
             lane,
             name: id % NAMES,
@@ -65,6 +66,15 @@ pub(super) fn act(memory: &Memory, step: usize, operation: &Operation) -> Result
                 return Ok(Outcome::Unchanged);
             }
         }
+        Operation::Merge { lane, name } => {
+            let (name, writer) = (fork_name(*name), writer(lane));
+            let merge = memory.merge(&name).again().strategy(Strategy::Theirs);
+            // The model knows no commits without a change.
+            if merge.preview(&writer)?.changes.is_empty() || !merge.by(&writer)?.committed.changed {
+                return Ok(Outcome::Unchanged);
+            }
+            return Ok(Outcome::Committed);
+        }
         Operation::DropFork { name } => drop(memory.drop_fork(&fork_name(*name), true, &Writer::user())?),
         other => return Err(Error::internal(format!("another function applies {other:?}"))),
     }
@@ -72,7 +82,7 @@ pub(super) fn act(memory: &Memory, step: usize, operation: &Operation) -> Result
 }
 
 /// Applies an operation on a fork to the model.
-pub(super) fn specify(forks: &mut Forks, model: &Model, step: usize, operation: &Operation) -> Outcome {
+pub(super) fn specify(forks: &mut Forks, model: &mut Model, step: usize, operation: &Operation) -> Outcome {
     let object = |id: usize, length: usize| ModelObject {
         parent: None,
         content: content(step, id, length),
@@ -102,10 +112,32 @@ pub(super) fn specify(forks: &mut Forks, model: &Model, step: usize, operation: 
                 }
             }
         },
+        Operation::Merge { lane, name } => match forks.get(name) {
+            None => Outcome::Refused(ErrorCode::NoFork),
+            Some((base, theirs)) => {
+                let state = merged(&model.commits[*base].state, model.head(), theirs);
+                model.commit(LANES[*lane], state)
+            }
+        },
         Operation::DropFork { name } => match forks.remove(name) {
             None => Outcome::Refused(ErrorCode::NoFork),
             Some(_) => Outcome::Referenced,
         },
         _ => Outcome::Unchanged,
     }
+}
+
+/// Returns the state after a merge that prefers their versions.
+fn merged(base: &ModelState, ours: &ModelState, theirs: &ModelState) -> ModelState {
+    let mut state = ours.clone();
+    for id in base.keys().chain(theirs.keys()) {
+        if base.get(id) == theirs.get(id) {
+            continue;
+        }
+        match theirs.get(id) {
+            Some(object) => drop(state.insert(id.clone(), object.clone())),
+            None => drop(state.remove(id)),
+        }
+    }
+    state
 }

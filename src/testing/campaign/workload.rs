@@ -85,6 +85,8 @@ pub(super) enum Operation {
     },
     /// Rolls a fork back to its base.
     ForkBack { lane: usize, name: usize },
+    /// Merges a fork. Where both sides changed an object, the version of the fork is taken.
+    Merge { lane: usize, name: usize },
     /// Drops a fork.
     DropFork { name: usize },
     /// Collects garbage. If `newest` is set, keeps only that number of newest commits, and the commits that references
@@ -116,7 +118,13 @@ pub(super) fn operations(seed: u64, count: usize) -> Vec<Operation> {
 /// Returns the operation, or the operation that replaces it in this workload.
 fn of_seed(seed: u64, operation: Operation) -> Operation {
     if let Some(beside) = forks::beside_main(&operation).filter(|_| forks::has_forks(seed)) {
-        return beside;
+        // The model does not cover a merge of erased objects.
+        let is_covered = !(erases(seed) && matches!(beside, Operation::Merge { .. }));
+        return if is_covered {
+            beside
+        } else {
+            Operation::OtherHandle
+        };
     }
     match operation {
         // The model does not cover a rollback across erased objects.
@@ -622,6 +630,7 @@ fn refer(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome>
         Operation::Fork { .. }
         | Operation::ForkPut { .. }
         | Operation::ForkBack { .. }
+        | Operation::Merge { .. }
         | Operation::DropFork { .. } => return forks::act(memory, step, operation),
         Operation::DeleteDraft { name } => {
             memory.delete_draft(&format!("drafts/draft-{name}"), &Writer::user())?;
@@ -729,6 +738,7 @@ impl Specified {
             Operation::Fork { .. }
             | Operation::ForkPut { .. }
             | Operation::ForkBack { .. }
+            | Operation::Merge { .. }
             | Operation::DropFork { .. } => forks::specify(&mut self.forks, model, step, operation),
             Operation::KeepDraft { name, .. } if self.drafts.contains_key(name) => {
                 Outcome::Refused(ErrorCode::NameTaken)

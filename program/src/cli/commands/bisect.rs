@@ -302,8 +302,10 @@ fn answer(
     let [before, after] = sides.each_ref().map(|side| side.text.clone());
     let first_bad = LogLine::of(memory, &found.first_bad)?;
     let [before_version, after_version] = sides.each_ref().map(|side| side.version.clone());
+    let from = found.from.as_ref();
     let answer = BisectAnswer {
         first_bad,
+        from: from.map(|from| LogLine::of(memory, from)).transpose()?,
         before,
         after,
         before_version,
@@ -322,6 +324,10 @@ fn answer(
             "seq:{seq} is the first bad commit{after_gap}, found in {found_in}"
         ))?;
         show_commit(&answer.first_bad, found.first_bad.lane(), context)?;
+        if let (Some(from), Some(info)) = (&answer.from, &found.from) {
+            context.line("it merged this commit:")?;
+            show_commit(from, info.lane(), context)?;
+        }
         show(&sides, context)?;
         if answer.thinned > 0 {
             let what = counted(answer.thinned, "thinned commit");

@@ -245,7 +245,9 @@ fn a_merge_outlives_the_process_and_a_collection() -> Result<()> {
     put(&fork, "o/2", "by the fork");
     drop(merged(&memory, "task"));
     put(&fork, "later", "by the fork");
-    put(&memory, "later-here", "by main");
+    for number in 0..30 {
+        put(&memory, "later-here", &format!("by main {number}"));
+    }
     let (root, conflicts) = (memory.view().root(), memory.conflicts()?.len());
     drop((memory, fork));
     let memory = on_disk(&disk, options(HOUR), false)?;
@@ -257,7 +259,11 @@ fn a_merge_outlives_the_process_and_a_collection() -> Result<()> {
     assert_eq!(memory.conflicts()?.len(), conflicts);
     let sides = memory.conflicts()?[0].sides.clone();
     assert!(sides.iter().all(|side| side.trust.is_some()), "CFL-1");
-    // The merge is still the base, so the open conflict does not come again.
+    // INVARIANT REL-1: the merge is still the base, so the open conflict does not come again.
+    let merges = memory
+        .commits()
+        .filter(|commit| commit.as_ref().unwrap().commit.op.as_str() == "merge");
+    assert_eq!((merges.count(), memory.commits().count() < 40), (1, true));
     let result = merged(&memory, "task");
     assert_eq!(result.counts.added, 1);
     assert_eq!(result.counts.changed, 0);

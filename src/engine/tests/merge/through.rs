@@ -142,3 +142,29 @@ fn a_removal_that_came_by_two_merges_belongs_to_who_removed() -> Result<()> {
     assert!(text(&memory, "a").is_some());
     Ok(())
 }
+
+#[test]
+fn bisect_enters_the_side_of_a_bad_merge() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    let good = memory.view();
+    put(&memory, "a", "x");
+    let fork = forked(&memory, "task");
+    for number in 0..6 {
+        put(&fork, "b", &format!("{number}"));
+    }
+    put(&memory, "a", "y");
+    drop(merged(&memory, "task"));
+    put(&memory, "a", "z");
+    let mut is_bad = |view: &View| {
+        let number = content(view, "b").map(|number| number.parse::<u64>().unwrap());
+        Ok(number.is_some_and(|number| number >= 4))
+    };
+    let found = memory.bisect(&good, &memory.view(), &mut is_bad)?;
+    assert_eq!(found.first_bad.commit.op.as_str(), "merge");
+    let from = found.from.unwrap();
+    let made = fork.history(&id("b"))?.into_iter().nth(1).unwrap();
+    assert_eq!(from.digest, made.commit.digest);
+    let first = crate::engine::first_change(&memory, &good, &memory.view(), &id("b"))?;
+    assert_eq!(first.from.unwrap().digest, fork.view().commit().digest);
+    Ok(())
+}

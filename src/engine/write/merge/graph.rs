@@ -147,7 +147,7 @@ fn not_made((store, head): &Commit, since: u64) -> Result<BTreeSet<u64>> {
 }
 
 impl Inner {
-    /// Returns whether another live line contains the newest commit of a line, because it merged it.
+    /// Returns whether the main line, or the line at which this one begins, has merged all of a line.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a commit cannot be read.
@@ -156,14 +156,11 @@ impl Inner {
         let Some(store) = main.line(&line.name)? else {
             return Ok(false);
         };
-        let head = store.head()?;
+        let (below, head) = (store.line_below(), store.head()?);
         let theirs = (store, head);
-        let mut others = main.live_heads()?;
-        others.push((Arc::clone(&main), main.head()?));
-        for ours in others {
-            if ours.0.line_name() == Some(&line.name) {
-                continue;
-            }
+        for into in [Some(main), below].into_iter().flatten() {
+            let head = into.head()?;
+            let ours = (into, head);
             let bases = Commits::of(&ours, &theirs)?.bases(&ours, &theirs)?;
             if bases.first().is_some_and(|base| base.1.digest == theirs.1.digest) {
                 return Ok(true);

@@ -1,0 +1,142 @@
+//! `merge`, `conflicts` and `resolve` of the program, and how other verbs show an open conflict.
+
+use serde_json::Value;
+
+use crate::program::{Folder, column};
+
+/// Returns a store in which main and the fork `task` both changed `office`.
+fn conflicting() -> Folder {
+    let folder = Folder::with_store();
+    folder.json(&["put", "office", "--kind", "fact", "--content", "Bremen"]);
+    folder.json(&["fork", "task"]);
+    folder.json(&[
+        "--fork",
+        "task",
+        "put",
+        "office",
+        "--kind",
+        "fact",
+        "--content",
+        "Oslo",
+        "--session",
+        "s1",
+    ]);
+    folder.json(&[
+        "--fork",
+        "task",
+        "put",
+        "port",
+        "--kind",
+        "fact",
+        "--content",
+        "8080",
+        "--session",
+        "s1",
+    ]);
+    folder.json(&["put", "office", "--kind", "fact", "--content", "Bergen"]);
+    folder
+}
+
+fn content(folder: &Folder, id: &str) -> Value {
+    folder.json(&["get", id])["content"].clone()
+}
+
+#[test]
+fn a_merge_brings_the_fork_in_and_says_what_it_left_open() {
+    let folder = conflicting();
+    let before = folder.json(&["head"]);
+    let preview = folder.json(&["merge", "task", "--dry-run"]);
+    assert_eq!(folder.json(&["head"])["commit"], before["commit"]);
+    let merged = folder.json(&["merge", "task"]);
+    for field in ["added", "changed", "removed", "conflicts", "base"] {
+        assert_eq!(merged[field], preview[field], "{field}");
+    }
+    assert_eq!(merged["added"], 1);
+    assert_eq!(merged["conflicts"][0]["id"], "office");
+    assert_eq!(merged["conflicts"][0]["fields"][0], "content");
+    let head = folder.stream(&["log", "--limit", "1"]).remove(0);
+    assert_eq!(
+        (&head["op"], &head["commit"]),
+        (&Value::from("merge"), &merged["commit"])
+    );
+    assert_eq!(head["parents"].as_array().unwrap().len(), 2);
+    assert_eq!(content(&folder, "port"), "8080");
+    // Nothing new: no commit, and the values of the head.
+    let again = folder.json(&["merge", "task"]);
+    assert_eq!(
+        (&again["commit"], &again["added"]),
+        (&merged["commit"], &Value::from(0))
+    );
+    folder.json(&["fork", "--drop", "task"]);
+    folder.json(&["undo"]);
+    assert_eq!(folder.json(&["head"])["root"], before["root"]);
+}
+
+#[test]
+fn an_open_conflict_is_listed_flagged_and_resolved() {
+    let folder = conflicting();
+    folder.json(&["merge", "task"]);
+    let conflicts = folder.stream(&["conflicts"]);
+    assert_eq!(conflicts.len(), 1);
+    let sides = conflicts[0]["sides"].as_array().unwrap().clone();
+    assert_eq!(sides.len(), 2);
+    let theirs = sides.iter().find(|side| side["session"] == "s1").unwrap();
+    assert_eq!(theirs["trust"], "direct_user");
+    assert!(theirs["time"].is_string() && conflicts[0]["base"].is_string());
+    assert_eq!(folder.json(&["get", "office"])["conflict"][0], "content");
+    let listed = column(&folder.stream(&["list"]), "id");
+    assert_eq!(listed, ["office", "port"]);
+    let question = if content(&folder, "office") == "Oslo" {
+        "Oslo"
+    } else {
+        "Bergen"
+    };
+    let found = folder.json(&["recall", question, "--all-scopes"]);
+    assert_eq!(found["hits"][0]["flags"][0], "merge-conflict");
+    let digest = theirs["digest"].as_str().unwrap();
+    assert_eq!(
+        folder.refused(1, &["resolve", "office", "--take", "00000000"])["code"],
+        "invalid_input"
+    );
+    folder.json(&["resolve", "office", "--take", &digest[..12]]);
+    assert_eq!(content(&folder, "office"), "Oslo");
+    assert!(folder.json(&["get", "office"])["conflict"].is_null());
+    assert!(folder.stream(&["conflicts"]).is_empty());
+    assert_eq!(
+        folder.refused(1, &["resolve", "office", "--remove"])["code"],
+        "no_conflict"
+    );
+    folder.json(&["undo"]);
+    assert_eq!(folder.stream(&["conflicts"]).len(), 1);
+    folder.json(&["resolve", "office", "--content", "Both"]);
+    assert_eq!(content(&folder, "office"), "Both");
+}
+
+#[test]
+fn a_strategy_decides_and_a_fork_can_merge_main() {
+    for (strategy, office) in [("ours", "Bergen"), ("theirs", "Oslo"), ("newer", "Bergen")] {
+        let folder = conflicting();
+        let merged = folder.json(&["merge", "task", "--strategy", strategy]);
+        assert_eq!(merged["conflicts"].as_array().unwrap().len(), 0);
+        assert_eq!(content(&folder, "office"), office, "{strategy}");
+    }
+    let folder = conflicting();
+    folder.json(&["--fork", "task", "merge", "main", "--strategy", "ours"]);
+    let theirs = folder.json(&["--fork", "task", "get", "office"]);
+    assert_eq!(theirs["content"], "Oslo");
+    assert_eq!(content(&folder, "office"), "Bergen");
+    assert_eq!(folder.refused(1, &["merge", "main"])["code"], "invalid_input");
+    assert_eq!(folder.refused(1, &["merge", "nobody"])["code"], "no_fork");
+    assert_eq!(folder.refused(3, &["fork", "--drop", "task"])["code"], "unmerged");
+}
+
+#[test]
+fn history_names_the_session_behind_a_merge_and_revert_takes_it_back() {
+    let folder = conflicting();
+    folder.json(&["merge", "task", "--strategy", "ours", "--session", "boss"]);
+    let newest = folder.stream(&["history", "port"]).remove(0);
+    assert_eq!(newest["session"], "s1");
+    assert!(newest["from"].is_string());
+    folder.json(&["revert", "--session", "s1"]);
+    folder.refused(1, &["get", "port"]);
+}
