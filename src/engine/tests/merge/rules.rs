@@ -340,3 +340,23 @@ fn fields_and_attributes_of_both_sides_are_kept() -> Result<()> {
     assert!(object.attribute("here").is_some() && object.attribute("there").is_some());
     Ok(())
 }
+
+#[test]
+fn an_object_that_only_looks_like_a_conflict_is_none() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    put(&memory, "a", "first");
+    let key = memory.view().key(&id("a"));
+    let name = format!("merge-conflict/{}", crate::digest::to_hex(key.as_bytes()));
+    let mut forged = NewObject::new(id(&name), crate::Kind::new("merge-conflict")?);
+    forged.attributes.insert("of", "b");
+    drop(memory.put(forged, &Writer::user())?);
+    assert!(memory.view().conflict(&id("a"))?.is_none());
+    assert!(memory.conflicts()?.is_empty());
+    // A real conflict takes its place.
+    let fork = forked(&memory, "task");
+    put(&fork, "a", "theirs");
+    put(&memory, "a", "ours");
+    assert_eq!(open(&merged(&memory, "task")).len(), 1);
+    assert!(memory.view().conflict(&id("a"))?.is_some());
+    Ok(())
+}

@@ -14,7 +14,7 @@
 use std::collections::BTreeSet;
 
 use crate::digest::{KeyPath, ObjectDigest, to_hex};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::object::{Id, Kind, NewObject, Object, Value};
 
 /// The kind of an object that holds an open conflict.
@@ -56,17 +56,9 @@ pub(crate) fn conflict_id(key: &KeyPath) -> Result<Id> {
     Id::new(&format!("{MERGE_CONFLICT}/{}", to_hex(key.as_bytes())))
 }
 
-pub(crate) fn is_conflict(object: &Object) -> bool {
-    object.kind() == MERGE_CONFLICT
-}
-
 impl Named {
-    /// Reads an open conflict.
-    ///
-    /// # Errors
-    /// `InvalidInput` if somebody else wrote the object, and it names no versions.
-    pub(crate) fn read(object: &Object) -> Result<Self> {
-        let invalid = || Error::invalid(format!("'{}' is not a conflict of a merge", object.id()));
+    /// Reads an open conflict. Returns `None` for another object, also for one of this kind that somebody else wrote.
+    pub(crate) fn of(object: &Object) -> Option<Self> {
         let texts = |name: &str| -> Option<Vec<String>> {
             let Some(Value::List(values)) = object.attribute(name) else {
                 return None;
@@ -74,19 +66,23 @@ impl Named {
             let texts = values.iter().map(|value| value.as_text().map(str::to_owned));
             texts.collect()
         };
-        let digest = |text: &str| text.parse::<ObjectDigest>().map_err(|_| invalid());
-        let of = object.attribute(OF);
-        let of = of.as_ref().and_then(Value::as_text).ok_or_else(invalid)?;
-        let base = object.attribute(BASE);
-        let base = base.as_ref().and_then(Value::as_text).map(digest).transpose()?;
-        let sides = texts(SIDES).ok_or_else(invalid)?;
-        let sides = sides
-            .iter()
-            .map(|side| (side != REMOVED).then(|| digest(side)).transpose());
-        Ok(Self {
-            of: Id::new(of)?,
-            fields: texts(FIELDS).ok_or_else(invalid)?.into_iter().collect(),
-            sides: sides.collect::<Result<_>>()?,
+        let digest = |text: &str| text.parse::<ObjectDigest>().ok();
+        if object.kind() != MERGE_CONFLICT {
+            return None;
+        }
+        let base = match object.attribute(BASE) {
+            Some(base) => Some(digest(base.as_text()?)?),
+            None => None,
+        };
+        let sides = texts(SIDES)?;
+        let sides = sides.iter().map(|side| match side.as_str() {
+            REMOVED => Some(None),
+            side => digest(side).map(Some),
+        });
+        Some(Self {
+            of: Id::new(object.attribute(OF)?.as_text()?).ok()?,
+            fields: texts(FIELDS)?.into_iter().collect(),
+            sides: sides.collect::<Option<_>>()?,
             base,
         })
     }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bases::Bases;
-use super::conflict::{MERGE_CONFLICT, MergeConflict, Named, conflict_id, is_conflict};
+use super::conflict::{MERGE_CONFLICT, MergeConflict, Named, conflict_id};
 use super::graph::{Commit, Commits, newest_shared, state_of};
 use super::sides::{Decided, Deciding, Outcome, REMOVED, Versions, least};
 use super::{Merge, Merged, Planned};
@@ -54,7 +54,7 @@ impl Merge<'_> {
             for (key, named) in open {
                 stage_conflict(&mut draft, &key, named)?;
             }
-            conflicts = open_in(&draft)?;
+            conflicts = open_in(&draft);
             check(&view, &draft, writer)?;
         }
         // A repeated merge that changes nothing makes no commit (MRG-2).
@@ -274,11 +274,12 @@ fn stage_conflict(draft: &mut Draft, key: &KeyPath, mut named: Named) -> Result<
     let id = conflict_id(key)?;
     let known = match draft.get(&id) {
         Err(error) if error.kind() == ErrorKind::NotFound => None,
-        known => known?.filter(is_conflict),
+        known => known?,
     };
-    let mut class = known.as_ref().map(Object::origin);
-    if let Some(known) = &known {
-        named.unite(Named::read(known)?);
+    let known = known.and_then(|known| Some((Named::of(&known)?, known.origin())));
+    let mut class = known.as_ref().map(|(_, class)| *class);
+    if let Some((known, _)) = known {
+        named.unite(known);
     }
     // CFL-1
     for version in named.versions() {
@@ -295,13 +296,11 @@ fn stage_conflict(draft: &mut Draft, key: &KeyPath, mut named: Named) -> Result<
 }
 
 /// Returns the conflicts that the draft leaves open, sorted by id.
-fn open_in(draft: &Draft) -> Result<Vec<MergeConflict>> {
+fn open_in(draft: &Draft) -> Vec<MergeConflict> {
     let staged = draft.staged.values();
     let objects = staged.filter_map(|change| Some(&change.new.as_ref()?.object));
-    let conflicts = objects.filter(|object| is_conflict(object));
-    let mut conflicts = conflicts
-        .map(|object| Ok(Named::read(object)?.summary()))
-        .collect::<Result<Vec<_>>>()?;
+    let conflicts = objects.filter_map(|object| Some(Named::of(object)?.summary()));
+    let mut conflicts: Vec<_> = conflicts.collect();
     conflicts.sort_unstable_by(|one, other| one.id.cmp(&other.id));
-    Ok(conflicts)
+    conflicts
 }

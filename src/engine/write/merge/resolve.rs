@@ -3,7 +3,7 @@
 //! # Layer
 //! Layer 5.
 
-use super::conflict::{MERGE_CONFLICT, MergeConflict, Named, conflict_id, is_conflict};
+use super::conflict::{MERGE_CONFLICT, MergeConflict, Named, conflict_id};
 use crate::digest::ObjectDigest;
 use crate::engine::memory::Memory;
 use crate::engine::read::query::Query;
@@ -57,17 +57,19 @@ impl View {
     /// # Errors
     /// The errors of [`Self::get`].
     pub fn conflict(&self, id: &Id) -> Result<Option<MergeConflict>> {
-        let found = self.conflict_object(id)?;
-        found
-            .map(|object| Ok(Named::read(&object)?.summary()))
-            .transpose()
+        Ok(self.named_conflict(id)?.map(|(_, named)| named.summary()))
     }
 
-    fn conflict_object(&self, id: &Id) -> Result<Option<Object>> {
-        match self.get(&conflict_id(&self.key(id))?) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            found => Ok(found?.filter(is_conflict)),
-        }
+    /// Returns the object of the open conflict, and what it names. An object that somebody put there is none.
+    fn named_conflict(&self, id: &Id) -> Result<Option<(Object, Named)>> {
+        let found = match self.get(&conflict_id(&self.key(id))?) {
+            Err(error) if error.kind() == ErrorKind::NotFound => None,
+            found => found?,
+        };
+        let named = found.and_then(|object| Some((Named::of(&object)?, object)));
+        Ok(named
+            .filter(|(named, _)| named.of == *id)
+            .map(|(named, object)| (object, named)))
     }
 }
 
@@ -81,8 +83,7 @@ impl Memory {
         let query = Query::default().kind(Kind::new(MERGE_CONFLICT)?);
         let mut all = Vec::new();
         for object in view.query(&query)? {
-            // Another object of this kind is none of a merge.
-            if let Ok(named) = Named::read(&object?) {
+            if let Some(named) = Named::of(&object?) {
                 all.push(open(&view, named)?);
             }
         }
@@ -101,12 +102,11 @@ impl Memory {
     /// When the call returns, the change is as durable as a commit.
     pub fn resolve_conflict(&self, id: &Id, resolution: Resolution, writer: &Writer) -> Result<Committed> {
         let mut draft = Draft::new(self.refresh()?, writer.clone());
-        let Some(conflict) = draft.base().conflict_object(id)? else {
+        let Some((conflict, named)) = draft.base().named_conflict(id)? else {
             return Err(Error::not_found(format!("'{id}' has no open conflict"))
                 .with_code(ErrorCode::NoConflict)
                 .with_hint("`conflicts` lists the open conflicts"));
         };
-        let named = Named::read(&conflict)?;
         match resolution {
             Resolution::Take(version) if named.sides.contains(&Some(version)) => {
                 draft.restore_version(id, version)?;
@@ -140,7 +140,8 @@ fn put_text(draft: &mut Draft, id: &Id, named: &Named, text: String) -> Result<(
         // A program or model has read the sides, and its text may repeat them.
         new.derived_from.extend(named.versions());
     }
-    let class = draft.writer().trust;
+    // The other fields stay those of the object, so its class counts too.
+    let class = Origin::least(draft.writer().trust, object.origin());
     draft.stage(new, OriginRule::AtMost(class)).map(drop)
 }
 

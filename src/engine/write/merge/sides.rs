@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::bases::{Bases, Was};
-use super::conflict::{Named, is_conflict};
+use super::conflict::Named;
 use super::fields::{Base, Side, merge_fields};
 use super::graph::Commit;
 use super::{Choice, Conflicting};
@@ -97,9 +97,9 @@ impl Deciding<'_> {
         }
         let [ours, theirs] = [versions.ours, versions.theirs].map(|entry| self.kept(entry));
         let (ours, theirs) = (ours?, theirs?);
-        let is_conflict = |object: &Option<Object>| object.as_ref().is_some_and(is_conflict);
-        if is_conflict(&ours) || is_conflict(&theirs) {
-            return of_conflicts(&was, versions, (ours.as_ref(), theirs.as_ref()));
+        let named = [&ours, &theirs].map(|object| object.as_ref().and_then(Named::of));
+        if named.iter().any(Option::is_some) {
+            return of_conflicts(&was, versions, named, (ours.as_ref(), theirs.as_ref()));
         }
         match (ours, theirs) {
             (None, None) => Ok(None),
@@ -268,15 +268,20 @@ struct Asked<'a> {
 fn of_conflicts(
     was: &Was,
     versions: Versions,
+    named: [Option<Named>; 2],
     sides: (Option<&Object>, Option<&Object>),
 ) -> Result<Option<Decided>> {
     let (Some(ours), Some(theirs)) = sides else {
         let is_taken = sides.0.is_none() || was.is(versions.ours);
         return Ok(is_taken.then(|| Decided::clear(Outcome::Take)));
     };
-    let (mut named, other) = (Named::read(ours)?, Named::read(theirs)?);
+    let [Some(mut named), Some(other)] = named else {
+        // One of the two is not of a merge, so the other one counts.
+        return Ok(named[0].is_none().then(|| Decided::clear(Outcome::Take)));
+    };
     named.unite(other);
-    let united = named.to_object(ours.id().clone())?;
+    let mut united = named.to_object(ours.id().clone())?;
+    united.scope = ours.to_new()?.scope;
     let class = least(ours.origin(), theirs.origin());
     Ok(Some(Decided::clear(Outcome::New(Box::new(united), class))))
 }
