@@ -228,7 +228,9 @@ fn what_a_user_adds_after_an_installation_stays() {
     document["hooks"]["SessionStart"][0]["hooks"][0]["command"] =
         "'/gone/treering' hook --client claude-code".into();
     fs::write(&path, document.to_string()).unwrap();
-    let found = folder.json(&["doctor"])["hooks"][0].clone();
+    let ran = folder.run(&["doctor", "--json"]);
+    let found = ran.documents()[0]["hooks"][0].clone();
+    assert_eq!(ran.code, 1, "{ran:?}");
     assert!(text(&found["problem"]).contains("/gone/treering"), "{found}");
     assert_eq!(found["remedy"], "treering install claude-code");
     // Another version of the program mends its own hooks only.
@@ -458,10 +460,13 @@ fn doctor_names_each_file_of_an_installation_that_is_not_whole() {
     for (client, _) in FILES {
         let folder = workplace();
         let problems = || -> Vec<String> {
-            let found = folder.json(&["doctor"])["installed"].clone();
+            let ran = folder.run(&["doctor", "--json"]);
+            let found = ran.documents()[0]["installed"].clone();
             let parts = found.as_array().cloned().unwrap_or_default();
             let bad = parts.iter().filter(|part| !part["problem"].is_null());
-            bad.map(|part| text(&part["file"])).collect()
+            let bad: Vec<String> = bad.map(|part| text(&part["file"])).collect();
+            assert_eq!(ran.code, i32::from(!bad.is_empty()), "{ran:?}");
+            bad
         };
         assert!(folder.json(&["doctor"])["installed"].is_null(), "{client}");
         let answer = install(&folder, client);
@@ -482,6 +487,90 @@ fn doctor_names_each_file_of_an_installation_that_is_not_whole() {
             .unwrap();
         }
         assert!(!problems().is_empty(), "{client}");
+    }
+}
+
+/// A server of `mcp install` is no installation of hooks, also where one file has both.
+#[test]
+fn a_server_alone_is_whole() {
+    for client in ["gemini", "cursor", "codex"] {
+        let folder = workplace();
+        folder.json(&["mcp", "install", "--client", client, "--yes"]);
+        let examined = folder.json(&["doctor"]);
+        assert!(examined["installed"].is_null(), "{examined}");
+        assert_eq!(
+            (&examined["ok"], &examined["clients"][0]["problem"]),
+            (&json!(true), &Value::Null)
+        );
+    }
+}
+
+#[test]
+fn a_file_that_is_no_json_is_named_with_the_line() {
+    for (client, file, broken, place) in [
+        (
+            "gemini",
+            "home/.gemini/settings.json",
+            "{\n\"hooks\": [}\n}",
+            "line 2, column 11",
+        ),
+        (
+            "claude-code",
+            "home/.claude/settings.json",
+            "{\n\n  \"a\" 1}",
+            "line 3, column 7",
+        ),
+        (
+            "codex",
+            "home/.codex/config.toml",
+            "a = 1\nb = = 2\n",
+            "line 2, column 5",
+        ),
+    ] {
+        let folder = workplace();
+        install(&folder, client);
+        folder.write(file, broken);
+        let ran = folder.run(&["doctor", "--json"]);
+        let examined = ran.documents().remove(0);
+        assert_eq!((ran.code, &examined["ok"]), (1, &json!(false)), "{ran:?}");
+        let parts = examined["installed"].as_array().unwrap();
+        let bad = parts.iter().find(|part| !part["problem"].is_null()).unwrap();
+        let named = folder.path(file).display().to_string();
+        assert!(
+            bad["file"] == named.as_str() && text(&bad["problem"]).starts_with(place),
+            "{bad}"
+        );
+        let refused = folder.refused(1, &["install", client, "--yes"]);
+        let message = text(&refused["message"]);
+        assert!(message.contains(&named) && message.contains(place), "{refused}");
+    }
+}
+
+/// INVARIANT INL-1: the folders that an installation made go with it, and those of the user stay.
+#[test]
+fn no_empty_folder_is_left() {
+    for (client, _) in FILES {
+        let folder = workplace();
+        fs::create_dir_all(folder.path("home/.claude/skills/mine")).unwrap();
+        fs::create_dir_all(folder.path("home/.cursor")).unwrap();
+        let folders = || {
+            let mut found = vec![folder.path("home")];
+            let mut place = 0;
+            while place < found.len() {
+                let inner = fs::read_dir(&found[place]).unwrap();
+                let inner = inner.map(|entry| entry.unwrap().path());
+                found.extend(inner.filter(|path| path.is_dir()));
+                place += 1;
+            }
+            found.sort();
+            found
+        };
+        let before = folders();
+        install(&folder, client);
+        install(&folder, client);
+        assert_ne!(folders(), before, "{client}");
+        uninstall(&folder, client);
+        assert_eq!(folders(), before, "{client}");
     }
 }
 
@@ -508,16 +597,12 @@ fn a_comment_next_to_what_is_removed_stays() {
 fn an_installation_keeps_the_options_of_a_server() {
     let folder = workplace();
     let servers = [
-        ("claude-code", "shop/.mcp.json", "mcpServers"),
-        ("cursor", "shop/.cursor/mcp.json", "mcpServers"),
+        ("claude-code", "home/.claude.json", "mcpServers"),
+        ("cursor", "home/.cursor/mcp.json", "mcpServers"),
     ];
     for (client, file, key) in servers {
         install(&folder, client);
-        let file = files(&folder)
-            .into_iter()
-            .map(|(path, _)| path)
-            .find(|path| path.ends_with(file.rsplit('/').next().unwrap()))
-            .unwrap_or_else(|| folder.path(file));
+        let file = folder.path(file);
         let mut settings: Value = serde_json::from_slice(&fs::read(&file).unwrap()).unwrap();
         let own = settings[key]["treering"]["args"].clone();
         settings[key]["treering"]["args"] =

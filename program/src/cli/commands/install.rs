@@ -98,7 +98,7 @@ impl Verb for Install {
             .iter()
             .map(FileChange::install)
             .collect::<Result<Vec<_>>>()?;
-        carry_out(context, self.client, &planned, self.dry_run, self.yes)
+        carry_out(context, self.client, planned, self.dry_run, self.yes)
     }
 }
 
@@ -112,7 +112,7 @@ impl Verb for Uninstall {
             .iter()
             .map(FileChange::uninstall)
             .collect::<Result<Vec<_>>>()?;
-        carry_out(context, self.client, &planned, self.dry_run, self.yes)
+        carry_out(context, self.client, planned, self.dry_run, self.yes)
     }
 }
 
@@ -141,34 +141,38 @@ fn asks_to_learn(context: &mut Context) -> Result<bool> {
     context.output.ask_yes(question)
 }
 
+/// Shows the change of a file.
+pub(super) fn show_change(context: &mut Context, file: &Planned) {
+    let name = printable(&shown(&file.path));
+    let [old, new] = [&file.old, &file.new].map(|text| text.as_deref().unwrap_or_default());
+    let hunks = hunks(old, new, 3, PATIENCE).into_iter();
+    let hunks: String = hunks.map(|hunk| hunk.to_string()).collect();
+    let diff = format!("--- {name}\n+++ {name}\n{hunks}");
+    context.note_for_people("change", format!("\n{}", printable(diff.trim_end())));
+}
+
 /// Shows the changes, and writes them after a yes.
 fn carry_out(
     context: &mut Context,
     client: HookClient,
-    planned: &[Planned],
+    mut planned: Vec<Planned>,
     dry_run: bool,
     yes: bool,
 ) -> Done {
     let is_changed = planned.iter().any(|file| file.old != file.new);
     if is_changed {
         for file in planned.iter().filter(|file| file.old != file.new) {
-            let name = printable(&shown(&file.path));
-            let [old, new] = [&file.old, &file.new].map(|text| text.as_deref().unwrap_or_default());
-            let hunks: String = hunks(old, new, 3, PATIENCE)
-                .into_iter()
-                .map(|hunk| hunk.to_string())
-                .collect();
-            let diff = format!("--- {name}\n+++ {name}\n{hunks}");
-            context.note_for_people("change", format!("\n{}", printable(diff.trim_end())));
+            show_change(context, file);
         }
         if !dry_run {
             person(context, yes, "write this?", "written")?;
         }
     }
     if !dry_run {
-        for file in planned {
+        for file in &mut planned {
             file.write()?;
         }
+        Planned::remove_folders(&planned);
     }
     let files = planned.iter().map(|file| InstalledFile {
         path: shown(&file.path),

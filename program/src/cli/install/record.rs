@@ -27,6 +27,8 @@ pub(crate) struct InstallRecord {
     pub(crate) emptied: BTreeMap<String, Option<String>>,
     /// The text that was added to a file that is not JSON.
     pub(crate) added: String,
+    /// The folders that were made for the file.
+    pub(crate) folders: Vec<PathBuf>,
 }
 
 impl InstallRecord {
@@ -36,13 +38,21 @@ impl InstallRecord {
         serde_json::from_str(&text).ok()
     }
 
+    /// Notes the folders that are not there yet for a file.
+    pub(crate) fn note_folders(&mut self, file: &Path) {
+        let above = file.ancestors().skip(1);
+        let missing = above.take_while(|folder| folder.symlink_metadata().is_err());
+        self.folders.extend(missing.map(Path::to_owned));
+    }
+
     /// Writes the record of a file.
     ///
     /// # Errors
     /// `Io` if the record cannot be written.
-    pub(crate) fn save(&self, file: &Path) -> Result<()> {
+    pub(crate) fn save(&mut self, file: &Path) -> Result<()> {
         let failed = |error| Error::io("writing the record of the installation", error);
         let Some(place) = place(file) else { return Ok(()) };
+        self.note_folders(&place);
         fs::create_dir_all(place.parent().unwrap_or(Path::new("."))).map_err(failed)?;
         let text = serde_json::to_string(self).map_err(|error| failed(error.into()))?;
         fs::write(place, text).map_err(failed)
