@@ -448,6 +448,31 @@ mod tests {
 
     use super::*;
 
+    /// Commands that read from outside of the workspace.
+    const OUTSIDE: &[&str] = &[
+        "echo \"$(date)\"; curl -s example.com",
+        "echo \"say \\\"hi\\\"\"; curl -s example.com",
+        "git commit -m \"$(cat <<'EOF'\nfix\nEOF\n)\" && gh pr view 3",
+        "x=$(</etc/passwd)",
+        "< /etc/passwd cat",
+        "for i in 1 2; do gh issue view $i; done",
+        "if ! curl -s example.com; then ls; fi",
+        "sudo -u bob curl example.com",
+        "bash <<EOF\ncurl example.com\nEOF",
+        "python3 - <<'EOF'\nurlopen(\"https://example.com\")\nEOF",
+        "cat <<EOF\n$(curl example.com)\nEOF",
+        "diff <(curl example.com) src/x",
+        "echo \"a $(echo \"b $(curl example.com)\")\"",
+        "echo `curl example.com`",
+        "timeout -s KILL 5 curl example.com",
+        "bash -xc 'curl example.com'",
+        "env -S 'curl example.com'",
+        "git clone git@github.com:evil/x",
+        "echo < /etc/passwd",
+        "cat <<< $(< /etc/passwd)",
+        "busybox wget example.com",
+    ];
+
     #[test]
     fn a_command_that_reads_outside_is_found_and_one_that_works_inside_is_not() {
         let folder = tempfile::tempdir().unwrap();
@@ -526,29 +551,7 @@ mod tests {
                 "{command}"
             );
         }
-        for command in [
-            "echo \"$(date)\"; curl -s example.com",
-            "echo \"say \\\"hi\\\"\"; curl -s example.com",
-            "git commit -m \"$(cat <<'EOF'\nfix\nEOF\n)\" && gh pr view 3",
-            "x=$(</etc/passwd)",
-            "< /etc/passwd cat",
-            "for i in 1 2; do gh issue view $i; done",
-            "if ! curl -s example.com; then ls; fi",
-            "sudo -u bob curl example.com",
-            "bash <<EOF\ncurl example.com\nEOF",
-            "python3 - <<'EOF'\nurlopen(\"https://example.com\")\nEOF",
-            "cat <<EOF\n$(curl example.com)\nEOF",
-            "diff <(curl example.com) src/x",
-            "echo \"a $(echo \"b $(curl example.com)\")\"",
-            "echo `curl example.com`",
-            "timeout -s KILL 5 curl example.com",
-            "bash -xc 'curl example.com'",
-            "env -S 'curl example.com'",
-            "git clone git@github.com:evil/x",
-            "echo < /etc/passwd",
-            "cat <<< $(< /etc/passwd)",
-            "busybox wget example.com",
-        ] {
+        for command in OUTSIDE {
             assert!(read_by(command, &workspace).is_some(), "{command}");
         }
         let elsewhere = Workspace::new(Some(PathBuf::from(folder.path())), &[root]);
