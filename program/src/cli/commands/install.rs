@@ -10,7 +10,7 @@ use super::agent::person;
 use super::prelude::*;
 use crate::answers::line_diff::hunks;
 use crate::cli::context::real_path;
-use crate::cli::install::{FileChange, Planned, Wanted, changes};
+use crate::cli::install::{FileChange, Planned, Wanted, changes, remove_folders};
 use crate::hook::HookClient;
 
 /// The longest time for the difference of two settings files.
@@ -98,7 +98,7 @@ impl Verb for Install {
             .iter()
             .map(FileChange::install)
             .collect::<Result<Vec<_>>>()?;
-        carry_out(context, self.client, planned, self.dry_run, self.yes)
+        carry_out(context, self.client, &planned, self.dry_run, self.yes)
     }
 }
 
@@ -112,7 +112,7 @@ impl Verb for Uninstall {
             .iter()
             .map(FileChange::uninstall)
             .collect::<Result<Vec<_>>>()?;
-        carry_out(context, self.client, planned, self.dry_run, self.yes)
+        carry_out(context, self.client, &planned, self.dry_run, self.yes)
     }
 }
 
@@ -155,7 +155,7 @@ pub(super) fn show_change(context: &mut Context, file: &Planned) {
 fn carry_out(
     context: &mut Context,
     client: HookClient,
-    mut planned: Vec<Planned>,
+    planned: &[Planned],
     dry_run: bool,
     yes: bool,
 ) -> Done {
@@ -169,10 +169,10 @@ fn carry_out(
         }
     }
     if !dry_run {
-        for file in &mut planned {
+        for file in planned {
             file.write()?;
         }
-        Planned::remove_folders(&planned);
+        remove_folders();
     }
     let files = planned.iter().map(|file| InstalledFile {
         path: shown(&file.path),

@@ -81,7 +81,7 @@ impl Verb for Mcp {
             yes,
         } = self.verb;
         context.whole_store()?;
-        let mut plan = Plan::of(context, client, scope)?;
+        let plan = Plan::of(context, client, scope)?;
         let start = plan.start.clone();
         let answer = Installed {
             client,

@@ -8,7 +8,6 @@
 //! - INL-2: an installation that is there already changes nothing.
 //! - CLT-2: no link leads a write of `mcp install` out of the home folder or the current folder.
 
-use std::cmp::Reverse;
 use std::io::{BufReader, Read as _};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -17,7 +16,7 @@ use serde_json::Value as Json;
 
 use super::commands::{is_own_server, program_in_plugin};
 use super::entries::{Entry, Kind, OTHER_SERVER, own_hooks, with_entries, without_entries};
-use super::record::InstallRecord;
+use super::record::{InstallRecord, note_folders};
 use super::server::{ServerForm, Start, toml_server, with_toml_server, without_toml_server};
 use crate::cli::context::shown;
 use crate::cli::errors::{input_error, refused};
@@ -25,6 +24,8 @@ use crate::cli::input::open_regular;
 use crate::cli::json_edit::{Document, Refusal};
 use treering::{Error, ErrorCode, Result};
 
+/// The folder of the skill.
+const SKILL_FOLDER: &str = "treering-memory";
 /// The largest settings file, in bytes.
 const FILE_BYTES_MAX: u64 = 64 << 20;
 
@@ -83,8 +84,7 @@ pub(crate) struct Planned {
 enum Recorded {
     Same,
     Saved(InstallRecord),
-    /// The record goes, and these folders if nothing is left in them.
-    Gone(Vec<PathBuf>),
+    Gone,
 }
 
 impl Planned {
@@ -102,7 +102,7 @@ impl Planned {
     ///
     /// # Errors
     /// `Io` if a file cannot be written; `Conflict` if the file changed since the plan.
-    pub(crate) fn write(&mut self) -> Result<()> {
+    pub(crate) fn write(&self) -> Result<()> {
         if self.old != self.new {
             if let Some(base) = &self.base {
                 check_links(&self.path, base)?;
@@ -111,38 +111,22 @@ impl Planned {
                 let text = format!("{} changed meanwhile", shown(&self.path));
                 return Err(Error::conflict(text).with_hint("run the command again"));
             }
-            match (&self.new, &mut self.record) {
-                (Some(text), Recorded::Saved(record)) => {
-                    record.note_folders(&self.path);
+            match &self.new {
+                Some(text) => {
+                    if let Recorded::Saved(_) = self.record {
+                        note_folders(&self.path)?;
+                    }
                     write(&self.path, text)?;
                 }
-                (Some(text), _) => write(&self.path, text)?,
-                (None, _) => remove(&self.path)?,
+                None => remove(&self.path)?,
             }
         }
-        match &mut self.record {
-            Recorded::Same => Ok(()),
-            Recorded::Saved(record) => record.save(&self.path),
-            Recorded::Gone(_) => {
-                InstallRecord::delete(&self.path);
-                Ok(())
-            }
+        match &self.record {
+            Recorded::Same => {}
+            Recorded::Saved(record) => record.save(&self.path)?,
+            Recorded::Gone => InstallRecord::delete(&self.path),
         }
-    }
-
-    /// Removes the folders that an installation made, if nothing is left in them.
-    pub(crate) fn remove_folders(all: &[Self]) {
-        let folders = all.iter().filter_map(|file| match &file.record {
-            Recorded::Gone(folders) => Some(folders),
-            _ => None,
-        });
-        let mut folders: Vec<&PathBuf> = folders.flatten().collect();
-        folders.sort_by_key(|folder| Reverse(folder.components().count()));
-        folders.dedup();
-        // A folder with something in it stays.
-        folders
-            .into_iter()
-            .for_each(|folder| drop(fs::remove_dir(folder)));
+        Ok(())
     }
 }
 
@@ -290,15 +274,11 @@ impl FileChange {
             Some(new) if !known.was_there && is_recorded && is_empty(&new) => known.blank,
             new => new,
         };
-        let mut folders = known.folders;
-        if !is_recorded && old.is_some() && new.is_none() {
-            folders.extend(self.path.parent().map(Path::to_owned));
-        }
         Ok(Planned {
             path: self.path.clone(),
             old,
             new,
-            record: Recorded::Gone(folders),
+            record: Recorded::Gone,
             base: None,
         })
     }
@@ -484,6 +464,11 @@ fn write(path: &Path, text: &str) -> Result<()> {
     file.persist(&real).map_err(|error| failed(error.error)).map(drop)
 }
 
+/// Removes a file, and the folder that has the name of its skill.
 fn remove(path: &Path) -> Result<()> {
-    fs::remove_file(path).map_err(|error| Error::io(format_args!("removing {}", shown(path)), error))
+    fs::remove_file(path).map_err(|error| Error::io(format_args!("removing {}", shown(path)), error))?;
+    if let Some(folder) = path.parent().filter(|folder| folder.ends_with(SKILL_FOLDER)) {
+        drop(fs::remove_dir(folder));
+    }
+    Ok(())
 }

@@ -14,4 +14,5 @@ mod server;
 pub(crate) use self::clients::{Client, Wanted, changes};
 pub(crate) use self::commands::program_of;
 pub(crate) use self::files::{FileChange, Planned, Standing};
+pub(crate) use self::record::remove_folders;
 pub(crate) use self::server::{SERVER, Start, program_file};
