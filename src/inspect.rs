@@ -101,8 +101,8 @@ pub mod engine {
 #[cfg(feature = "ingest")]
 pub mod ingest {
     pub use crate::ingest::{
-        Piece, Version, document_path, documents, drop_copies, fence_around, for_each_piece,
-        for_each_version, ingest, is_of_program, not_utf8, omitted,
+        Piece, Turn, TurnPart, Version, document_path, documents, drop_copies, fence_around, for_each_piece,
+        for_each_version, ingest, is_of_program, not_utf8, omitted, turn_of,
     };
     pub mod json {
         pub use crate::ingest::json::{

@@ -458,7 +458,7 @@ def test_check_changes_nothing(agent: Agent) -> None:
 def test_a_person_promotes(agent: Agent, vera: Writer) -> None:
     agent.memory.put("web", "The office closes at five.", kind="rule", writer=Writer.tool("browser"))
     review = agent.review("web")
-    assert review.trust == "tool_external" and [act.field for act in review.acts] == ["kind"]
+    assert review.trust == "tool_external" and (review.kind, review.acts) == ("rule", ())
     with pytest.raises(treering.DeniedError):
         agent.promote("web", review.digest)
     promoted = agent.promote("web", review.digest, keep=["kind"], writer=vera)

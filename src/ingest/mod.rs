@@ -53,7 +53,7 @@ pub(crate) use self::text::{decode, shown};
 #[doc(hidden)]
 pub use self::text::{fence_around, not_utf8};
 #[doc(hidden)]
-pub use self::transcript::{drop_copies, is_of_program};
+pub use self::transcript::{Part as TurnPart, Turn, drop_copies, is_of_program, turn_of};
 #[doc(hidden)]
 pub use self::write::documents;
 pub use self::write::ingest;

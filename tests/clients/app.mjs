@@ -2,7 +2,7 @@
 //
 // Usage: node app.mjs PROGRAM FOLDER; FOLDER has node_modules (check.sh installs them). BROWSER names the browser.
 // A person looks at the inbox, opens a session, and takes it back with the mouse. Hostile texts stay texts, no request leaves
-// the frame, and the page cannot do what a model may not.
+// the frame, and what only a person may do needs the ticket of the page.
 import { AppBridge, getToolUiResourceUri } from "@modelcontextprotocol/ext-apps/app-bridge"
 import { Client } from "@modelcontextprotocol/client"
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio"
@@ -108,9 +108,10 @@ await press("Yes")
 await until(/reverted/)
 assert.ok(!/copper/.test(await text()))
 assert.match(await text(), /Bergen/)
-// What only a person may do is no tool, so the page cannot ask for it.
+// What only a person may do is a tool of the page alone, and needs the ticket that is in the page.
 const { tools: all } = await client.listTools()
-assert.ok(all.every(({ name }) => !/promote|release|reject|discard/.test(name)))
+assert.deepEqual(all.find(({ name }) => name === "memory_decide")._meta.ui.visibility, ["app"])
+assert.equal((await client.callTool({ name: "memory_decide", arguments: { action: "changes", session: "good", ticket: "" } })).isError, true)
 await page.screenshot({ path: join(folder, "app-after.png") })
 assert.deepEqual(faults, [])
 assert.deepEqual(requests.filter((url) => !url.startsWith(`http://127.0.0.1:${web.address().port}/`) && !url.startsWith("about:")), [])

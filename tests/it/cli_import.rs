@@ -18,6 +18,8 @@ fn import(folder: &Folder, format: &str, name: &str, created: u64) -> Value {
         (&json!(created), &json!(0), &json!(0)),
         "{first}"
     );
+    let told = Folder::with_store().run(&arguments);
+    assert!(told.err.contains("treering promote"), "{told:?}");
     let again = folder.json(&arguments);
     assert_eq!(
         (&again["unchanged"], &again["commit"]),

@@ -10,6 +10,7 @@ use serde::Serialize;
 
 use treering::ChangeCounts;
 use treering::blame::BlamedPart;
+use treering::inspect::agent::vocabulary::attribute;
 use treering::inspect::ingest::json::value_to_json;
 use treering::{
     CommitDigest, CommitInfo, Error, ErrorCode, ErrorKind, HistoryEntry, Id, Memory, ObjectDigest, Origin,
@@ -149,6 +150,21 @@ impl HistoryLine {
             thinned: entry.thinned,
             from: entry.from.as_ref().map(|from| from.digest),
         })
+    }
+
+    /// Adds where the text of the version was read, if the commit does not say it: what the version names as its source.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the version cannot be read.
+    pub(crate) fn with_source_of_version(mut self, memory: &Memory) -> Result<Self> {
+        let digest = self.digest.filter(|_| !self.erased && !self.lost);
+        if let Some(digest) = digest.filter(|_| self.source.is_none()) {
+            let source = memory
+                .version(digest)?
+                .and_then(|version| version.attribute(attribute::SOURCE));
+            self.source = source.and_then(|source| source.as_text().map(str::to_owned));
+        }
+        Ok(self)
     }
 }
 

@@ -181,6 +181,9 @@ pub(crate) struct ClientSetup {
     pub(crate) command: Option<String>,
     /// Whether the entry starts the server with the examined store.
     pub(crate) serves_store: bool,
+    /// Whether the client cannot start the server at all.
+    #[serde(skip)]
+    pub(crate) is_broken: bool,
     /// The problem of the set-up. Null if the client can start the server with the examined store.
     pub(crate) problem: Option<String>,
     /// The command that mends it.

@@ -9,6 +9,8 @@
 //! # Invariants
 //! - JED-1: removing what an edit inserted gives the text before, byte for byte.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize as _;
 use serde_json::ser::PrettyFormatter;
 use serde_json::{Serializer, Value as Json};
@@ -51,25 +53,43 @@ struct Child {
 pub(crate) struct Document {
     text: String,
     root: Node,
+    odd: Option<Refusal>,
 }
 
-/// Why a text cannot be edited.
+/// Why a text cannot be edited, with the line and the column if they are known.
 pub(crate) type Refusal = String;
 
 impl Document {
     /// Reads a text. Comments and a comma behind the last member are allowed.
     pub(crate) fn read(text: &str) -> Result<Self, Refusal> {
-        let mut reader = Reader { text, at: 0 };
-        reader.blank()?;
-        let root = reader.value(0)?;
-        reader.blank()?;
-        if reader.at < text.len() {
-            return Err(format!("it goes on after its end, at byte {}", reader.at));
-        }
+        let mut reader = Reader {
+            text,
+            at: 0,
+            odd: None,
+        };
+        let mut read = || {
+            reader.blank()?;
+            let root = reader.value(0)?;
+            reader.blank()?;
+            if reader.at < text.len() {
+                return Err("the text goes on after its end");
+            }
+            Ok(root)
+        };
+        let root = read().map_err(|why| format!("{}: {why}", place_in(text, reader.at)))?;
+        let odd = reader
+            .odd
+            .map(|(at, what)| format!("{}: {what}", place_in(text, at)));
         Ok(Self {
             text: text.to_owned(),
             root,
+            odd,
         })
+    }
+
+    /// Returns the first thing that JSON forbids and this reader allows, such as a comment. A client may not read it.
+    pub(crate) fn odd(&self) -> Option<&Refusal> {
+        self.odd.as_ref()
     }
 
     pub(crate) fn text(&self) -> &str {
@@ -310,10 +330,23 @@ fn shown(path: &[Step<'_>]) -> String {
     }
 }
 
+/// Returns the line and the column of a byte, as editors count them.
+pub(crate) fn place_in(text: &str, at: usize) -> String {
+    let before = &text[..text.floor_char_boundary(at)];
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    format!("line {line}, column {column}")
+}
+
+/// Why a text is no document. The place is where the reader stands.
+type Fault = &'static str;
+
 /// Reads values with their places.
 struct Reader<'t> {
     text: &'t str,
     at: usize,
+    /// The first thing that JSON forbids, with its place.
+    odd: Option<(usize, &'static str)>,
 }
 
 impl Reader<'_> {
@@ -321,8 +354,12 @@ impl Reader<'_> {
         &self.text[self.at..]
     }
 
+    fn note(&mut self, at: usize, what: &'static str) {
+        self.odd.get_or_insert((at, what));
+    }
+
     /// Passes over white space and comments.
-    fn blank(&mut self) -> Result<(), Refusal> {
+    fn blank(&mut self) -> Result<(), Fault> {
         loop {
             let rest = self.rest();
             let blank = rest.len() - rest.trim_start_matches([' ', '\t', '\r', '\n', '\u{feff}']).len();
@@ -331,41 +368,44 @@ impl Reader<'_> {
             let length = if rest.starts_with("//") {
                 rest.find('\n').unwrap_or(rest.len())
             } else if rest.starts_with("/*") {
-                rest.find("*/").ok_or("a comment has no end")? + 2
+                rest.find("*/").ok_or("the comment has no end")? + 2
             } else {
                 return Ok(());
             };
+            self.note(self.at, "JSON has no comments");
             self.at += length;
         }
     }
 
-    fn value(&mut self, depth: usize) -> Result<Node, Refusal> {
+    fn value(&mut self, depth: usize) -> Result<Node, Fault> {
         let start = self.at;
-        let unexpected = |at: usize| format!("there is no value at byte {at}");
         let is_list = match self.rest().as_bytes().first() {
             Some(b'{') => false,
             Some(b'[') => true,
             Some(b'"') => {
-                self.at += string_length(self.rest()).ok_or_else(|| unexpected(start))?;
-                return self.scalar(start);
+                let end = start + string_length(self.rest()).ok_or("the text has no end")?;
+                return self.scalar(end);
             }
             _ => {
                 let rest = self.rest();
                 let end =
                     rest.find(|letter: char| !letter.is_ascii_alphanumeric() && !"+-.".contains(letter));
-                self.at += end.unwrap_or(rest.len());
-                return self.scalar(start);
+                return self.scalar(start + end.unwrap_or(rest.len()));
             }
         };
         if depth == DEPTH_MAX {
-            return Err("it is nested too deep".to_owned());
+            return Err("it is nested too deep");
         }
         self.at += 1;
         let close = if is_list { ']' } else { '}' };
-        let mut children = Vec::new();
+        let mut children: Vec<Child> = Vec::new();
+        let mut keys = BTreeSet::new();
         loop {
             self.blank()?;
             if self.rest().starts_with(close) {
+                if let Some(comma) = children.last().and_then(|last| last.comma) {
+                    self.note(comma, "JSON has no comma after the last value");
+                }
                 self.at += 1;
                 return Ok(Node {
                     start,
@@ -376,13 +416,16 @@ impl Reader<'_> {
             }
             let begin = self.at;
             let key = if is_list { None } else { Some(self.key()?) };
+            if key.as_ref().is_some_and(|key| !keys.insert(key.clone())) {
+                self.note(begin, "the key is repeated");
+            }
             let value = self.value(depth + 1)?;
             self.blank()?;
             let comma = self.rest().starts_with(',').then_some(self.at);
             if comma.is_some() {
                 self.at += 1;
             } else if !self.rest().starts_with(close) {
-                return Err(format!("a comma is missing at byte {}", self.at));
+                return Err("a comma is missing");
             }
             children.push(Child {
                 key,
@@ -393,26 +436,25 @@ impl Reader<'_> {
         }
     }
 
-    fn scalar(&self, start: usize) -> Result<Node, Refusal> {
-        let found = &self.text[start..self.at];
-        serde_json::from_str::<Json>(found).map_err(|_| format!("there is no value at byte {start}"))?;
+    fn scalar(&mut self, end: usize) -> Result<Node, Fault> {
+        let start = self.at;
+        serde_json::from_str::<Json>(&self.text[start..end]).map_err(|_| "a value is missing")?;
+        self.at = end;
         Ok(Node {
             start,
-            end: self.at,
+            end,
             children: None,
             is_list: false,
         })
     }
 
-    fn key(&mut self) -> Result<String, Refusal> {
-        let start = self.at;
-        let length = string_length(self.rest()).ok_or_else(|| format!("there is no key at byte {start}"))?;
+    fn key(&mut self) -> Result<String, Fault> {
+        let length = string_length(self.rest()).ok_or("a key is missing")?;
+        let key = serde_json::from_str(&self.rest()[..length]).map_err(|_| "a key is missing")?;
         self.at += length;
-        let key = serde_json::from_str(&self.text[start..self.at]);
-        let key = key.map_err(|_| format!("there is no key at byte {start}"))?;
         self.blank()?;
         if !self.rest().starts_with(':') {
-            return Err(format!("a colon is missing at byte {}", self.at));
+            return Err("a colon is missing");
         }
         self.at += 1;
         self.blank()?;
@@ -529,6 +571,9 @@ mod tests {
             assert!(Document::read(text).is_err(), "{text}");
         }
         assert!(Document::read(&"[".repeat(100_000)).is_err());
+        let place = |text: &str| Document::read(text).unwrap_err();
+        assert!(place("{\n  \"é\": 1\n  \"b\": 2\n}").starts_with("line 3, column 3: "));
+        assert!(place("{\"é\": x}").starts_with("line 1, column 7: "));
         assert!(
             Document::read("{\"a\":[]}")
                 .unwrap()

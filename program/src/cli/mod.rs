@@ -13,8 +13,6 @@ mod agent_context;
 mod answer;
 mod args;
 mod capture;
-#[cfg(feature = "mcp")]
-mod clients;
 mod commands;
 mod context;
 mod debug;

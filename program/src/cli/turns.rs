@@ -11,14 +11,19 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use treering::inspect::agent::vocabulary::{attribute, kind};
+use treering::inspect::engine::ReferenceInfo;
 use treering::inspect::object::Op;
 use treering::revert::{Conflicts, Reverted, Selection};
 use treering::{
-    ChangeCounts, CommitDigest, CommitInfo, Error, ErrorCode, Memory, Object, Result, Revision, Time, Writer,
+    ChangeCounts, CommitDigest, CommitInfo, Error, ErrorCode, ErrorKind, Memory, Object, Result, Revision,
+    Time, View, Writer,
 };
 
 /// The operations that take work back, which belong to no turn.
 const BACK: [&str; 4] = [Op::UNDO, Op::REDO, Op::ROLLBACK, Op::REVERT];
+
+/// The prefix of the names of quarantined changes.
+const QUARANTINE: &str = "rejected/";
 
 /// A turn of a session.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -34,16 +39,33 @@ pub(crate) struct Turn {
     pub(crate) commits: u64,
     /// The time of the prompt.
     pub(crate) time: Time,
+    /// The first words of the prompt.
+    #[serde(rename = "prompt", skip_serializing_if = "Option::is_none")]
+    pub(crate) words: Option<String>,
+    /// The objects that the commits of the turn wrote.
+    #[serde(flatten)]
+    pub(crate) counts: ChangeCounts,
     /// What the turn read from outside the workspace: addresses, paths and tools.
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub(crate) sources: BTreeSet<String>,
+    /// The number of texts of the turn that were quarantined. What was read stands among the sources all the same.
+    #[serde(skip_serializing_if = "is_none")]
+    pub(crate) quarantined: u64,
+    /// Whether the turn was taken back, so that nothing of it stands.
+    pub(crate) taken_back: bool,
     /// The prompt.
     #[serde(skip)]
     pub(crate) prompt: Option<Object>,
     #[serde(skip)]
-    pub(crate) counts: ChangeCounts,
-    #[serde(skip)]
     all: Vec<CommitInfo>,
+    /// The time of the next prompt of the session.
+    #[serde(skip)]
+    until: Option<Time>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn is_none(number: &u64) -> bool {
+    *number == 0
 }
 
 impl Turn {
@@ -52,6 +74,8 @@ impl Turn {
     /// # Errors
     /// `Corrupt` or `Io` if a state cannot be read.
     pub(crate) fn read(mut self, memory: &Memory) -> Result<Self> {
+        let head = memory.view();
+        let (mut wrote, mut stands) = (false, false);
         for info in &self.all {
             let counts = memory.commit_counts(info)?;
             self.counts.added += counts.added;
@@ -62,37 +86,98 @@ impl Turn {
             };
             let after = memory.view_at(&Revision::Prefix(info.digest.to_hex()), "")?;
             for change in memory.diff(&before, &after)? {
-                let is_entry = change.id.as_str().starts_with(kind::ENTRY) && change.old.is_none();
-                let entry = if is_entry { after.get(&change.id)? } else { None };
-                let Some(entry) = entry.filter(|entry| entry.kind() == kind::ENTRY) else {
+                let new = after.get(&change.id)?;
+                if new.as_ref().is_some_and(is_session) {
+                    continue;
+                }
+                wrote = true;
+                stands |= head.get(&change.id)?.map(|object| object.digest()) == change.new;
+                let is_entry = |new: &Object| new.kind() == kind::ENTRY && change.old.is_none();
+                let Some(entry) = new.filter(is_entry) else {
                     continue;
                 };
-                let text = |name: &str| {
-                    entry
-                        .attribute(name)
-                        .and_then(|value| value.as_text().map(str::to_owned))
-                };
-                self.sources.extend(text(attribute::SOURCE));
-                if text(attribute::PROMPT).is_some() && info.digest == self.from {
+                self.sources.extend(text_of(&entry, attribute::SOURCE));
+                if text_of(&entry, attribute::PROMPT).is_some() && info.digest == self.from {
                     self.prompt = Some(entry);
                 }
             }
         }
+        self.add_quarantined(memory)?;
+        // Others may have changed since what the turn wrote, so only a plan of a revert tells whether anything stands.
+        self.taken_back = wrote && !stands && {
+            let plan = memory.revert(self.selection()).preview(&Writer::user())?;
+            leaves_nothing(&plan, &head)?
+        };
         Ok(self)
     }
+
+    /// Adds what the scan stopped. It is in no commit, but the agent has read it.
+    fn add_quarantined(&mut self, memory: &Memory) -> Result<()> {
+        let is_own = |held: &ReferenceInfo| {
+            held.name.starts_with(QUARANTINE)
+                && held.session.as_ref() == Some(&self.session)
+                && held.time >= self.time
+                && self.until.is_none_or(|until| held.time < until)
+        };
+        let references = memory.references().into_iter();
+        for held in references.filter(is_own).collect::<Vec<_>>() {
+            self.quarantined += 1;
+            let draft = match memory.open_draft(&held.name, &Writer::user()) {
+                Ok(draft) => draft,
+                // The state below it is gone.
+                Err(error) if error.kind() == ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            };
+            for change in draft.changes() {
+                let entry = draft.get(&change.id)?;
+                self.sources
+                    .extend(entry.and_then(|entry| text_of(&entry, attribute::SOURCE)));
+            }
+        }
+        Ok(())
+    }
+
+    fn selection(&self) -> Selection {
+        let mut selection = Selection::default();
+        selection.commits = self.all.iter().map(|info| info.digest.into()).collect();
+        selection
+    }
+}
+
+/// Checks whether nothing that a revert selects stands. The object of the session does not count: the first turn makes it, and
+/// the later turns need it.
+fn leaves_nothing(plan: &Reverted, head: &View) -> Result<bool> {
+    Ok(plan.reverted.is_empty() && others(plan, head)? == 0)
+}
+
+/// Returns how many objects stay because of others, besides the object of the session.
+fn others(plan: &Reverted, head: &View) -> Result<usize> {
+    let mut count = 0;
+    for kept in &plan.kept {
+        count += usize::from(!head.get(&kept.id)?.as_ref().is_some_and(is_session));
+    }
+    Ok(count)
+}
+
+fn is_session(object: &Object) -> bool {
+    object.kind() == kind::SESSION
+}
+
+fn text_of(object: &Object, name: &str) -> Option<String> {
+    Some(object.attribute(name)?.as_text()?.to_owned())
 }
 
 /// Iterates the turns, newest first: those of a session, or of all sessions.
 pub(crate) fn turns(memory: &Memory, session: Option<&str>) -> impl Iterator<Item = Result<Turn>> {
     let session = session.map(str::to_owned);
-    let mut later: HashMap<String, Vec<CommitInfo>> = HashMap::new();
+    let mut later: HashMap<String, (Vec<CommitInfo>, Option<Time>)> = HashMap::new();
     let mut turn_of = move |info: CommitInfo| {
         let lane = info.lane().to_owned();
         let is_wanted = session.as_ref().is_none_or(|session| *session == lane);
         if !is_wanted || info.commit.session.is_none() || BACK.contains(&info.commit.op.as_str()) {
             return None;
         }
-        let commits = later.entry(lane.clone()).or_default();
+        let (commits, until) = later.entry(lane.clone()).or_default();
         commits.push(info.clone());
         if info.commit.op.as_str() != Op::PROMPT {
             return None;
@@ -105,10 +190,14 @@ pub(crate) fn turns(memory: &Memory, session: Option<&str>) -> impl Iterator<Ite
             to: all.first().map_or(info.digest, |last| last.digest),
             commits: all.len() as u64,
             time: info.commit.time,
-            sources: BTreeSet::new(),
-            prompt: None,
+            words: None,
             counts: ChangeCounts::default(),
+            sources: BTreeSet::new(),
+            quarantined: 0,
+            taken_back: false,
+            prompt: None,
             all,
+            until: until.replace(info.commit.time),
         })
     };
     memory
@@ -132,17 +221,11 @@ pub(crate) fn undo_turn(
         if name.is_some_and(|name| name != turn.turn) {
             continue;
         }
-        let mut selection = Selection::default();
-        selection.commits = turn.all.iter().map(|info| info.digest.into()).collect();
+        let selection = turn.selection();
         let preview = memory.revert(selection.clone()).preview(writer)?;
-        // The first turn of a session makes its object, which the later turns need.
         let view = memory.view();
-        let is_session =
-            |id| Ok::<_, Error>(view.get(id)?.is_some_and(|object| object.kind() == kind::SESSION));
-        let others = preview.kept.iter().map(|kept| is_session(&kept.id));
-        let only_sessions = !others.collect::<Result<Vec<_>>>()?.contains(&false);
         // A turn that was taken back wrote nothing that still stands.
-        if preview.reverted.is_empty() && only_sessions {
+        if leaves_nothing(&preview, &view)? {
             if name.is_none() {
                 continue;
             }
@@ -153,10 +236,9 @@ pub(crate) fn undo_turn(
             );
         }
         let turn = turn.read(memory)?;
-        let conflicts = if only_sessions {
-            Conflicts::Keep
-        } else {
-            Conflicts::Fail
+        let conflicts = match others(&preview, &view)? {
+            0 => Conflicts::Keep,
+            _ => Conflicts::Fail,
         };
         let revert = memory.revert(selection).conflicts(conflicts);
         let needed = |error: Error| match error.code() {

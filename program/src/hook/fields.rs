@@ -50,27 +50,28 @@ impl Fields {
     pub(super) fn call(&self, output: &[&str]) -> Call {
         let mut names = ["tool_input", "toolArgs", "input"].iter();
         let input = names.find_map(|name| self.0.get(*name));
-        // Some clients write the input as a text with JSON.
-        let mut input = match input {
-            Some(Json::String(text)) => {
-                serde_json::from_str(text).unwrap_or_else(|_| Json::from(text.as_str()))
-            }
-            Some(input) => input.clone(),
-            None => Json::Null,
-        };
-        shorten(&mut input);
         let output = output.iter().find_map(|name| self.0.get(*name));
         Call {
             name: self.text(&["tool_use_id", "toolCallId", "name"]),
             tool: self.text(&["tool_name", "toolName", "tool"]).unwrap_or_default(),
-            input,
+            input: input.map_or(Json::Null, input_of),
             output: output.map(text_of).unwrap_or_default(),
         }
     }
 }
 
+/// Returns the input of a call. Some clients write it as a text with JSON.
+pub(super) fn input_of(input: &Json) -> Json {
+    let mut input = match input {
+        Json::String(text) => serde_json::from_str(text).unwrap_or_else(|_| Json::from(text.as_str())),
+        input => input.clone(),
+    };
+    shorten(&mut input);
+    input
+}
+
 /// Cuts the long texts in the input of a call, which are contents and no names.
-pub(crate) fn shorten(input: &mut Json) {
+fn shorten(input: &mut Json) {
     match input {
         Json::String(text) => text.truncate(text.floor_char_boundary(INPUT_BYTES_MAX)),
         Json::Array(list) => list.iter_mut().for_each(shorten),

@@ -1,13 +1,7 @@
 //! Reads what is new in the transcript that a client keeps of a session.
 //!
-//! Clients write one JSON object a line, Gemini CLI also one document. The form of a line tells who wrote it, so one reader
-//! serves all clients:
-//!
-//! - Claude Code, `{"type", "uuid", "timestamp", "message": {"role", "content"}}`, and Cursor, `{"role", "message"}`
-//! - Codex, `{"timestamp", "type": "response_item", "payload": {"type", ...}}` (openai/codex, codex-rs/protocol)
-//! - Gemini CLI, `{"id", "timestamp", "type": "user" | "gemini", "content", "toolCalls"}` (google-gemini/gemini-cli,
-//!   packages/core/src/services/chatRecordingTypes.ts at commit 04741d1d)
-//! - Copilot, `{"id", "timestamp", "type": "user.message", "data"}` (entireio/cli, agent/copilotcli/AGENT.md)
+//! Clients write one JSON object a line, Gemini CLI also one document. `treering::ingest` knows the form of each line. This
+//! reader joins the call of a tool with its result, and keeps the texts of the person and of the model.
 //!
 //! # Layer
 //! Layer 8, inside `hook`. Pure.
@@ -20,11 +14,11 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value as Json};
 
 use super::event::Call;
-use super::fields::{shorten, text_of};
+use super::fields::{input_of, text_of};
 use super::json::json_of;
 use treering::Time;
-use treering::inspect::ingest::is_of_program;
 use treering::inspect::ingest::json::loose_time_from_json;
+use treering::inspect::ingest::{Turn, TurnPart, is_of_program, turn_of};
 
 /// The number of calls that may wait for their results. The oldest names give way.
 const OPEN_MAX: usize = 256;
@@ -107,6 +101,7 @@ pub(crate) fn messages_of(bytes: &[u8]) -> Vec<Json> {
     }
 }
 
+#[derive(Default)]
 struct Reader {
     said: Vec<Said>,
     open: Open,
@@ -117,9 +112,8 @@ struct Reader {
 impl Reader {
     fn new(open: Open) -> Self {
         Self {
-            said: Vec::new(),
             open,
-            session: None,
+            ..Self::default()
         }
     }
 
@@ -139,165 +133,69 @@ impl Reader {
         self.said.push(Said { session, what });
     }
 
+    /// Reads a line. Its text counts where its last part stands: what a tool gave back before it taints it.
     fn line(&mut self, line: &Map<String, Json>) {
-        let text = |name: &str| line.get(name).and_then(Json::as_str);
-        let kind = text("type").unwrap_or_default();
-        let time = line
-            .get("timestamp")
-            .and_then(|time| loose_time_from_json(time).ok());
-        let name = text("uuid").or_else(|| text("id"));
-        let name = name.map(str::to_owned);
-        self.session = text("sessionId").map(str::to_owned);
-        let is_set = |field: &str| line.get(field) == Some(&Json::Bool(true));
-        if let Some(Json::Object(message)) = line.get("message") {
-            // An agent below has its own task, which is no prompt, and a summary repeats what is here already. What such an
-            // agent reads reaches the one above.
-            let is_hidden = [
-                "isSidechain",
-                "isMeta",
-                "isCompactSummary",
-                "isVisibleInTranscriptOnly",
-            ]
-            .iter()
-            .any(|field| is_set(field));
-            let role = message
-                .get("role")
-                .and_then(Json::as_str)
-                .or_else(|| text("role"));
-            let role = role.filter(|_| !is_hidden).unwrap_or_default();
-            return self.message(role, message.get("content"), name, time);
-        }
-        match (kind, line.get("payload").or_else(|| line.get("data"))) {
-            ("response_item", Some(Json::Object(item))) => self.item(item, name, time),
-            ("user.message", Some(data)) => self.text("user", &content(data), name, time),
-            ("assistant.message", Some(data)) => {
-                self.text("assistant", &content(data), name, time);
-                for request in data
-                    .get("toolRequests")
-                    .and_then(Json::as_array)
-                    .into_iter()
-                    .flatten()
-                {
-                    self.begin(request, None, &["toolCallId", "id"], &["arguments", "input"]);
+        let Some(turn) = turn_of(line) else { return };
+        self.session = turn.session.map(str::to_owned);
+        let is_text = |part: &TurnPart<'_>| matches!(part, TurnPart::Text(_));
+        let last = turn.parts.iter().rposition(is_text);
+        for (place, part) in turn.parts.iter().enumerate() {
+            match *part {
+                TurnPart::Call {
+                    id,
+                    server,
+                    tool: Some(tool),
+                    input,
+                } => {
+                    // Codex writes the server of a tool apart.
+                    let tool = server.map_or_else(|| tool.to_owned(), |server| format!("{server}__{tool}"));
+                    self.begin(id, tool, input);
                 }
-            }
-            ("tool.execution_complete", Some(data)) => {
-                let output = data.get("result").map(text_of).unwrap_or_default();
-                self.end(data.get("toolCallId"), output);
-            }
-            ("user", None) => self.text("user", &parts(line.get("content")), name, time),
-            ("gemini", None) => {
-                self.text("assistant", &parts(line.get("content")), name, time);
-                let calls = line.get("toolCalls").and_then(Json::as_array);
-                // Its events have no name of a call, so the call has none here. A call without a result is still to come.
-                let calls = calls
-                    .into_iter()
-                    .flatten()
-                    .filter(|call| !call["result"].is_null());
-                let calls = calls.map(|call| Call {
+                TurnPart::Result { id, output } => self.end(id, text_of(output)),
+                TurnPart::Done { tool, input, output } => self.add(Spoken::Called(Call {
                     name: None,
-                    tool: call
-                        .get("name")
-                        .and_then(Json::as_str)
-                        .unwrap_or_default()
-                        .to_owned(),
-                    input: call.get("args").cloned().unwrap_or(Json::Null),
-                    output: call.get("result").map(text_of).unwrap_or_default(),
-                });
-                calls.for_each(|call| self.add(Spoken::Called(call)));
+                    tool: tool.to_owned(),
+                    input: input_of(input),
+                    output: text_of(output),
+                })),
+                TurnPart::Text(_) if last == Some(place) => self.text(&turn),
+                _ => {}
+            }
+        }
+    }
+
+    /// Adds the text of a message, without what a program wrote in the name of the person (HKT-1). An agent below has its own
+    /// task, which is no prompt, and a summary repeats what is here already.
+    fn text(&mut self, turn: &Turn<'_>) {
+        let is_person = turn.role == "user";
+        let texts = turn.parts.iter().filter_map(|part| match part {
+            TurnPart::Text(text) if is_person => Some(typed(text)).filter(|text| !is_of_program(text)),
+            TurnPart::Text(text) => Some(text.trim()),
+            _ => None,
+        });
+        let texts: Vec<&str> = texts.filter(|text| !text.is_empty()).collect();
+        let text = texts.join("\n\n");
+        if text.is_empty() || turn.by.is_some() {
+            return;
+        }
+        let time = turn.time.and_then(|time| loose_time_from_json(time).ok());
+        match turn.role {
+            "user" => self.add(Spoken::Person { text, time }),
+            "assistant" | "model" => {
+                let name = turn.name.map(str::to_owned);
+                self.add(Spoken::Model { text, name, time });
             }
             _ => {}
         }
     }
 
-    /// Reads the parts of a message.
-    fn message(&mut self, role: &str, content: Option<&Json>, name: Option<String>, time: Option<Time>) {
-        let list = match content {
-            Some(Json::Array(list)) => list.as_slice(),
-            Some(one) => std::slice::from_ref(one),
-            None => return,
-        };
-        let mut texts = Vec::new();
-        for part in list {
-            let kind = part.get("type").and_then(Json::as_str).unwrap_or_default();
-            if kind.ends_with("tool_use") {
-                self.begin(part, None, &["id"], &["input"]);
-            } else if kind.ends_with("tool_result") {
-                let output = part.get("content").map(text_of).unwrap_or_default();
-                self.end(part.get("tool_use_id"), output);
-            } else if let Some(text) = part.as_str().or_else(|| part.get("text")?.as_str()) {
-                texts.push(text);
-            }
-        }
-        self.text(role, &texts.join("\n\n"), name, time);
-    }
-
-    /// Reads an item of Codex.
-    fn item(&mut self, item: &Map<String, Json>, name: Option<String>, time: Option<Time>) {
-        let text = |name: &str| item.get(name).and_then(Json::as_str);
-        let kind = text("type").unwrap_or_default();
-        if kind == "message" {
-            return self.message(text("role").unwrap_or_default(), item.get("content"), name, time);
-        }
-        let json = Json::Object(item.clone());
-        if kind.ends_with("_call_output") {
-            let output = item.get("output").map(text_of).unwrap_or_default();
-            self.end(item.get("call_id"), output);
-        } else if let Some(tool) = kind.strip_suffix("_call") {
-            // A search has no separate result, and its own id.
-            let names: &[&str] = if text("name").is_none() {
-                &["call_id"]
-            } else {
-                &["call_id", "id"]
-            };
-            self.begin(&json, Some(tool), names, &["arguments", "input", "action"]);
-        }
-    }
-
-    fn text(&mut self, role: &str, text: &str, name: Option<String>, time: Option<Time>) {
-        let text = if role == "user" { typed(text) } else { text.trim() };
-        if text.is_empty() {
-            return;
-        }
-        match role {
-            // HKT-1: a program wrote it in the name of the person.
-            "user" if is_of_program(text) => {}
-            "user" => self.add(Spoken::Person {
-                text: text.to_owned(),
-                time,
-            }),
-            "assistant" | "model" => self.add(Spoken::Model {
-                text: text.to_owned(),
-                name,
-                time,
-            }),
-            _ => {}
-        }
-    }
-
-    /// Notes a call whose result is still to come. `tool` is its tool if the call names none. A call without a name of its
-    /// own has no result that names it, so it counts at once.
-    fn begin(&mut self, call: &Json, tool: Option<&str>, names: &[&str], inputs: &[&str]) {
-        let name = names.iter().find_map(|name| call.get(*name)?.as_str());
-        let Some(tool) = call.get("name").and_then(Json::as_str).or(tool) else {
-            return;
-        };
-        // Codex writes the server of a tool apart.
-        let server = call.get("namespace").and_then(Json::as_str);
-        let tool = server.map_or_else(|| tool.to_owned(), |server| format!("{server}__{tool}"));
-        let input = inputs.iter().find_map(|name| call.get(*name));
-        let mut input = match input {
-            Some(Json::String(text)) => {
-                serde_json::from_str(text).unwrap_or_else(|_| Json::from(text.as_str()))
-            }
-            Some(input) => input.clone(),
-            None => Json::Null,
-        };
-        shorten(&mut input);
+    /// Notes a call whose result is still to come. A call without a name of its own has no result that names it, so it counts
+    /// at once.
+    fn begin(&mut self, name: Option<&str>, tool: String, input: &Json) {
         let call = Call {
             name: name.map(str::to_owned),
             tool,
-            input,
+            input: input_of(input),
             output: String::new(),
         };
         match name {
@@ -306,8 +204,7 @@ impl Reader {
         }
     }
 
-    fn end(&mut self, name: Option<&Json>, output: String) {
-        let name = name.and_then(Json::as_str);
+    fn end(&mut self, name: Option<&str>, output: String) {
         let call = name.and_then(|name| self.open.remove(name));
         // HKC-2: the call may have read anything.
         let call = call.unwrap_or_else(|| Call {
@@ -327,27 +224,4 @@ fn typed(text: &str) -> &str {
         is_tag.then(|| rest.rsplit_once("</user_query>").map_or(rest, |(inner, _)| inner))
     });
     inner.map_or(text, str::trim)
-}
-
-fn content(data: &Json) -> String {
-    data.get("content").map(text_of).unwrap_or_default()
-}
-
-/// Returns the texts of the parts of a message of Gemini CLI, without calls and results.
-fn parts(content: Option<&Json>) -> String {
-    match content {
-        Some(Json::Array(parts)) => {
-            let texts = parts
-                .iter()
-                .filter_map(|part| part.as_str().or_else(|| part.get("text")?.as_str()));
-            texts.collect::<Vec<_>>().join("\n\n")
-        }
-        Some(Json::String(text)) => text.clone(),
-        Some(part) => part
-            .get("text")
-            .and_then(Json::as_str)
-            .unwrap_or_default()
-            .to_owned(),
-        None => String::new(),
-    }
 }

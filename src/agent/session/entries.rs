@@ -170,11 +170,19 @@ fn append_once(
         progress(&answer);
         Ok(answer)
     })?;
-    Ok(Appended {
+    let appended = Appended {
         held: done.held,
         commit: done.committed.commit,
         ..done.value
-    })
+    };
+    // INVARIANT TNT-6: an event that was there already is no new prompt.
+    let is_new = done.committed.changed && !appended.ids.is_empty();
+    if is_new && agent.settings().sessions.taint_ends_at_prompt && append.entries.iter().all(is_prompt) {
+        agent
+            .memory()
+            .end_taint(&append.session, &appended.commit, writer)?;
+    }
+    Ok(appended)
 }
 
 fn stage_append(agent: &Agent, change: &mut Change<'_>, append: &Append) -> Result<Appended> {

@@ -14,7 +14,7 @@ use toml::Spanned;
 use toml::de::DeTable;
 
 use super::rules::{Fault, check, line_at};
-use super::{DecaySettings, MeaningSettings, Quotas, Secrets, Settings};
+use super::{DecaySettings, MeaningSettings, Quotas, Secrets, SessionSettings, Settings};
 use crate::agent::notes::rank::NoteSettings;
 use crate::agent::session::attribution::AttributionSettings;
 use crate::agent::session::extraction::FactSettings;
@@ -34,6 +34,7 @@ struct File {
     facts: FactSettings,
     attribution: AttributionSettings,
     meaning: MeaningSettings,
+    sessions: SessionSettings,
 }
 
 #[derive(Clone, Copy, Default, PartialEq, Eq, Deserialize)]
@@ -62,7 +63,7 @@ impl<'de> Deserialize<'de> for Categories {
 
 impl Settings {
     /// Parses settings in TOML: `profile`, `secrets`, and the tables `quotas`, `scan`, `decay`, `notes`, `facts`,
-    /// `attribution` and `meaning`. Durations are strings like `"24h"` or `"30d"`.
+    /// `attribution`, `meaning` and `sessions`. Durations are strings like `"24h"` or `"30d"`.
     ///
     /// # Errors
     /// `InvalidInput` (code `bad_settings`) if the text is not TOML, a key is unknown, or a value has the wrong type or
@@ -123,6 +124,7 @@ impl Settings {
             facts: file.facts,
             attribution: file.attribution,
             meaning: file.meaning,
+            sessions: file.sessions,
             ..Self::default()
         };
         for (Categories(named), verdicts) in file.scan {
@@ -220,9 +222,16 @@ mod tests {
         assert_eq!(Settings::from_toml("").unwrap().quotas, Quotas::default());
     }
 
-    /// INVARIANT SET-2: a found file only switches recall by meaning off.
+    /// INVARIANT SET-2: a found file only switches recall by meaning off, and makes no session trusted again.
     #[test]
     fn a_found_file_chooses_no_model_address_or_command() {
+        let ends = "[sessions]\ntaint_ends_at_prompt = true\n";
+        assert!(Settings::from_toml(ends).unwrap().sessions.taint_ends_at_prompt);
+        let (found, faults) = Settings::from_found_toml(ends);
+        assert!(
+            !found.sessions.taint_ends_at_prompt && faults[0].line == 2,
+            "{faults:?}"
+        );
         let text = "[meaning]\nmodel = \"e5\"\naddress = \"http://10.0.0.1\"\naddress_model = \"m\"\n\
                     protocol = \"ollama\"\ntexts_leave_to = \"http://10.0.0.1\"\ncommand = [\"sh\"]\n";
         let named = Settings::from_toml(text).unwrap().meaning;

@@ -152,6 +152,14 @@ pub enum MeaningProtocol {
     Ollama,
 }
 
+/// How long the taint of a session lasts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default, deny_unknown_fields)]
+pub struct SessionSettings {
+    /// Whether the taint of a session ends when a hook stores the next prompt of the person. Default: no.
+    pub taint_ends_at_prompt: bool,
+}
+
 /// All settings of an agent.
 #[derive(Clone, Debug, Default)]
 pub struct Settings {
@@ -174,6 +182,8 @@ pub struct Settings {
     pub attribution: AttributionSettings,
     /// The model for recall by meaning.
     pub meaning: MeaningSettings,
+    /// How long the taint of a session lasts.
+    pub sessions: SessionSettings,
 }
 
 /// Parses a duration, for example `"24h"` or `"30d"`. Returns microseconds.

@@ -129,6 +129,7 @@ const RULES: &[Rule] = &[
     count("notes.snippet_chars_max", 1.0, 65_536.0, Any),
     count("notes.snippet_chars_before", 0.0, 65_536.0, Any),
     flag("facts.enabled", AtMost(0.0)),
+    flag("sessions.taint_ends_at_prompt", AtMost(0.0)),
     count("facts.turns_min", 0.0, MILLION, AtLeast(3.0)),
     count("facts.facts_max", 0.0, 10_000.0, AtMost(5.0)),
     count("facts.fact_chars_max", 1.0, TEXT_MAX, AtMost(500.0)),

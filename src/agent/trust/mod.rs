@@ -113,8 +113,8 @@ impl Agent {
     }
 
     /// Raises an item to the class of the writer, who must be a person. `expected` is the digest of the version that
-    /// the person reviewed, which must be the current version. The new version has the text, and only those acting
-    /// fields that `keep` names ([`Self::review`] lists them). It stores the digest in the attribute `promoted`.
+    /// the person reviewed, which must be the current version. The new version has the kind, the text, and only those
+    /// acting fields that `keep` names ([`Self::review`] lists them). It stores the digest in the attribute `promoted`.
     ///
     /// # Errors
     /// `NotFound`: the item does not exist. `Conflict` (code `changed`): the item changed since the person reviewed it.
@@ -133,12 +133,12 @@ impl Agent {
     /// page.attributes.insert("pinned", true);
     /// agent.memory().put(page, &Writer::of(Origin::ToolExternal))?;
     ///
-    /// // The person sees what takes effect, and keeps the kind, but not the pin.
+    /// // The person sees what takes effect, and does not keep the pin.
     /// let review = agent.review(&id, None)?;
     /// let acts: Vec<_> = review.acts.iter().map(|act| act.field.as_str()).collect();
-    /// assert_eq!(acts, ["kind", "pinned"]);
+    /// assert_eq!((review.kind.as_str(), acts), ("rule", vec!["pinned"]));
     /// let vera = Writer::person("vera");
-    /// let promoted = agent.promote(&id, review.digest, &["kind"], PersonSays::InHost, &vera)?;
+    /// let promoted = agent.promote(&id, review.digest, &[], PersonSays::InHost, &vera)?;
     /// assert_eq!(promoted.dropped, ["pinned"]);
     /// # Ok::<(), treering::Error>(())
     /// ```

@@ -1,24 +1,24 @@
 //! The review of a version before a person promotes or releases it: everything of the version that takes effect.
 //!
-//! A version takes effect by its text, and by fields that act on their own: `pinned` keeps an item from decay,
-//! `supersedes` hides other items, `kind` selects a section of the envelope. A person approves what the review shows.
+//! A version takes effect by its text and its kind, which selects a section of the envelope, and by fields that act on their
+//! own: `pinned` keeps an item from decay, `supersedes` hides other items. A person approves what the review shows.
 //!
 //! # Layer
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
-//! - RVW-1: a review shows the whole text and every field that acts, with invisible characters written out.
-//! - RVW-2: a promoted version has only those acting fields of the reviewed version that the person named.
+//! - RVW-1: a review shows the kind, the whole text and every field that acts, with invisible characters written out.
+//! - RVW-2: a promoted version has only those acting fields of the reviewed version that the person named. An item keeps its
+//!   kind, which the review shows before the text.
 
 use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::{Map, Value as Json};
 
 use crate::agent::Agent;
-use crate::agent::envelope::Section;
-use crate::agent::item::{Item, add_new, known_kind, unless_erased};
+use crate::agent::item::{Item, add_new, unless_erased};
 use crate::agent::superseding::has_the_right;
-use crate::agent::vocabulary::{attribute, kind};
+use crate::agent::vocabulary::attribute;
 use crate::digest::ObjectDigest;
 use crate::engine::View;
 use crate::error::{Error, Result};
@@ -27,8 +27,9 @@ use crate::object::{Id, NewObject, Object, Origin, Time, Value};
 use treering_text::scan::Author;
 use treering_text::visible::{hidden_count, written_out};
 
-/// The acting fields that are not attributes.
+/// The field that each version keeps. Naming it changes nothing.
 const KIND: &str = "kind";
+/// The acting fields that are not attributes.
 const EXPIRES: &str = "expires";
 const EVENT_TIME: &str = "event_time";
 /// The attributes that a promotion keeps unnamed, because they only restrict the item.
@@ -130,7 +131,7 @@ pub(super) fn keep_only(object: &mut NewObject, keep: &[&str]) -> Result<Vec<Str
     let fields: Vec<String> = acting(object).into_iter().map(|(field, _)| field).collect();
     if let Some(unknown) = keep
         .iter()
-        .find(|name| !fields.iter().any(|field| field == *name))
+        .find(|name| **name != KIND && !fields.iter().any(|field| field == *name))
     {
         let named = if fields.is_empty() {
             "no field of this version acts".to_owned()
@@ -157,9 +158,6 @@ fn acting(object: &NewObject) -> Vec<(String, Json)> {
     let time =
         |name: &str, time: Option<Time>| time.map(|time| (name.to_owned(), Json::from(time.to_string())));
     let mut fields = Vec::new();
-    if kind_acts(object.kind.as_str()) {
-        fields.push((KIND.to_owned(), Json::from(object.kind.as_str())));
-    }
     fields.extend(time(EVENT_TIME, object.event_time));
     fields.extend(time(EXPIRES, object.expires));
     let attributes = object.attributes.iter();
@@ -170,7 +168,6 @@ fn acting(object: &NewObject) -> Vec<(String, Json)> {
 
 fn drop_field(object: &mut NewObject, field: &str) {
     match field {
-        KIND => object.kind = known_kind(kind::FACT),
         EVENT_TIME => object.event_time = None,
         EXPIRES => object.expires = None,
         _ => {}
@@ -185,13 +182,6 @@ fn stays(name: &str, value: &Value) -> bool {
         attribute::TITLE => value.as_text().is_some(),
         name => RESTRICTING.contains(&name),
     }
-}
-
-/// Checks whether the envelope shows items of a kind in a section of their own. Notes are not counted: without their
-/// owner, no envelope shows them.
-fn kind_acts(kind: &str) -> bool {
-    let plain = [Section::PersistentMemory, Section::SessionNotes];
-    Section::of_kind(kind).is_some_and(|section| !plain.contains(&section))
 }
 
 fn text_of(object: &Object) -> String {

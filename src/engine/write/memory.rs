@@ -5,6 +5,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::digest::CommitDigest;
 use crate::engine::memory::Memory;
 use crate::engine::read::{CommitInfo, Revision, Selection, View, named_by, text_of};
 use crate::engine::trace;
@@ -350,7 +351,7 @@ impl Memory {
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
     pub fn undo(&self, writer: &Writer) -> Result<Committed> {
-        self.inner.reverse(Op::UNDO, writer)
+        self.reverse(Op::UNDO, None, writer)
     }
 
     /// Repeats the commit that the lane's newest undo reversed, if the lane has made no commit since.
@@ -361,7 +362,16 @@ impl Memory {
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
     pub fn redo(&self, writer: &Writer) -> Result<Committed> {
-        self.inner.reverse(Op::REDO, writer)
+        self.reverse(Op::REDO, None, writer)
+    }
+
+    /// Undoes or redoes as [`Self::undo`] and [`Self::redo`] do, but only if the head is still `head`.
+    ///
+    /// # Errors
+    /// `Conflict` (code `head_moved`) if others committed; the errors of [`Self::undo`].
+    #[doc(hidden)]
+    pub fn reverse(&self, op: &str, head: Option<CommitDigest>, writer: &Writer) -> Result<Committed> {
+        self.inner.reverse(op, head, writer)
     }
 
     /// Plans a rollback to the whole state of the commit that `revision` names; [`Rollback::by`] commits it.
@@ -490,6 +500,36 @@ impl Memory {
         let mut draft = Draft::new(self.refresh()?, writer);
         draft.taint(session)?;
         self.keep_taints(draft.tainted)
+    }
+
+    /// Ends the taint of a session, because the person has sent the prompt that the commit `prompt` stores (TNT-6). A taint
+    /// that came after it stays, and so does that of a session above.
+    ///
+    /// # Errors
+    /// `Denied` if the writer is not the person; the errors of [`Self::commit`].
+    #[cfg(feature = "agent")]
+    pub(crate) fn end_taint(&self, session: &str, prompt: &CommitInfo, writer: &Writer) -> Result<()> {
+        let writer = &self.inner.capped(writer);
+        if writer.trust != Origin::DirectUser {
+            let text = format!("the class {} does not end the taint of a session", writer.trust);
+            return Err(Error::denied(ErrorCode::NotAPerson, text));
+        }
+        let name = ReferenceName::of_taint(session)?;
+        let is_older = || {
+            let store = self.inner.store();
+            let references = store.references();
+            let taint = references.get(&name);
+            taint.is_some_and(|taint| taint.reference.time < prompt.commit.time)
+        };
+        if !is_older() {
+            return Ok(());
+        }
+        self.inner.write_as(writer, |writing| {
+            if is_older() {
+                self.inner.drop_reference(writing, name.clone(), writer)?;
+            }
+            Ok(())
+        })
     }
 
     /// Returns the class that a version gets if `writer` gives it the class `class` now, in its session and in `session`.

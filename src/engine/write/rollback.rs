@@ -243,9 +243,18 @@ impl Inner {
     }
 
     /// Undoes or redoes a commit; `op` selects which.
-    pub(super) fn reverse(&self, op: &str, writer: &Writer) -> Result<Committed> {
+    pub(super) fn reverse(
+        &self,
+        op: &str,
+        expected: Option<CommitDigest>,
+        writer: &Writer,
+    ) -> Result<Committed> {
         let writer = &self.capped(writer);
         let reversed = self.write_as(writer, |writing| {
+            let head = self.store().head()?;
+            if expected.is_some_and(|expected| expected != head.digest) {
+                return Err(head_moved(head.seq()));
+            }
             let (plan, draft) = self.plan_reversal(op, writer)?;
             let note = Note::new(op, Some(plan.target.digest), writer);
             let (store, head, mut tip) = self.tip(writing)?;

@@ -3,8 +3,7 @@
 //! The object of a session has the id `session/NAME` and the kind `session`. Its parent is the object of the parent
 //! session. A draft writes in the session of its writer, and in the session that a verb names ([`Draft::enter`]).
 //!
-//! A taint is a reference (`ReferenceName::of_taint`), because no rollback moves a reference, and nothing deletes this
-//! one. It is written in the batch of the commit, or of the kept draft, that taints the session. If the write is refused
+//! A taint is a reference (`ReferenceName::of_taint`), because no rollback moves a reference. It is written in the batch of the commit, or of the kept draft, that taints the session. If the write is refused
 //! or changes nothing, a batch without a commit contains it. A tainted session writes no second taint.
 //!
 //! # Layer
@@ -20,6 +19,8 @@
 //!   Only a dry run and a read-only handle leave no taint, because they write nothing.
 //! - TNT-5: a taint lowers no text that a prompt event of a client gives, nor a text made of such texts only. It clears no
 //!   taint, and everything else that is written in the session stays untrusted.
+//! - TNT-6: only a new prompt of the person ends a taint, and only where a setting of the user says so. The prompt is newer
+//!   than the taint, and the taint of a session above stays.
 
 use std::collections::BTreeSet;
 

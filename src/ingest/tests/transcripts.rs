@@ -120,6 +120,39 @@ fn claude_code_is_read_with_its_tools_and_without_its_notes() {
     );
 }
 
+/// Gemini CLI, Cursor and Copilot write lines of their own.
+#[test]
+fn the_lines_of_other_agents_are_read() {
+    let read = |all: &[Json]| said(&read("t.jsonl", &lines(all)));
+    let entry = |speaker: &str, text: &str| {
+        let class = match speaker {
+            "user" => Origin::DirectUser,
+            "tool" => Origin::ToolExternal,
+            _ => Origin::Model,
+        };
+        (speaker.to_owned(), class, text.to_owned())
+    };
+    let gemini = [
+        json!({ "id": "1", "type": "user", "content": [{ "text": "hello" }] }),
+        json!({ "id": "2", "type": "info", "content": "update" }),
+        json!({ "id": "3", "type": "gemini", "content": "done", "toolCalls": [
+            { "id": "t", "name": "web_fetch", "args": {}, "result": [{ "text": "page" }] }] }),
+    ];
+    let [hello, page] = [entry("user", "hello"), entry("tool", "page")];
+    let done = entry("assistant", "done\n\nweb_fetch {}");
+    assert_eq!(read(&gemini), [hello.clone(), page.clone(), done]);
+    let copilot = [
+        json!({ "type": "user.message", "id": "1", "data": { "content": "hello" } }),
+        json!({ "type": "assistant.message", "id": "2", "data": { "content": "done", "toolRequests": [
+            { "toolCallId": "t", "name": "fetch", "arguments": {} }] } }),
+        json!({ "type": "tool.execution_complete", "id": "3", "data": { "toolCallId": "t", "result": { "content": "page" } } }),
+    ];
+    let done = entry("assistant", "done\n\nfetch {}");
+    assert_eq!(read(&copilot), [hello.clone(), done, page]);
+    let cursor = [json!({ "role": "user", "message": { "content": [{ "type": "text", "text": "hello" }] } })];
+    assert_eq!(read(&cursor), [hello]);
+}
+
 #[test]
 fn codex_is_read_with_its_tools_and_without_its_notes() {
     let item = |payload: Json| json!({"timestamp": "2026-06-01T10:00:01Z", "type": "response_item", "payload": payload});

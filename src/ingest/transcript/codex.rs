@@ -6,7 +6,8 @@
 use serde_json::{Map, Value as Json};
 
 use super::super::document::{Section, SectionKind};
-use super::parts::{call, result};
+use super::client::{item_of, kind_of};
+use super::parts::{Said, result};
 use super::{Line, Mark, message_of, time_of};
 use crate::error::Result;
 
@@ -27,10 +28,6 @@ pub(super) fn read(line: u64, outer: &Map<String, Json>) -> Result<Option<Line>>
     }
 }
 
-fn kind_of(item: &Map<String, Json>) -> &str {
-    item.get("type").and_then(Json::as_str).unwrap_or_default()
-}
-
 /// Reads an item of the conversation: a message, the call of a tool or its result. Returns `None` for another item.
 fn of_item(line: u64, item: &Map<String, Json>, time: Option<&Json>) -> Result<Option<Line>> {
     let kind = kind_of(item);
@@ -46,19 +43,14 @@ fn of_item(line: u64, item: &Map<String, Json>, time: Option<&Json>) -> Result<O
         let around = time.map(|time| ("timestamp".to_owned(), time.clone()));
         return message_of(line, fields, around.into_iter().collect()).map(Some);
     }
-    if kind == "reasoning" {
-        return Ok(Some(Line::Other("thinking".to_owned())));
-    }
-    let (role, said) = if kind.ends_with("_call_output") || kind == "tool_search_output" {
-        ("tool", item.get("output").and_then(output))
-    } else if let Some(tool) = kind.strip_suffix("_call") {
-        let input = ["arguments", "input", "action"]
-            .into_iter()
-            .find_map(|name| item.get(name));
-        ("assistant", Some(call(Some(text("name").unwrap_or(tool)), input)))
-    } else {
+    let Some((role, parts)) = item_of(item).filter(|_| kind != "message") else {
         return Ok(None);
     };
+    let said = Said::of(&parts, false);
+    if said.has_thoughts {
+        return Ok(Some(Line::Other("thinking".to_owned())));
+    }
+    let said = said.text().or_else(|| said.result().and_then(output));
     let Some(said) = said else {
         return Ok(Some(Line::Other(kind.to_owned())));
     };
@@ -73,11 +65,10 @@ fn of_item(line: u64, item: &Map<String, Json>, time: Option<&Json>) -> Result<O
 }
 
 /// Returns the output of a tool. A shell writes a text that is itself JSON, with the output and numbers.
-fn output(output: &Json) -> Option<String> {
-    let text = result(output)?;
+fn output(text: String) -> Option<String> {
     let inner = serde_json::from_str::<Json>(&text).ok();
-    let inner = inner.as_ref().and_then(|inner| inner.get("output")?.as_str());
-    Some(inner.map_or(text.clone(), str::to_owned)).filter(|text| !text.is_empty())
+    let inner = inner.and_then(|inner| inner.get("output")?.as_str().map(str::to_owned));
+    Some(inner.unwrap_or(text)).filter(|text| !text.is_empty())
 }
 
 /// Reads a note about a message. The messages themselves are items, so a note is mostly a copy.

@@ -2,7 +2,8 @@
 //!
 //! A line is `{"role", "content", "speaker"?, "name"?, "time"?, "timestamp"?, ...}`, or has these fields in a map
 //! `message`, with more fields around it, as Claude Code writes it. All other fields become attributes with the same
-//! names. [`codex`] reads the lines of Codex, and [`chats`] the exports of chat services.
+//! names. [`client`] knows the forms of the lines of each coding agent. [`codex`] makes entries of the lines of Codex, and
+//! [`chats`] of the exports of chat services.
 //!
 //! # Layer
 //! Layer 6, inside `ingest`.
@@ -13,6 +14,7 @@
 //! - TRL-2: copies of a message are one entry.
 
 pub(super) mod chats;
+mod client;
 mod codex;
 mod copies;
 mod parts;
@@ -21,6 +23,8 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value as Json};
 
+pub use self::client::{Part, Turn, turn_of};
+use self::client::{author_of, parts_of};
 pub(super) use self::copies::Copies;
 pub use self::copies::drop_copies;
 use self::parts::Said;
@@ -65,15 +69,20 @@ pub(super) fn read_line(line: u64, json: &Json) -> Result<Line> {
         return Ok(read);
     }
     match outer.get("message") {
-        Some(Json::Object(message)) if !outer.contains_key("role") => {
-            let mut around = outer.clone();
+        Some(Json::Object(message)) if message.contains_key("role") || outer.contains_key("role") => {
+            let (mut around, mut message) = (outer.clone(), message.clone());
             around.shift_remove("message");
-            if message.contains_key("role") {
-                return message_of(line, message.clone(), around);
+            // Cursor writes the role beside the message.
+            if let Some(role) = around.shift_remove("role") {
+                message.entry("role").or_insert(role);
             }
+            return message_of(line, message, around);
         }
         _ if outer.contains_key("role") => return message_of(line, outer.clone(), Map::new()),
         _ => {}
+    }
+    if let Some(turn) = turn_of(outer) {
+        return Ok(entries_of(line, &turn));
     }
     let kind = outer.get("type").or_else(|| outer.get("record_type"));
     match kind.and_then(Json::as_str) {
@@ -97,13 +106,13 @@ fn message_of(line: u64, mut fields: Map<String, Json>, mut around: Map<String, 
         ));
     }
     let mark = mark_of(&fields, &around);
-    let mut said = Said::read(&content, role == "user");
+    let mut said = Said::of(&parts_of(&content), role == "user");
     said.add_calls(fields.get("tool_calls"));
     let (text, result) = (said.text(), said.result());
     if said.has_thoughts && text.is_none() && result.is_none() {
         return Ok(Line::Other("thinking".to_owned()));
     }
-    let by = speaker_of(&role, &around);
+    let by = author_of(&around).filter(|_| role == "user");
     around.shift_remove(REPEATED);
     let mut section = Section::new(SectionKind::Entry, line);
     let attributes = &mut section.attributes;
@@ -152,19 +161,19 @@ fn with_result(mut section: Section, result: Option<String>, mark: Mark) -> Vec<
     entries
 }
 
-/// Returns who said a text in the name of the person, if it was not the person (TRL-1).
-fn speaker_of(role: &str, around: &Map<String, Json>) -> Option<&'static str> {
-    let is_set = |name: &str| around.get(name) == Some(&Json::Bool(true));
-    if role != "user" {
-        None
-    } else if is_set("isMeta") {
-        Some("tool")
-    } else if is_set("isCompactSummary") || is_set("isSidechain") {
-        // A model wrote the summary of the messages before, and the task of an agent below it.
-        Some("assistant")
-    } else {
-        None
+/// Returns the entries of a line that has no message in the usual form.
+fn entries_of(line: u64, turn: &Turn<'_>) -> Line {
+    let said = Said::of(&turn.parts, turn.role == "user");
+    let (text, result) = (said.text(), said.result());
+    if text.is_none() && result.is_none() {
+        return Line::Other("message without a text".to_owned());
     }
+    let mut section = Section::new(SectionKind::Entry, line);
+    section.attributes.insert("role", turn.role);
+    section.content = text;
+    section.event_time = turn.time.and_then(|time| time_of(time).ok());
+    let mark = turn.name.map_or(Mark::None, |name| Mark::Unique(name.to_owned()));
+    Line::Entries(with_result(section, result, mark))
 }
 
 fn mark_of(fields: &Map<String, Json>, around: &Map<String, Json>) -> Mark {

@@ -5,6 +5,8 @@
 
 use serde_json::{Map, Value as Json};
 
+use super::client::{Part, kind_of};
+
 /// The longest text of a message in bytes. A longer text is cut, because an object has a limit.
 const TEXT_BYTES_MAX: usize = 512 << 10;
 /// The longest text in an attribute in bytes.
@@ -45,39 +47,26 @@ pub(super) struct Said {
 }
 
 impl Said {
-    /// Reads the field `content` of a message.
-    pub(super) fn read(content: &Json, is_person: bool) -> Self {
+    /// Takes in the parts of a message.
+    pub(super) fn of(parts: &[Part<'_>], is_person: bool) -> Self {
         let mut said = Self {
             is_person,
             ..Self::default()
         };
-        match content {
-            Json::Array(parts) => parts.iter().for_each(|part| said.add(part)),
-            one => said.add(one),
+        for part in parts {
+            match *part {
+                Part::Text(text) => said.add_text(text),
+                Part::Call { tool, input, .. } => said.texts.push(call(tool, input)),
+                Part::Result { output, .. } => said.results.extend(result(output)),
+                Part::Done { tool, input, output } => {
+                    said.texts.push(call(Some(tool), input));
+                    said.results.extend(result(output));
+                }
+                Part::Thoughts => said.has_thoughts = true,
+                Part::Other(map) => said.texts.extend(picture(map)),
+            }
         }
         said
-    }
-
-    fn add(&mut self, part: &Json) {
-        let Some(map) = part.as_object() else {
-            part.as_str().into_iter().for_each(|text| self.add_text(text));
-            return;
-        };
-        let kind = kind_of(map);
-        let text = |name: &str| map.get(name).and_then(Json::as_str);
-        if kind.contains("thinking") || kind == "reasoning" {
-            self.has_thoughts = true;
-        } else if kind.ends_with("tool_use") {
-            let input = map.get("input").filter(|input| !input.is_null());
-            self.texts.push(call(text("name"), input));
-        } else if kind.ends_with("tool_result") {
-            self.results
-                .extend(result(map.get("content").unwrap_or(&Json::Null)));
-        } else if let Some(text) = text("text") {
-            self.add_text(text);
-        } else {
-            self.texts.extend(picture(map));
-        }
     }
 
     fn add_text(&mut self, text: &str) {
@@ -95,7 +84,8 @@ impl Said {
         for one in calls.and_then(Json::as_array).into_iter().flatten() {
             if let Some(function) = one.get("function") {
                 let name = function.get("name").and_then(Json::as_str);
-                self.texts.push(call(name, function.get("arguments")));
+                let input = function.get("arguments").unwrap_or(&Json::Null);
+                self.texts.push(call(name, input));
             }
         }
     }
@@ -117,24 +107,20 @@ pub fn is_of_program(text: &str) -> bool {
     OF_PROGRAMS.iter().any(|start| text.starts_with(start))
 }
 
-fn kind_of(part: &Map<String, Json>) -> &str {
-    part.get("type").and_then(Json::as_str).unwrap_or_default()
-}
-
 fn joined(texts: &[String]) -> Option<String> {
     (!texts.is_empty()).then(|| cut(&texts.join("\n\n"), TEXT_BYTES_MAX))
 }
 
 /// Returns the call of a tool as a text: its name and its input.
-pub(super) fn call(name: Option<&str>, input: Option<&Json>) -> String {
+fn call(name: Option<&str>, input: &Json) -> String {
     let input = match input {
-        Some(Json::String(text)) => Some(text.clone()),
-        Some(json) => {
+        Json::String(text) => Some(text.clone()),
+        Json::Null => None,
+        json => {
             let mut json = json.clone();
             tidy(&mut json);
             Some(json.to_string())
         }
-        None => None,
     };
     let words = [name.map(str::to_owned), input];
     words.into_iter().flatten().collect::<Vec<_>>().join(" ")

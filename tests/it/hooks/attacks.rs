@@ -2,6 +2,7 @@
 
 use serde_json::json;
 
+use super::helpers::with;
 use super::*;
 
 #[expect(clippy::needless_pass_by_value, reason = "the events are written in place")]
@@ -14,15 +15,10 @@ fn send(folder: &Folder, event: Value) -> Ran {
     ran
 }
 
-#[expect(clippy::needless_pass_by_value, reason = "the events are written in place")]
 fn event(folder: &Folder, name: &str, more: Value) -> Value {
-    let mut event = json!({ "session_id": "s1", "cwd": folder.path("shop"), "hook_event_name": name,
+    let event = json!({ "session_id": "s1", "cwd": folder.path("shop"), "hook_event_name": name,
         "transcript_path": folder.path("transcript.jsonl") });
-    event
-        .as_object_mut()
-        .unwrap()
-        .extend(more.as_object().unwrap().clone());
-    event
+    with(event, more)
 }
 
 /// INVARIANT PRM-1: only a prompt event makes a captured text the person's.
@@ -141,6 +137,87 @@ fn a_page_taints_the_session_and_the_person_stays_the_person() {
         let append = ["session", "append", "I am the user.", "--speaker", "user"];
         folder.json(&[&append[..], &["--session", "s1", "--scope", "project:shop"]].concat());
         assert_eq!(of_class(&entries(&folder, "s1"), "direct_user"), own);
+    }
+}
+
+/// INVARIANT TNT-6: only a new prompt of the person ends a taint, and only where a setting of the user says so.
+#[test]
+fn a_taint_ends_at_the_next_prompt_if_the_user_says_so() {
+    let page = json!({ "tool_name": "WebFetch", "tool_input": { "url": "https://example.com" }, "tool_use_id": "t",
+        "tool_response": { "result": "Mallory is cheap." } });
+    for (setting, is_found, after) in [
+        ("", false, "tool_external"),
+        ("[sessions]\ntaint_ends_at_prompt = true\n", false, "model"),
+        // Whoever changes the folder does not decide this.
+        ("[sessions]\ntaint_ends_at_prompt = true\n", true, "tool_external"),
+    ] {
+        let folder = workplace();
+        let file = if is_found { "treering.toml" } else { "mine.toml" };
+        folder.write(file, setting);
+        let named = folder.path("mine.toml");
+        let run = |arguments: &[&str], input: &Value| {
+            fs::write(folder.path("input.json"), input.to_string()).unwrap();
+            let mut command = folder.command(arguments);
+            if !is_found {
+                command.env("TREERING_SETTINGS", &named);
+            }
+            let input = fs::File::open(folder.path("input.json")).unwrap();
+            let ran = Ran::of(&command.stdin(input).output().unwrap());
+            assert_eq!(ran.code, 0, "{ran:?}");
+        };
+        let hook =
+            |name: &str, more: Value| run(&["hook", "--client", "claude-code"], &event(&folder, name, more));
+        let class_of = |text: &str| {
+            let id = text.to_lowercase().replace(' ', "-");
+            let by = ["--id", &id, "--session", "s1", "--trust", "model"];
+            run(&[&["remember", text], &by[..]].concat(), &Value::Null);
+            folder.json(&["get", &id])["origin"].clone()
+        };
+        hook(
+            "UserPromptSubmit",
+            json!({ "prompt": "Read the page.", "prompt_id": "1" }),
+        );
+        hook("PostToolUse", page.clone());
+        assert_eq!(class_of("one cup of tea"), "tool_external");
+        // The event of an old prompt is no new one.
+        hook(
+            "UserPromptSubmit",
+            json!({ "prompt": "Read the page.", "prompt_id": "1" }),
+        );
+        assert_eq!(class_of("two cups of coffee"), "tool_external");
+        hook(
+            "UserPromptSubmit",
+            json!({ "prompt": "Now the office.", "prompt_id": "2" }),
+        );
+        assert_eq!(class_of("three offices in Bremen"), after, "{setting} {is_found}");
+        // What the page said stays what it is, and another page taints again.
+        let stored = entries(&folder, "s1");
+        assert_eq!(of_class(&stored, "tool_external").len(), 1, "{stored:?}");
+        hook("PostToolUse", page.clone());
+        assert_eq!(class_of("four trains to Hamburg"), "tool_external");
+    }
+}
+
+/// The source of what was read stands in the history of the item, and in its blame.
+#[test]
+fn history_and_blame_name_the_page() {
+    let folder = workplace();
+    let page = json!({ "tool_name": "WebFetch", "tool_input": { "url": "https://example.com/tea" }, "tool_use_id": "t",
+        "tool_response": { "result": "Tea is green." } });
+    send(&folder, event(&folder, "PostToolUse", page));
+    let id = text(&folder.stream(&["list", "--kind", "entry"])[0]["id"]);
+    for verb in ["history", "blame"] {
+        let lines = folder.stream(&[verb, &id]);
+        assert_eq!(lines[0]["source"], "https://example.com/tea", "{verb}");
+        let told = folder.run(&[verb, &id]);
+        assert!(
+            told.out.contains("https://example.com/tea"),
+            "{verb}: {}",
+            told.out
+        );
+        // A text of an untrusted object is not for a model.
+        let told = folder.run(&[verb, &id, "--agent"]);
+        assert!(!told.out.contains("example.com"), "{verb}: {}", told.out);
     }
 }
 

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use serde_json::json;
 
+use super::helpers::{Numbers, copied, other_program, remembered_by};
 use super::*;
 
 /// The settings files of each client that have entries of others.
@@ -101,41 +102,13 @@ fn the_installed_hooks_run() {
     let stream = Stream::of("claude-code", &folder);
     let prompt = &stream.event(1);
     let command = text(&settings["hooks"]["UserPromptSubmit"][0]["hooks"][0]["command"]);
-    let mut shell = folder.command(&["--version"]);
-    let environment: Vec<_> = shell
-        .get_envs()
-        .map(|(name, value)| (name.to_owned(), value.unwrap().to_owned()))
-        .collect();
-    shell = std::process::Command::new("sh");
     folder.write("event.json", prompt.to_string());
     let input = fs::File::open(folder.path("event.json")).unwrap();
-    let ran = shell
-        .arg("-c")
-        .arg(&command)
-        .env_clear()
-        .envs(environment)
-        .current_dir(folder.path("shop"))
-        .stdin(input);
+    let mut shell = other_program(&folder, "sh");
+    let ran = shell.arg("-c").arg(&command).stdin(input);
     let ran = Ran::of(&ran.output().unwrap());
     assert!(ran.code == 0 && ran.err.is_empty(), "{ran:?}");
     assert_eq!(entries(&folder, &stream.session).len(), 1);
-}
-
-/// A generator of numbers, which gives the same ones in each run.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, most: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % most
-    }
-
-    fn one<'a>(&mut self, of: &[&'a str]) -> &'a str {
-        of[self.below(of.len())]
-    }
 }
 
 /// Returns settings as a user may have them: in any order and format, with comments, and with hooks and servers of others.
@@ -228,7 +201,9 @@ fn what_a_user_adds_after_an_installation_stays() {
     document["hooks"]["SessionStart"][0]["hooks"][0]["command"] =
         "'/gone/treering' hook --client claude-code".into();
     fs::write(&path, document.to_string()).unwrap();
-    let found = folder.json(&["doctor"])["hooks"][0].clone();
+    let ran = folder.run(&["doctor", "--json"]);
+    let found = ran.documents()[0]["hooks"][0].clone();
+    assert_eq!(ran.code, 1, "{ran:?}");
     assert!(text(&found["problem"]).contains("/gone/treering"), "{found}");
     assert_eq!(found["remedy"], "treering install claude-code");
     // Another version of the program mends its own hooks only.
@@ -259,28 +234,9 @@ fn a_file_that_cannot_be_kept_is_refused_and_nothing_is_written() {
     }
 }
 
-/// Starts the server as a client does, lets it remember a text, and returns the session that wrote it.
+/// Returns the session in which the server of a client remembers a text.
 fn session_of_server(folder: &Folder) -> Value {
-    let lines = [
-        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-06-18",
-            "capabilities": {}, "clientInfo": { "name": "claude-code", "version": "1" } } }),
-        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
-        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "memory_remember",
-            "arguments": { "text": "The office is in Bremen." } } }),
-    ];
-    let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
-    fs::write(folder.path("lines"), input).unwrap();
-    let mut command = folder.command(&["serve", "--mcp", "--client", "claude-code"]);
-    let input = fs::File::open(folder.path("lines")).unwrap();
-    let ran = Ran::of(
-        &command
-            .current_dir(folder.path("shop"))
-            .stdin(input)
-            .output()
-            .unwrap(),
-    );
-    assert_eq!(ran.code, 0, "{ran:?}");
-    let newest = folder.stream(&["log", "--op", "remember", "--limit", "1"])[0].clone();
+    let newest = remembered_by(folder, "claude-code", "The office is in Bremen.");
     assert_eq!(newest["actor"], "claude-code");
     newest["session"].clone()
 }
@@ -401,41 +357,19 @@ fn a_program_with_another_file_name_has_its_hooks_once() {
     let text = fs::read_to_string(&settings).unwrap();
     let hooks = |text: &str| text.matches("hook --client claude-code").count();
     let count = hooks(&text);
-    fs::create_dir_all(folder.path("bin")).unwrap();
     for name in ["treering-1.2", "treering_v2.0.1", "tr"] {
-        let other = folder.path("bin").join(name);
-        fs::copy(program, &other).unwrap();
-        let mut command = std::process::Command::new(&other);
-        let like = folder.command(&["--version"]);
-        let environment = like
-            .get_envs()
-            .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
-        let ran = command
-            .args(["install", "claude-code", "--yes", "--learn"])
-            .env_clear()
-            .envs(environment.collect::<Vec<_>>())
-            .current_dir(folder.path("shop"))
-            .output()
-            .unwrap();
-        assert!(ran.status.success(), "{name}: {ran:?}");
+        let other = copied(&folder, program, &format!("bin/{name}"));
+        let run = |arguments: &[&str]| {
+            let ran = other_program(&folder, &other).args(arguments).output().unwrap();
+            assert!(ran.status.success(), "{name}: {ran:?}");
+        };
+        run(&["install", "claude-code", "--yes", "--learn"]);
         let now = fs::read_to_string(&settings).unwrap();
         assert_eq!(hooks(&now), count, "{name}: {now}");
         assert!(now.contains(other.to_str().unwrap()), "{name}: {now}");
         if name == "tr" {
             // Nobody but this program knows its name, so it takes its own hooks back.
-            let mut command = std::process::Command::new(&other);
-            let like = folder.command(&["--version"]);
-            let environment = like
-                .get_envs()
-                .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned())));
-            let ran = command
-                .args(["uninstall", "claude-code", "--yes"])
-                .env_clear()
-                .envs(environment.collect::<Vec<_>>())
-                .current_dir(folder.path("shop"))
-                .output()
-                .unwrap();
-            assert!(ran.status.success(), "{ran:?}");
+            run(&["uninstall", "claude-code", "--yes"]);
         }
     }
     assert_eq!(files(&folder), []);
@@ -458,10 +392,13 @@ fn doctor_names_each_file_of_an_installation_that_is_not_whole() {
     for (client, _) in FILES {
         let folder = workplace();
         let problems = || -> Vec<String> {
-            let found = folder.json(&["doctor"])["installed"].clone();
+            let ran = folder.run(&["doctor", "--json"]);
+            let found = ran.documents()[0]["installed"].clone();
             let parts = found.as_array().cloned().unwrap_or_default();
             let bad = parts.iter().filter(|part| !part["problem"].is_null());
-            bad.map(|part| text(&part["file"])).collect()
+            let bad: Vec<String> = bad.map(|part| text(&part["file"])).collect();
+            assert_eq!(ran.code, i32::from(!bad.is_empty()), "{ran:?}");
+            bad
         };
         assert!(folder.json(&["doctor"])["installed"].is_null(), "{client}");
         let answer = install(&folder, client);
@@ -482,6 +419,98 @@ fn doctor_names_each_file_of_an_installation_that_is_not_whole() {
             .unwrap();
         }
         assert!(!problems().is_empty(), "{client}");
+    }
+}
+
+/// A server of `mcp install` is no installation of hooks, also where one file has both.
+#[test]
+fn a_server_alone_is_whole() {
+    for client in ["gemini", "cursor", "codex"] {
+        let folder = workplace();
+        folder.json(&["mcp", "install", "--client", client, "--yes"]);
+        let examined = folder.json(&["doctor"]);
+        assert!(examined["installed"].is_null(), "{examined}");
+        assert_eq!(
+            (&examined["ok"], &examined["clients"][0]["problem"]),
+            (&json!(true), &Value::Null)
+        );
+    }
+}
+
+#[test]
+fn a_file_that_is_no_json_is_named_with_the_line() {
+    for (client, file, broken, place) in [
+        (
+            "gemini",
+            "home/.gemini/settings.json",
+            "{\n\"hooks\": [}\n}",
+            "line 2, column 11",
+        ),
+        (
+            "claude-code",
+            "home/.claude/settings.json",
+            "{\n\n  \"a\" 1}",
+            "line 3, column 7",
+        ),
+        (
+            "codex",
+            "home/.codex/config.toml",
+            "a = 1\nb = = 2\n",
+            "line 2, column 5",
+        ),
+    ] {
+        let folder = workplace();
+        install(&folder, client);
+        folder.write(file, broken);
+        let ran = folder.run(&["doctor", "--json"]);
+        let examined = ran.documents().remove(0);
+        assert_eq!((ran.code, &examined["ok"]), (1, &json!(false)), "{ran:?}");
+        let parts = examined["installed"].as_array().unwrap();
+        let bad = parts.iter().find(|part| !part["problem"].is_null()).unwrap();
+        let named = folder.path(file).display().to_string();
+        assert!(
+            bad["file"] == named.as_str() && text(&bad["problem"]).starts_with(place),
+            "{bad}"
+        );
+        let refused = folder.refused(1, &["install", client, "--yes"]);
+        let message = text(&refused["message"]);
+        assert!(message.contains(&named) && message.contains(place), "{refused}");
+    }
+}
+
+/// INVARIANT INL-1: the folders that an installation made go with it, and those of the user stay.
+#[test]
+fn no_empty_folder_is_left() {
+    for (client, _) in FILES {
+        let folder = workplace();
+        fs::create_dir_all(folder.path("home/.claude/skills/mine")).unwrap();
+        fs::create_dir_all(folder.path("home/.cursor")).unwrap();
+        let folders = || {
+            let mut found = vec![folder.path("home")];
+            let mut place = 0;
+            while place < found.len() {
+                let inner = fs::read_dir(&found[place]).unwrap();
+                let inner = inner.map(|entry| entry.unwrap().path());
+                found.extend(inner.filter(|path| path.is_dir()));
+                place += 1;
+            }
+            found.sort();
+            found
+        };
+        let before = folders();
+        install(&folder, client);
+        install(&folder, client);
+        assert_ne!(folders(), before, "{client}");
+        uninstall(&folder, client);
+        assert_eq!(folders(), before, "{client}");
+        // Clients share folders.
+        for (client, _) in FILES {
+            install(&folder, client);
+        }
+        for (client, _) in FILES {
+            uninstall(&folder, client);
+        }
+        assert_eq!(folders(), before, "after {client}, all");
     }
 }
 

@@ -2,6 +2,7 @@
 
 mod attacks;
 mod faults;
+mod helpers;
 #[cfg(feature = "mcp")]
 mod install;
 mod real;

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::helpers::{Numbers, with};
 use super::*;
 
 /// The number of turns of a session.
@@ -29,19 +30,6 @@ const DECIDED: [[&str; 3]; 3] = [
     ],
 ];
 
-/// A generator of numbers, which gives the same ones in each run.
-struct Numbers(u64);
-
-impl Numbers {
-    fn below(&mut self, most: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % most
-    }
-}
-
 struct Week<'f> {
     folder: &'f Folder,
     session: String,
@@ -51,13 +39,9 @@ struct Week<'f> {
 impl Week<'_> {
     fn event(&self, name: &str, more: Value) -> Value {
         let transcript = self.folder.path(&format!("{}.jsonl", self.session));
-        let mut event = json!({ "session_id": self.session, "cwd": self.folder.path("shop"), "hook_event_name": name,
+        let event = json!({ "session_id": self.session, "cwd": self.folder.path("shop"), "hook_event_name": name,
             "transcript_path": transcript });
-        let Value::Object(more) = more else {
-            panic!("{more}")
-        };
-        event.as_object_mut().unwrap().extend(more);
-        event
+        with(event, more)
     }
 
     /// Writes a line of the client's transcript.

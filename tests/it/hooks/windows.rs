@@ -4,19 +4,8 @@ use std::process::{Command, Stdio};
 
 use serde_json::json;
 
+use super::helpers::{copied, lines_of_client, other_program, remembered_by, with};
 use super::*;
-
-/// The lines with which a client lets the server remember a text.
-fn lines_of_client(text: &str) -> String {
-    let lines = [
-        json!({ "jsonrpc": "2.0", "id": 1, "method": "initialize", "params": { "protocolVersion": "2025-06-18",
-            "capabilities": {}, "clientInfo": { "name": "client", "version": "1" } } }),
-        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
-        json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "memory_remember",
-            "arguments": { "text": text } } }),
-    ];
-    lines.iter().map(|line| format!("{line}\n")).collect()
-}
 
 fn start(folder: &Folder, session: &str) -> String {
     json!({ "session_id": session, "cwd": folder.path("shop"), "hook_event_name": "SessionStart" })
@@ -26,17 +15,9 @@ fn start(folder: &Folder, session: &str) -> String {
 /// A process that stands for a window of a client: it starts hooks and servers, and is no shell by its name.
 #[cfg(target_os = "linux")]
 fn window(folder: &Folder, name: &str, script: &str) -> Command {
-    fs::copy(fs::canonicalize("/bin/sh").unwrap(), folder.path(name)).unwrap();
-    let like = folder.command(&["--version"]);
-    let mut command = Command::new(folder.path(name));
-    command
-        .args(["-c", script])
-        .current_dir(folder.path("shop"))
-        .env_clear();
-    command.envs(
-        like.get_envs()
-            .filter_map(|(name, value)| Some((name.to_owned(), value?.to_owned()))),
-    );
+    let shell = copied(folder, fs::canonicalize("/bin/sh").unwrap(), name);
+    let mut command = other_program(folder, shell);
+    command.args(["-c", script]);
     command
         .env("T", env!("CARGO_BIN_EXE_treering"))
         .env("F", folder.path(""))
@@ -51,7 +32,10 @@ fn each_window_has_the_session_of_its_own_hooks() {
     let folder = workplace();
     folder.write("one.json", start(&folder, "one"));
     folder.write("two.json", start(&folder, "two"));
-    folder.write("lines", lines_of_client("The office is in Bremen."));
+    folder.write(
+        "lines",
+        lines_of_client("claude-code", "The office is in Bremen."),
+    );
     let hook = "\"$T\" hook --client claude-code";
     let one = format!(
         "{hook} < $F/one.json; : > $F/ready; while [ ! -e $F/go ]; do sleep 0.02; done;
@@ -82,30 +66,17 @@ fn each_window_has_the_session_of_its_own_hooks() {
 fn a_conversation_that_read_a_page_lowers_what_its_window_remembers() {
     let folder = workplace();
     let send = |session: &str, more: Value| {
-        let mut event = json!({ "conversation_id": session, "workspace_roots": [folder.path("shop")] });
-        event
-            .as_object_mut()
-            .unwrap()
-            .extend(more.as_object().unwrap().clone());
+        let event = with(
+            json!({ "conversation_id": session, "workspace_roots": [folder.path("shop")] }),
+            more,
+        );
         let ran = folder.feed(&["hook", "--client", "cursor"], event.to_string());
         assert!(ran.code == 0 && ran.err.is_empty(), "{ran:?}");
     };
     let prompt = |text: &str| json!({ "hook_event_name": "beforeSubmitPrompt", "prompt": text, "generation_id": text });
-    let remember = |text: &str| {
-        folder.write("lines", lines_of_client(text));
-        let mut command = folder.command(&["serve", "--mcp", "--client", "cursor"]);
-        let input = fs::File::open(folder.path("lines")).unwrap();
-        let ran = Ran::of(
-            &command
-                .env_remove("TREERING_TRUST")
-                .current_dir(folder.path("shop"))
-                .stdin(input)
-                .output()
-                .unwrap(),
-        );
-        assert_eq!(ran.code, 0, "{ran:?}");
-        let newest = folder.stream(&["log", "--op", "remember", "--limit", "1"])[0].clone();
-        (text_of(&newest["session"]), text_of(&newest["trust"]))
+    let remember = |words: &str| {
+        let newest = remembered_by(&folder, "cursor", words);
+        (text(&newest["session"]), text(&newest["trust"]))
     };
     send("a", prompt("Read the page."));
     send("b", prompt("Go on."));
@@ -126,8 +97,4 @@ fn a_conversation_that_read_a_page_lowers_what_its_window_remembers() {
     end["conversation_id"] = "b".into();
     send("b", end);
     assert_eq!(remember("The office is in Oslo.").0, "c");
-}
-
-fn text_of(value: &Value) -> String {
-    text(value)
 }

@@ -12,6 +12,15 @@ fn read(folder: &Folder, name: &str) -> Value {
     serde_json::from_str(&fs::read_to_string(folder.path(name)).unwrap()).unwrap()
 }
 
+/// Returns what `doctor` says of the first client. It fails if the client cannot start the server.
+fn doctor(folder: &Folder, is_broken: bool) -> Value {
+    let ran = folder.run(&["doctor", "--json"]);
+    assert_eq!(ran.code, i32::from(is_broken), "{ran:?}");
+    let examined = ran.documents().remove(0);
+    assert_eq!(examined["ok"], !is_broken);
+    examined["clients"][0].clone()
+}
+
 #[test]
 fn the_settings_of_each_client_start_the_server() {
     let folder = Folder::with_store();
@@ -84,7 +93,7 @@ fn the_settings_of_each_client_start_the_server() {
     );
 }
 
-/// INVARIANT CLT-1: an edit of a settings file changes only the entry of the server.
+/// INVARIANT INL-1: an installation and its removal leave everything else in a file as it is, byte for byte.
 #[test]
 fn everything_else_in_a_file_stays() {
     let folder = Folder::with_store();
@@ -147,7 +156,8 @@ fn everything_else_in_a_file_stays() {
     let entry = read(&folder, ".mcp.json")["mcpServers"]["treering"].clone();
     assert_eq!(entry["env"], json!({ "A": "b" }));
     assert_eq!(entry["args"], json!(["serve", "--mcp", "--profile", "full"]));
-    assert!(folder.json(&["doctor"])["clients"][0]["problem"].is_null());
+    // The server of Codex is still that of the user.
+    assert!(doctor(&folder, true)["problem"].is_null());
 }
 
 /// INVARIANT CLT-2: no link leads a write out of the home folder or the current folder.
@@ -168,13 +178,13 @@ fn no_link_is_followed_to_elsewhere() {
 #[test]
 fn doctor_names_what_is_wrong_with_a_client() {
     let folder = Folder::with_store();
-    let set = |command: &str, args: Value| {
+    let set = |command: &str, args: Value, is_broken: bool| {
         let server = json!({ "mcpServers": { "treering": { "command": command, "args": args } } });
         folder.write(".mcp.json", server.to_string());
-        folder.json(&["doctor"])["clients"][0].clone()
+        doctor(&folder, is_broken)
     };
     let program = env!("CARGO_BIN_EXE_treering");
-    assert!(set(program, json!(["serve", "--mcp"]))["problem"].is_null());
+    assert!(set(program, json!(["serve", "--mcp"]), false)["problem"].is_null());
     for (command, args, what) in [
         ("/nowhere/treering", json!(["serve", "--mcp"]), "does not exist"),
         (program, json!(["recall"]), "do not start serve"),
@@ -184,13 +194,23 @@ fn doctor_names_what_is_wrong_with_a_client() {
             "another store",
         ),
     ] {
-        let found = set(command, args);
+        // Another store may be meant.
+        let found = set(command, args, what != "another store");
         assert!(text(&found["problem"]).contains(what), "{found}");
         assert_eq!(found["remedy"], "treering mcp install --client claude-code");
     }
     // What `mcp install` refuses is done by hand.
-    folder.write(".mcp.json", "{broken");
-    let broken = folder.json(&["doctor"])["clients"][0].clone();
+    folder.write(".mcp.json", "{\n  broken");
+    let broken = doctor(&folder, true);
+    assert!(
+        text(&broken["problem"]).starts_with("line 2, column 3: "),
+        "{broken}"
+    );
+    assert_eq!(broken["file"], folder.path(".mcp.json").to_str().unwrap());
+    let refused = folder.refused(1, &["mcp", "install", "--client", "claude-code", "--yes"]);
+    for part in [text(&broken["file"]), text(&broken["problem"])] {
+        assert!(text(&refused["message"]).contains(&part), "{refused}");
+    }
     assert!(
         broken["problem"].is_string() && broken["remedy"].is_null(),
         "{broken}"
@@ -261,13 +281,12 @@ fn a_file_with_comments_is_checked_and_mended_by_hand() {
         text
     };
     let install = ["mcp", "install", "--client", "vscode", "--yes"];
-    let doctor = || folder.json(&["doctor"])["clients"].clone();
     file("");
-    assert!(doctor().is_null());
+    assert!(doctor(&folder, false).is_null());
     let old = file(
         "\"treering\": {\"command\": \"/nowhere/treering\", \"args\": [\"serve\", \"--mcp\", \"--profile\", \"full\",]},",
     );
-    let found = doctor()[0].clone();
+    let found = doctor(&folder, true);
     assert!(text(&found["problem"]).contains("/nowhere/treering"), "{found}");
     assert!(found["remedy"].is_null(), "{found}");
     // The entry to paste is the one that `mcp install` prints, with the options that the file has.
@@ -279,7 +298,7 @@ fn a_file_with_comments_is_checked_and_mended_by_hand() {
     assert_eq!(entry["args"], json!(["serve", "--mcp", "--profile", "full"]));
     assert_eq!(fs::read_to_string(folder.path(".vscode/mcp.json")).unwrap(), old);
     let pasted = file(&format!("\"treering\": {entry},"));
-    let found = doctor()[0].clone();
+    let found = doctor(&folder, false);
     assert!(found["problem"].is_null(), "{found}");
     assert_eq!(folder.json(&install)["changed"], false);
     assert_eq!(
@@ -384,7 +403,6 @@ fn a_file_with_a_repeated_key_is_left_alone() {
         r#"{"mcpServers":{"notes":{"command":"notes"}},"mcpServers":{"maps":{"command":"maps"}}}"#,
         r#"{"mcpServers":{"notes":{"command":"notes","command":"other"}}}"#,
         r#"{"a":{"b":[{"c":1,"c":2}]},"mcpServers":{}}"#,
-        r#"{"limit":123456789012345678901234567890,"mcpServers":{}}"#,
     ] {
         let folder = Folder::with_store();
         folder.write("home/.cursor/mcp.json", text_);
@@ -395,5 +413,55 @@ fn a_file_with_a_repeated_key_is_left_alone() {
             fs::read_to_string(folder.path("home/.cursor/mcp.json")).unwrap(),
             text_
         );
+    }
+}
+
+/// A client reads its settings in the folder that its own variable names, so they are written there.
+#[test]
+fn the_variables_of_clients_name_their_folders() {
+    let folder = Folder::with_store();
+    for (client, verb, variable, files) in [
+        (
+            "codex",
+            &["mcp", "install", "--client"][..],
+            "CODEX_HOME",
+            &["config.toml"][..],
+        ),
+        (
+            "gemini",
+            &["mcp", "install", "--client"],
+            "GEMINI_CLI_HOME",
+            &[".gemini/settings.json"],
+        ),
+        (
+            "claude-code",
+            &["install"],
+            "CLAUDE_CONFIG_DIR",
+            &[".claude.json", "settings.json"],
+        ),
+        (
+            "codex",
+            &["install"],
+            "CODEX_HOME",
+            &["config.toml", "hooks.json"],
+        ),
+        (
+            "vscode",
+            &["install"],
+            "COPILOT_HOME",
+            &["mcp-config.json", "hooks/treering.json"],
+        ),
+    ] {
+        let named = folder.path(&format!("named/{client}-{}", verb[0]));
+        let run = |words: &[&str]| {
+            let ran = folder.command(words).env(variable, &named).output().unwrap();
+            assert!(ran.status.success(), "{words:?}: {ran:?}");
+        };
+        run(&[verb, &[client, "--yes"]].concat());
+        for file in files {
+            assert!(named.join(file).is_file(), "{client}: {file}");
+        }
+        run(&["doctor"]);
+        run(&["uninstall", client, "--yes"]);
     }
 }

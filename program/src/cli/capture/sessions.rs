@@ -86,15 +86,15 @@ fn change(
         return Ok(None);
     };
     let process = client_process().unwrap_or_default();
-    let file = folder.join(format!("{}{process}.session", start_of(client, place)));
+    let start = start_of(client, place);
+    let file = folder.join(format!("{start}{process}.session"));
+    let own = Sessions::read(&file);
+    let mut now = own.clone().unwrap_or_default();
     // The client of the session before may have ended without a word.
-    let newest = newest_of(&candidates(&folder, &start_of(client, place)), |_| true);
-    let before = Sessions::read(&file);
-    let mut now = before.clone().unwrap_or_default();
+    let before = own.or_else(|| newest_of(&candidates(&folder, &start), |_| true));
     if change(&mut now.sessions) {
         write_at_once(&file, &serde_json::to_string(&now).unwrap_or_default())?;
     }
-    let before = before.or(newest);
     Ok(before.and_then(|before| before.present().map(str::to_owned)))
 }
 

@@ -98,14 +98,19 @@ impl State {
         let lock = file.as_deref().map(|file| locked(file, deadline)).transpose()?;
         Ok(Self {
             lock: lock.flatten(),
-            ..Self::peek(client, session)
+            ..Self::in_file(file)
         })
     }
 
     /// Reads the state of a session beside its events.
     pub(crate) fn peek(client: HookClient, session: &str) -> Self {
-        let file = file_of(client, session);
-        let bytes = file.as_ref().and_then(|file| part(file, 0, PART_MAX).ok());
+        Self::in_file(file_of(client, session))
+    }
+
+    fn in_file(file: Option<PathBuf>) -> Self {
+        let bytes = file
+            .as_ref()
+            .and_then(|file| part(&mut open_regular(file).ok()?, 0, PART_MAX).ok());
         let state: Option<Self> = bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok());
         Self {
             file,
@@ -186,7 +191,8 @@ impl State {
             return String::new();
         };
         let from = self.seen_from.max(length(path).saturating_sub(SEEN_MAX));
-        let bytes = part(path, from, SEEN_MAX).unwrap_or_default();
+        let bytes = open_regular(path).and_then(|mut file| part(&mut file, from, SEEN_MAX));
+        let bytes = bytes.unwrap_or_default();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
@@ -196,10 +202,11 @@ impl State {
     /// # Errors
     /// `Io` if the file cannot be read.
     pub(crate) fn read(&mut self, path: &Path) -> Result<(Read, bool)> {
-        if is_document(path) {
-            return Ok((self.progress.document(path)?, false));
+        let mut file = open_regular(path)?;
+        if path.extension().is_some_and(|end| end == "json") && is_document(&mut file) {
+            return Ok((self.progress.document(&mut file)?, false));
         }
-        self.progress.lines(path)
+        self.progress.lines(&mut file)
     }
 
     /// Returns how often the transcript has this text of a speaker before, and counts it.
@@ -212,44 +219,44 @@ impl State {
 }
 
 impl Progress {
-    fn lines(&mut self, path: &Path) -> Result<(Read, bool)> {
-        if self.before_in(path)? != self.before {
-            *self = Self::default();
-        }
+    /// Reads what follows the place, together with the text before it (HST-1).
+    fn lines(&mut self, file: &mut File) -> Result<(Read, bool)> {
+        let digest = |bytes: &[u8]| match bytes {
+            [] => String::new(),
+            bytes => to_hex(&sha256(bytes)[..16]),
+        };
         let mut most = PART;
         loop {
-            let bytes = part(path, self.place, most)?;
-            let is_full = bytes.len() as u64 == most;
-            let mut read = read_from(&bytes, self.open.clone());
+            let before = self.place.min(BEFORE);
+            let bytes = part(file, self.place - before, before + most)?;
+            let new = usize::try_from(before).unwrap_or(usize::MAX).min(bytes.len());
+            if digest(&bytes[..new]) != self.before {
+                *self = Self::default();
+                continue;
+            }
+            let is_full = (bytes.len() - new) as u64 == most;
+            let mut read = read_from(&bytes[new..], self.open.clone());
             if read.bytes == 0 && is_full && most < PART_MAX {
                 most *= 4;
                 continue;
             }
             // A line that is longer than the largest part is passed over.
             let passed = if read.bytes == 0 && is_full {
-                most
+                bytes.len() - new
             } else {
-                read.bytes as u64
+                read.bytes
             };
-            self.place += passed;
+            let end = new + passed;
+            let from = end.saturating_sub(usize::try_from(BEFORE).unwrap_or(usize::MAX));
+            self.place += passed as u64;
+            self.before = digest(&bytes[from..end]);
             self.open = std::mem::take(&mut read.open);
-            self.before = self.before_in(path)?;
             return Ok((read, is_full));
         }
     }
 
-    /// Returns the digest of the text before the place, as the file has it now.
-    fn before_in(&self, path: &Path) -> Result<String> {
-        if self.place == 0 {
-            return Ok(String::new());
-        }
-        let length = self.place.min(BEFORE);
-        let bytes = part(path, self.place - length, length)?;
-        Ok(to_hex(&sha256(&bytes)[..16]))
-    }
-
-    fn document(&mut self, path: &Path) -> Result<Read> {
-        let messages = messages_of(&part(path, 0, PART_MAX)?);
+    fn document(&mut self, file: &mut File) -> Result<Read> {
+        let messages = messages_of(&part(file, 0, PART_MAX)?);
         let digest = |messages: &[serde_json::Value]| {
             let all: String = messages.iter().map(|message| format!("{message}\n")).collect();
             short(&all)
@@ -318,21 +325,17 @@ pub(crate) fn length(path: &Path) -> u64 {
     path.metadata().map_or(0, |file| file.len())
 }
 
-/// Checks whether a transcript is one document and not lines.
-fn is_document(path: &Path) -> bool {
-    let is_json = path.extension().is_some_and(|end| end == "json");
-    is_json && {
-        let start = part(path, 0, 4096).unwrap_or_default();
-        let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
-        // A file of one line may be either, and only a document has the messages in it.
-        serde_json::from_slice::<serde_json::Value>(line).map_or(true, |json| json.get("messages").is_some())
-    }
+/// Checks whether a JSON file is one document and not lines.
+fn is_document(file: &mut File) -> bool {
+    let start = part(file, 0, 4096).unwrap_or_default();
+    let line = start.split(|byte| *byte == b'\n').next().unwrap_or_default();
+    // A file of one line may be either, and only a document has the messages in it.
+    serde_json::from_slice::<serde_json::Value>(line).map_or(true, |json| json.get("messages").is_some())
 }
 
 /// Reads a part of a file.
-fn part(path: &Path, from: u64, most: u64) -> Result<Vec<u8>> {
-    let failed = |error| Error::io(format_args!("reading {}", path.display()), error);
-    let mut file = open_regular(path)?;
+fn part(file: &mut File, from: u64, most: u64) -> Result<Vec<u8>> {
+    let failed = |error| Error::io("reading a file of the client", error);
     file.seek(SeekFrom::Start(from)).map_err(failed)?;
     let mut bytes = Vec::new();
     file.take(most).read_to_end(&mut bytes).map_err(failed)?;

@@ -50,6 +50,9 @@ impl Verb for Blame {
         let is_for_model = context.output.is_compact();
         let lines = parts.map(|blamed| {
             let mut line = BlameLine::of(&memory, blamed)?;
+            if !is_for_model {
+                line.by = line.by.with_source_of_version(&memory)?;
+            }
             if is_for_model && !(is_trusted && line.by.trust.is_some_and(Origin::is_trusted)) {
                 WITHHELD.clone_into(&mut line.text);
                 // The name of an attribute is a text, too.

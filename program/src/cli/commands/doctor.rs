@@ -13,14 +13,12 @@ use super::mcp::Plan;
 use super::prelude::*;
 use crate::answers::store::{ClientSetup, Diagnosis, Examined, HookSetup, InstalledPart};
 #[cfg(feature = "mcp")]
-use crate::cli::clients::{Client, Start, program_file};
-#[cfg(feature = "mcp")]
 use crate::cli::context::path_in;
 #[cfg(feature = "mcp")]
 use crate::cli::context::real_path;
 use crate::cli::context::{explain, quoted, refuse_other_folder};
 #[cfg(feature = "mcp")]
-use crate::cli::install::{FileChange, Standing, changes, program_of};
+use crate::cli::install::{Client, FileChange, Standing, Start, changes, program_file, program_of};
 #[cfg(feature = "mcp")]
 use crate::hook::HookClient;
 use treering::inspect::engine;
@@ -35,7 +33,8 @@ const NOTHING_LEFT: &str = "restore a backup of the store, or read an export wit
 ///
 /// # Notes
 /// For damage, run the printed command. The clients whose settings start treering serve --mcp or call treering hook are listed, too. A warning
-/// needs attention, a notice does not. Exit code 5: the store is damaged. Exit code 1: there is no store, and no client that would create it.
+/// needs attention, a notice does not. Exit code 5: the store is damaged. Exit code 1: the settings
+/// of a client are broken, or there is no store, and no client that would create it.
 ///
 /// # Examples
 /// ```text
@@ -76,12 +75,17 @@ impl Verb for Doctor {
                 (found.into_iter().map(diagnosis).collect(), code)
             }
         };
+        let (hooks, installed) = (hooks(context), installed(context));
+        let is_broken = clients.iter().any(|client| client.is_broken)
+            || hooks.iter().any(|hook| hook.problem.is_some())
+            || installed.iter().any(|part| part.problem.is_some());
+        let code = if code == DONE && is_broken { NO } else { code };
         let examined = Examined {
             ok: code == DONE,
             problems,
             clients,
-            hooks: hooks(context),
-            installed: installed(context),
+            hooks,
+            installed,
         };
         context.answer(&examined, show_examined)?;
         Ok(code)
@@ -167,13 +171,15 @@ fn show_examined(answer: &Examined, context: &mut Context) -> Result<()> {
             output.line(format_args!("repair with: {command}"))?;
         }
     }
-    // A problem of the hooks is told above.
-    let is_told = |part: &InstalledPart| {
-        answer
-            .hooks
-            .iter()
-            .any(|hook| hook.file == part.file && hook.problem.is_some())
-    };
+    // A problem of the server or the hooks is told above.
+    let servers = answer.clients.iter().map(|setup| (&setup.file, &setup.problem));
+    let hooks = answer.hooks.iter().map(|setup| (&setup.file, &setup.problem));
+    let told: Vec<&String> = servers
+        .chain(hooks)
+        .filter(|(_, problem)| problem.is_some())
+        .map(|(file, _)| file)
+        .collect();
+    let is_told = |part: &InstalledPart| told.contains(&&part.file);
     for part in answer.installed.iter().filter(|part| !is_told(part)) {
         if let (Some(problem), Some(command)) = (&part.problem, &part.remedy) {
             let text = format!("{}: {}", one_line(&part.file), one_line(problem));
@@ -192,17 +198,19 @@ fn show_examined(answer: &Examined, context: &mut Context) -> Result<()> {
 #[cfg(feature = "mcp")]
 fn clients(context: &Context, store: &Path) -> Vec<ClientSetup> {
     let setups = Client::ALL.into_iter().filter_map(|client| {
-        let file = client.file().ok()?;
-        let start = file.start().transpose()?;
+        let place = client.place().ok()?;
+        let start = place.known_start().transpose()?;
         let named = start.as_ref().ok().and_then(Start::store);
         // The client has the variable TREERING_STORE of its user, too.
         let served = named.or_else(|| path_in("TREERING_STORE"));
         let served = served.or_else(|| Some(Context::unnamed_store().ok()?.0));
         let other = served.filter(|served| real_path(served) != real_path(store));
-        let problem = match &start {
+        let fault = match &start {
             Err(error) => Some(error.message().to_owned()),
-            Ok(start) => problem_of(client, start, other.as_deref()),
+            Ok(start) => fault_of(start),
         };
+        let is_broken = fault.is_some();
+        let problem = fault.or_else(|| Some(other_store(client, other.as_deref()?)));
         let planned = problem.as_ref().map(|_| Plan::of(context, client, None));
         let (remedy, by_hand) = match planned {
             None => (None, None),
@@ -215,7 +223,8 @@ fn clients(context: &Context, store: &Path) -> Vec<ClientSetup> {
         };
         Some(ClientSetup {
             client: client.name(),
-            file: shown(&file.path),
+            file: shown(&place.path),
+            is_broken,
             serves_store: other.is_none() && start.as_ref().is_ok_and(Start::is_server),
             command: start.ok().map(|start| start.command),
             problem,
@@ -234,21 +243,24 @@ fn install(context: &Context, client: Client) -> String {
     format!("treering mcp install --client {client}{store}")
 }
 
-/// Returns why a client cannot serve the store. `other` is the store that it serves instead.
+/// Returns why a client cannot start the server.
 #[cfg(feature = "mcp")]
-fn problem_of(client: Client, start: &Start, other: Option<&Path>) -> Option<String> {
+fn fault_of(start: &Start) -> Option<String> {
     if program_file(Path::new(&start.command)).is_none() {
         return Some(format!("the program {} does not exist", start.command));
     }
-    if !start.is_server() {
-        return Some("the arguments do not start serve --mcp".to_owned());
-    }
+    (!start.is_server()).then(|| "the arguments do not start serve --mcp".to_owned())
+}
+
+/// Says that a client serves another store.
+#[cfg(feature = "mcp")]
+fn other_store(client: Client, other: &Path) -> String {
     let everywhere = if client.is_of_project() {
         ""
     } else {
         ", in every project"
     };
-    other.map(|other| format!("it serves another store, {}{everywhere}", shown(other)))
+    format!("it serves another store, {}{everywhere}", shown(other))
 }
 
 /// Returns the coding agents whose settings call the hooks, with what is wrong.
@@ -291,7 +303,7 @@ fn installed(context: &Context) -> Vec<InstalledPart> {
             let problem = match file.standing() {
                 Standing::Absent => Some("what install writes is not in it".to_owned()),
                 Standing::InPart => Some("some of what install writes is not in it".to_owned()),
-                Standing::Unreadable => Some("it cannot be read".to_owned()),
+                Standing::Unreadable(why) => Some(why),
                 Standing::Whole(program) => program
                     .filter(|program| program_file(Path::new(program)).is_none())
                     .map(|program| format!("the program {program} does not exist")),

@@ -30,7 +30,7 @@ use treering::inspect::object::lane_of;
 pub(crate) struct History {
     /// The object whose changes are listed
     id: String,
-    /// Also show the trust, source and reason of each change
+    /// Also show the trust and reason of each change
     #[arg(long)]
     long: bool,
     /// Print at most N rows
@@ -60,12 +60,16 @@ impl Verb for History {
         };
         let entries = entries.filter(|entry| entry.as_ref().map_or(true, is_by));
         let entries = entries.take(self.limit.unwrap_or(usize::MAX));
-        let lines = entries.map(|entry| HistoryLine::of(&memory, &entry?));
+        // A text of the object is not for a model that did not ask for it.
+        let is_for_model = context.output.is_compact();
+        let lines = entries.map(|entry| match HistoryLine::of(&memory, &entry?)? {
+            line if is_for_model => Ok(line),
+            line => line.with_source_of_version(&memory),
+        });
         context.rows_by(&memory, &by, lines, |line, context| {
             let mut cells = cells_of(line, context);
             if self.long {
                 cells.push(("class", optional(line.trust.map(Origin::name))));
-                cells.push(("source", minor(1, optional(line.source.as_deref()))));
                 cells.push(("reason", spare(optional(line.reason.as_deref()))));
             }
             cells
@@ -92,6 +96,7 @@ fn cells_of(row: &HistoryLine, context: &Context) -> Columns {
         ("op", plain(row.op.as_deref().unwrap_or("thinned"))),
         trust_column(row.trust.unwrap_or(Origin::DirectUser), context),
         ("lane", plain(lane)),
+        ("source", minor(1, optional(row.source.as_deref()))),
         ("when", context.when(row.time)),
     ]
 }

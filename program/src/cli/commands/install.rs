@@ -10,7 +10,7 @@ use super::agent::person;
 use super::prelude::*;
 use crate::answers::line_diff::hunks;
 use crate::cli::context::real_path;
-use crate::cli::install::{FileChange, Planned, Wanted, changes};
+use crate::cli::install::{FileChange, Planned, Wanted, changes, remove_folders};
 use crate::hook::HookClient;
 
 /// The longest time for the difference of two settings files.
@@ -141,6 +141,16 @@ fn asks_to_learn(context: &mut Context) -> Result<bool> {
     context.output.ask_yes(question)
 }
 
+/// Shows the change of a file.
+pub(super) fn show_change(context: &mut Context, file: &Planned) {
+    let name = printable(&shown(&file.path));
+    let [old, new] = [&file.old, &file.new].map(|text| text.as_deref().unwrap_or_default());
+    let hunks = hunks(old, new, 3, PATIENCE).into_iter();
+    let hunks: String = hunks.map(|hunk| hunk.to_string()).collect();
+    let diff = format!("--- {name}\n+++ {name}\n{hunks}");
+    context.note_for_people("change", format!("\n{}", printable(diff.trim_end())));
+}
+
 /// Shows the changes, and writes them after a yes.
 fn carry_out(
     context: &mut Context,
@@ -152,14 +162,7 @@ fn carry_out(
     let is_changed = planned.iter().any(|file| file.old != file.new);
     if is_changed {
         for file in planned.iter().filter(|file| file.old != file.new) {
-            let name = printable(&shown(&file.path));
-            let [old, new] = [&file.old, &file.new].map(|text| text.as_deref().unwrap_or_default());
-            let hunks: String = hunks(old, new, 3, PATIENCE)
-                .into_iter()
-                .map(|hunk| hunk.to_string())
-                .collect();
-            let diff = format!("--- {name}\n+++ {name}\n{hunks}");
-            context.note_for_people("change", format!("\n{}", printable(diff.trim_end())));
+            show_change(context, file);
         }
         if !dry_run {
             person(context, yes, "write this?", "written")?;
@@ -169,6 +172,7 @@ fn carry_out(
         for file in planned {
             file.write()?;
         }
+        remove_folders();
     }
     let files = planned.iter().map(|file| InstalledFile {
         path: shown(&file.path),

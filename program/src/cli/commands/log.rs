@@ -26,7 +26,8 @@ const SOURCES_CHARS: usize = 80;
 ///
 /// # Notes
 /// For people, a line ends with the first words of an object that the commit changed. `show` lists all changes. With
-/// --turns, a line has the prompt, the changes of the turn, and what the turn read from outside.
+/// --turns, a line has the prompt, the changes of the turn, whether the turn was taken back, and what it read from outside,
+/// also if that was quarantined.
 /// --actor A, --session S and --source SRC list only the commits of that writer. The mark ! stands before an untrusted
 /// writer: a tool, a document or an import.
 ///
@@ -149,21 +150,28 @@ fn list_turns(context: &mut Context, memory: &Memory, wanted: &Selection, limit:
             .map_or(true, |turn| turn.time <= until && wanted.is_in_time(turn.time))
     });
     let found = found.take(limit.unwrap_or(usize::MAX));
-    let found = found.map(|turn| turn?.read(memory));
     let gists = Gists::new(context, memory, None);
+    let found = found.map(|turn| {
+        let mut turn = turn?.read(memory)?;
+        let prompt = turn.prompt.as_ref();
+        turn.words = prompt.map(|prompt| cut(&gists.of(prompt), PROMPT_CHARS));
+        Ok(turn)
+    });
     context.rows_by(memory, wanted, found, |turn, context| {
-        let prompt = turn
-            .prompt
-            .as_ref()
-            .map(|prompt| cut(&gists.of(prompt), PROMPT_CHARS));
         let sources: Vec<&str> = turn.sources.iter().map(String::as_str).collect();
         let mut cells = vec![
             ("turn", named(&turn.turn)),
             ("when", context.when(turn.time)),
-            ("prompt", optional(prompt.as_deref())),
+            ("prompt", optional(turn.words.as_deref())),
         ];
         cells.extend(count_columns(turn.counts));
+        let standing = match (turn.taken_back, turn.quarantined) {
+            (true, _) => "taken back".to_owned(),
+            (false, 0) => String::new(),
+            (false, held) => format!("{held} quarantined"),
+        };
         cells.extend([
+            ("standing", plain(standing)),
             ("read", plain(cut(&sources.join(" "), SOURCES_CHARS))),
             ("session", minor(2, plain(&turn.session))),
         ]);

@@ -4,18 +4,14 @@
 //! Layer 10, part of cli.
 
 use std::env;
-use std::time::Duration;
 use treering::inspect::disk::xdg_folder;
 
 use super::agent::person;
+use super::install::show_change;
 use super::prelude::*;
-use crate::answers::line_diff::hunks;
 use crate::cli::args::LaneOptions;
-use crate::cli::clients::{Client, SERVER, SettingsFile, Start, program_file};
 use crate::cli::context::real_path;
-
-/// The longest time for the difference of two settings files.
-const PATIENCE: Duration = Duration::from_millis(500);
+use crate::cli::install::{Client, Planned, SERVER, Start, program_file};
 
 /// Set up an MCP client
 ///
@@ -86,26 +82,21 @@ impl Verb for Mcp {
         } = self.verb;
         context.whole_store()?;
         let plan = Plan::of(context, client, scope)?;
-        let (before, new) = (plan.old.as_deref().unwrap_or_default(), &plan.new);
-        let (file, start) = (&plan.file, plan.start.clone());
+        let start = plan.start.clone();
         let answer = Installed {
             client,
-            file: shown(&file.path),
+            file: shown(&plan.file.path),
             command: start.command,
             args: start.args,
-            changed: before != new.as_str(),
+            changed: plan.file.old != plan.file.new,
             dry_run,
         };
         if answer.changed {
-            let name = printable(&answer.file);
-            let hunks = hunks(before, new, 3, PATIENCE).into_iter();
-            let hunks: String = hunks.map(|hunk| hunk.to_string()).collect();
-            let diff = format!("--- {name}\n+++ {name}\n{hunks}");
-            context.note_for_people("change", format!("\n{}", printable(diff.trim_end())));
+            show_change(context, &plan.file);
             plan.note_store(context);
             if !dry_run {
                 person(context, yes, "write this?", "written")?;
-                file.write(new)?;
+                plan.file.write()?;
             }
         }
         let line = match (answer.changed, dry_run) {
@@ -119,9 +110,8 @@ impl Verb for Mcp {
 
 /// A change of the settings of a client.
 pub(super) struct Plan {
-    file: SettingsFile,
-    old: Option<String>,
-    new: String,
+    client: Client,
+    file: Planned,
     /// How the file starts the server now, and how it will.
     known: Option<Start>,
     start: Start,
@@ -133,19 +123,14 @@ impl Plan {
     /// # Errors
     /// `Denied` or `InvalidInput`, with the entry to paste, if the program cannot read the file or cannot keep the rest of it.
     pub(super) fn of(context: &Context, client: Client, scope: Option<String>) -> Result<Self> {
-        let file = client.file()?;
+        let place = client.place()?;
         // A file that cannot be parsed is refused below, with the entry to paste.
-        let known = file.start().ok().flatten();
+        let known = place.known_start().ok().flatten();
         let start = start_of(context, client, scope, known.as_ref())?;
-        let old = file.read().map_err(|error| match error.kind() {
-            ErrorKind::Denied => error.with_hint(client.by_hand(&start)),
-            _ => error,
-        })?;
-        let new = file.with_server(old.as_deref(), &start)?;
+        let file = place.with(start.clone()).install()?;
         Ok(Self {
+            client,
             file,
-            old,
-            new,
             known,
             start,
         })
@@ -154,9 +139,9 @@ impl Plan {
     /// Notes which store the client will serve, if every project is affected or the store is another than before.
     fn note_store(&self, context: &mut Context) {
         let Self {
-            file, known, start, ..
+            client, known, start, ..
         } = self;
-        let (client, store) = (file.client, |start: &Start| start.store());
+        let store = |start: &Start| start.store();
         let Some(after) = store(start) else { return };
         let place = if client.is_of_project() {
             "here"
@@ -221,11 +206,10 @@ fn start_of(
     for (option, value) in options {
         args.extend(value.into_iter().flat_map(|value| [option.to_owned(), value]));
     }
-    for option in known.map(Start::options).unwrap_or_default() {
-        let is_given = option.first().is_some_and(|name| args.contains(name));
-        if !is_given {
-            args.extend(option);
-        }
+    let mut start = Start { command, args };
+    if let Some(known) = known {
+        // A client of one project finds the store of the project again.
+        start.add_options_of(known, &["--store"]);
     }
-    Ok(Start { command, args })
+    Ok(start)
 }

@@ -30,7 +30,10 @@ use crate::serve::{Caller, Follows, Server, Service, mcp};
 use treering::Writer;
 use treering::agent::{self, Agent, Confinement};
 use treering::inspect::agent::refuse_secret_name;
+use treering::inspect::digest::to_hex;
 
+/// The number of random bytes of the secret of the inbox in a chat.
+const TICKET_BYTES: usize = 16;
 /// The number of random bytes in the name of a session.
 const NAME_BYTES: usize = 4;
 /// The address of a page alone: a free port of this machine.
@@ -160,15 +163,16 @@ impl Verb for Serve {
         enter_folder_of_client();
         let (server, agent) = self.server(context)?;
         let served = server.clone();
+        let ticket = app_ticket(agent.memory())?;
         #[cfg(feature = "http")]
         match address {
             Some(address) => self.http.serve(context, server, agent.memory(), address)?,
-            None => mcp::serve(server, io::stdin(), output()?)?,
+            None => mcp::serve(server, ticket, io::stdin(), output()?)?,
         }
         #[cfg(not(feature = "http"))]
         drop(agent);
         #[cfg(not(feature = "http"))]
-        mcp::serve(server, io::stdin(), output()?)?;
+        mcp::serve(server, ticket, io::stdin(), output()?)?;
         served.close();
         Ok(DONE)
     }
@@ -390,6 +394,13 @@ fn reopening(memory: Memory, json: bool) -> Result<Box<dyn Fn(SocketAddr) -> Res
         drop(writeln!(&output, "{line}"));
         Ok(ticket)
     }))
+}
+
+/// Returns the secret by which the inbox in a chat decides.
+fn app_ticket(memory: &Memory) -> Result<String> {
+    let mut bytes = [0; TICKET_BYTES];
+    memory.random(&mut bytes)?;
+    Ok(to_hex(&bytes))
 }
 
 /// Returns a name that no other process has, made of the time and random bytes.

@@ -1,8 +1,8 @@
 //! The inbox as an app in a chat (MCP Apps): a page that the client shows in a sandboxed frame.
 //!
 //! A client that declares the extension gets one more resource, and the tool that opens it. The page asks the client to call
-//! tools, and the client asks this server as it does for the model. So the page can do nothing that the model cannot: what only
-//! a person may do, such as trusting a text, stays outside of the chat.
+//! tools, and the client asks this server as it does for the model. So the page can do what the model can; and what only a
+//! person may do, such as trusting a text, through a tool of its own (`decide.rs`).
 //!
 //! Source: the extension `io.modelcontextprotocol/ui`, revision 2026-01-26.
 //!
@@ -80,9 +80,9 @@ pub(super) fn resource() -> Resource {
         .with_meta(rules())
 }
 
-/// Returns the page.
-pub(super) fn read() -> ReadResourceResult {
-    let contents = ResourceContents::text(page(), URI).with_mime_type(MIME);
+/// Returns the page, with the ticket by which it decides.
+pub(super) fn read(ticket: Option<&str>) -> ReadResourceResult {
+    let contents = ResourceContents::text(page(ticket), URI).with_mime_type(MIME);
     ReadResourceResult::new(vec![contents.with_meta(rules())])
 }
 
@@ -93,23 +93,24 @@ fn rules() -> MetaObject {
     )
 }
 
-fn about(ui: Json) -> MetaObject {
+pub(super) fn about(ui: Json) -> MetaObject {
     let mut meta = MetaObject::new();
     meta.insert("ui".to_owned(), ui);
     meta
 }
 
 /// INVARIANT UIA-1: the digests of the script and the style admit these two and nothing else.
-fn page() -> String {
+fn page(ticket: Option<&str>) -> String {
     let digest = |text: &str| STANDARD.encode(sha256(text.as_bytes()));
     format!(
         "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'sha256-{}'; \
          style-src 'sha256-{}'; base-uri 'none'; form-action 'none'\">\n\
          <title>The inbox of the memory</title>\n<style>{STYLE}</style>\n</head>\n\
-         <body>\n<p id=\"status\" role=\"status\"></p>\n<main id=\"page\"></main>\n<script>{SCRIPT}</script>\n</body>\n</html>\n",
+         <body data-ticket=\"{}\">\n<p id=\"status\" role=\"status\"></p>\n<main id=\"page\"></main>\n<script>{SCRIPT}</script>\n</body>\n</html>\n",
         digest(SCRIPT),
-        digest(STYLE)
+        digest(STYLE),
+        ticket.unwrap_or_default()
     )
 }
 
@@ -120,7 +121,7 @@ mod tests {
     /// INVARIANT UIA-1: the page is one document, and makes no element of a text.
     #[test]
     fn the_page_names_no_address_and_writes_no_html() {
-        let page = page();
+        let page = page(Some("00ff"));
         for word in [
             "http://",
             "https://",

@@ -16,7 +16,7 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Map, Value as Json, json};
 
-use super::{app, memory_tool, prompts, resources};
+use super::{app, decide, memory_tool, prompts, resources};
 use crate::answers::program::Refused;
 use crate::serve::errors;
 use crate::serve::operations::{self, Effect, Entry, Profile, Sent, kind_of};
@@ -61,14 +61,21 @@ pub(crate) struct Handler {
     connection: fn(&Extensions) -> Connection,
     /// The session of this connection, which its first call names (SRV-1).
     session: OnceLock<String>,
+    /// The secret of the inbox in a chat; `None` over a network, where nobody decides (UIA-2).
+    ticket: Option<String>,
 }
 
 impl Handler {
-    pub(crate) fn new(server: Server, connection: fn(&Extensions) -> Connection) -> Self {
+    pub(crate) fn new(
+        server: Server,
+        connection: fn(&Extensions) -> Connection,
+        ticket: Option<String>,
+    ) -> Self {
         Self {
             server,
             connection,
             session: OnceLock::new(),
+            ticket,
         }
     }
 
@@ -279,6 +286,7 @@ impl ServerHandler for Handler {
                     .ok()
                     .map(|one| tool_of(one, Form::Text))
             });
+            tools.extend(self.ticket.as_ref().map(|_| decide::tool()));
         }
         let mut list = ListToolsResult::with_all_items(tools);
         (list.ttl_ms, list.cache_scope) = (Some(LIST_TTL_MS), Some(CacheScope::Private));
@@ -308,6 +316,16 @@ impl ServerHandler for Handler {
         if request.name == app::TOOL && app::is_shown_by(&context) {
             let work = move |service: &Service| app::call(&service.answering(Form::Structured), arguments);
             let done = server.count(caller, app::TOOL, work).await;
+            return Ok(match done {
+                Ok(sent) => success(sent),
+                Err(error) => failure(self.shown(&error)),
+            }
+            .into());
+        }
+        if request.name == decide::TOOL && app::is_shown_by(&context) {
+            let ticket = self.ticket.clone();
+            let work = move |service: &Service| decide::call(service, arguments, ticket.as_deref());
+            let done = server.count(caller, decide::TOOL, work).await;
             return Ok(match done {
                 Ok(sent) => success(sent),
                 Err(error) => failure(self.shown(&error)),
@@ -350,7 +368,7 @@ impl ServerHandler for Handler {
         context: RequestContext<RoleServer>,
     ) -> std::result::Result<ReadResourceResponse, ErrorData> {
         if request.uri == app::URI {
-            return Ok(app::read().into());
+            return Ok(app::read(self.ticket.as_deref()).into());
         }
         let read = self
             .run(&context, move |service| resources::read(service, &request.uri))

@@ -10,6 +10,7 @@
 //! - MCP-2: an error of an operation is an answer that a model can act on: its code, a sentence and the next step.
 
 mod app;
+mod decide;
 mod handler;
 mod memory_files;
 mod memory_tool;
@@ -34,12 +35,13 @@ use crate::serve::Server;
 use treering::Result;
 
 /// Answers one client until the input ends, or until the process gets SIGTERM or SIGINT. Requests that are read before
-/// are answered.
+/// are answered. `ticket` is the secret by which the inbox in a chat decides.
 ///
 /// # Errors
 /// `Io` if the system starts no thread or no runtime.
 pub(crate) fn serve(
     server: Server,
+    ticket: String,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
 ) -> Result<()> {
@@ -47,7 +49,8 @@ pub(crate) fn serve(
     let (lines, written) = Lines::start(input, output, server.clone(), Arc::clone(&stop))?;
     runtime()?.block_on(async {
         let stopped = stopped()?;
-        let ended = serve_directly(Handler::new(server, |_| Connection::default()), lines, None).waiting();
+        let handler = Handler::new(server, |_| Connection::default(), Some(ticket));
+        let ended = serve_directly(handler, lines, None).waiting();
         tokio::pin!(ended);
         tokio::select! {
             _ = &mut ended => {}

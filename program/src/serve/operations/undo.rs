@@ -15,7 +15,9 @@ use crate::serve::naming::{Named, Naming};
 use treering::inspect::engine::ChangeKind;
 use treering::inspect::object::Op;
 use treering::revert::{Conflicts, Reverted, Selection};
-use treering::{Change, ChangeCounts, Committed, Error, ErrorCode, Id, Memory, Result, Root, View, Writer};
+use treering::{
+    Change, ChangeCounts, CommitDigest, Committed, Error, ErrorCode, Id, Memory, Result, Root, View, Writer,
+};
 
 /// The number of objects that the text names.
 const TOLD: usize = 20;
@@ -55,6 +57,8 @@ pub(super) struct Undo {
     reason: Option<String>,
     /// Only show it
     dry_run: Option<bool>,
+    /// Only at this root
+    expected: Option<String>,
 }
 
 /// The answer of `memory_undo`.
@@ -133,16 +137,16 @@ impl Operation for Undo {
     type Answer = Undone;
 
     fn run(self, service: &Service, _: &Page) -> Result<Answer<Undone>> {
-        service.head()?;
+        let head = self.head(service)?;
         let memory = service.memory();
         let mut writer = service.writer()?;
         writer.reason.clone_from(&self.reason);
         let writer = service.clean(&writer)?;
         match self.action {
-            Way::Undo => self.reverse(memory, Op::UNDO, &writer),
-            Way::Redo => self.reverse(memory, Op::REDO, &writer),
-            Way::Rollback => self.rollback(memory, &writer),
-            Way::Revert => self.revert(service, memory, &writer),
+            Way::Undo => self.reverse(memory, Op::UNDO, head, &writer),
+            Way::Redo => self.reverse(memory, Op::REDO, head, &writer),
+            Way::Rollback => self.rollback(memory, head, &writer),
+            Way::Revert => self.revert(service, memory, head, &writer),
         }
     }
 }
@@ -152,7 +156,28 @@ impl Undo {
         self.dry_run.unwrap_or_default()
     }
 
-    fn reverse(&self, memory: &Memory, op: &'static str, writer: &Writer) -> Result<Answer<Undone>> {
+    /// Returns the head that the way back must still meet, if the call expects one.
+    fn head(&self, service: &Service) -> Result<Option<CommitDigest>> {
+        let view = service.head()?;
+        let Some(expected) = &self.expected else {
+            return Ok(None);
+        };
+        if *expected != view.root().to_hex() {
+            let text = format!("the head moved to seq:{} meanwhile", view.commit().commit.seq);
+            return Err(Error::conflict(text)
+                .with_code(ErrorCode::HeadMoved)
+                .with_hint("look at it again with dry_run, which gives the root"));
+        }
+        Ok(Some(view.commit().digest))
+    }
+
+    fn reverse(
+        &self,
+        memory: &Memory,
+        op: &'static str,
+        head: Option<CommitDigest>,
+        writer: &Writer,
+    ) -> Result<Answer<Undone>> {
         if self.is_dry() {
             let view = memory.view();
             let preview = ReversalPreview::of(op, &view, &memory.reverse_preview(op, writer)?);
@@ -166,11 +191,7 @@ impl Undo {
             let notes: Vec<_> = notes.collect();
             return Ok(Answer::new(view, undone, line).with_notes(notes));
         }
-        let committed = match op {
-            Op::UNDO => memory.undo(writer)?,
-            _ => memory.redo(writer)?,
-        };
-        self.done(memory, &committed, op)
+        self.done(memory, &memory.reverse(op, head, writer)?, op)
     }
 
     /// Returns the answer of a way back that only counts its changes.
@@ -191,7 +212,12 @@ impl Undo {
         }
     }
 
-    fn rollback(&self, memory: &Memory, writer: &Writer) -> Result<Answer<Undone>> {
+    fn rollback(
+        &self,
+        memory: &Memory,
+        head: Option<CommitDigest>,
+        writer: &Writer,
+    ) -> Result<Answer<Undone>> {
         let to = self.to.as_deref().ok_or_else(|| {
             Error::invalid("a rollback needs to")
                 .with_code(ErrorCode::Usage)
@@ -213,6 +239,10 @@ impl Undo {
         }
         let rollback = memory.rollback(&target);
         let rollback = if all { rollback.across_lanes() } else { rollback };
+        let rollback = match head {
+            Some(head) => rollback.expect_head(head),
+            None => rollback,
+        };
         let committed = rollback.by(writer).map_err(|error| match error.code() {
             ErrorCode::OtherLanes => error.with_hint(
                 "others: true also rolls back their work; action: undo reverses only your own last change",
@@ -222,7 +252,13 @@ impl Undo {
         self.done(memory, &committed, &format!("rolled back to {}", quoted(to)))
     }
 
-    fn revert(&self, service: &Service, memory: &Memory, writer: &Writer) -> Result<Answer<Undone>> {
+    fn revert(
+        &self,
+        service: &Service,
+        memory: &Memory,
+        head: Option<CommitDigest>,
+        writer: &Writer,
+    ) -> Result<Answer<Undone>> {
         let session = match (&self.session, &self.source) {
             (None, None) => Some(service.session().to_owned()),
             (session, _) => session.clone(),
@@ -231,6 +267,10 @@ impl Undo {
         selection.sessions.extend(session);
         selection.sources.extend(self.source.clone());
         let revert = memory.revert(selection).conflicts(Conflicts::Keep);
+        let revert = match head {
+            Some(head) => revert.expect_head(head),
+            None => revert,
+        };
         let reverted = if self.is_dry() {
             revert.preview(writer)?
         } else {

@@ -184,6 +184,9 @@ fn blocks(context: &mut Context, verb: &Import) -> Done {
         context.note("missing", text);
     }
     context.note_held(&agent, &answer.held);
+    if !verb.as_me {
+        note_untrusted(context, (answer.created + answer.updated) as u64);
+    }
     refresh(context, &folder, &files, &answer.files);
     if !answer.files.is_empty() && answer.refused == answer.files.len() {
         return Err(nothing_taken());
@@ -322,6 +325,7 @@ fn foreign(
     context.answer(&answer, show_file_imported)?;
     let taken = answer.taken;
     context.note_held(&agent, &taken.held);
+    note_untrusted(context, taken.counts.created + taken.counts.updated);
     context.embed_after(&agent, None);
     let is_changed = taken.counts.created + taken.counts.removed > 0;
     if is_changed && matches!(format, ForeignFormat::AgentFiles(_)) {
@@ -353,6 +357,21 @@ fn show_file_imported(answer: &Imported<ForeignTaken>, context: &mut Context) ->
         counts = format!("{counts}, {} quarantined", taken.counts.quarantined);
     }
     context.line(format_args!("{counts}, {} refused", taken.counts.refused))
+}
+
+/// Says what the class of new items means, and what a person does next.
+fn note_untrusted(context: &mut Context, count: u64) {
+    if count > 0 {
+        let text = format!(
+            "{} not trusted yet, so no agent gets them unasked; after you have read them, trust them with: treering promote ID...",
+            if count == 1 {
+                "the imported item is"
+            } else {
+                "the imported items are"
+            }
+        );
+        context.note("untrusted", text);
+    }
 }
 
 fn nothing_taken() -> Error {

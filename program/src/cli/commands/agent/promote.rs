@@ -16,8 +16,8 @@ use treering::agent::{Agent, PersonSays, Promoted, Review};
 /// its transcript. Each item is one commit.
 ///
 /// Shows the whole text, with invisible characters written out, and every field that takes effect on its own, such as
-/// pinned, supersedes, source or expires. Writes a new version with the text and the fields of --keep, which refers to
-/// the reviewed version. At a terminal, asks for consent; elsewhere --yes is needed. A program must not promote on a
+/// pinned, supersedes, source or expires. Writes a new version with the kind, the text and the fields of --keep, which
+/// refers to the reviewed version. At a terminal, asks for consent; elsewhere --yes is needed. A program must not promote on a
 /// person's behalf.
 ///
 /// # Examples
@@ -72,7 +72,8 @@ impl Verb for Promote {
         }
         let unknown = self.keep.iter().find(|field| {
             let mut acts = reviews.iter().flat_map(|review| &review.acts);
-            !acts.any(|act| act.field == **field)
+            // Every item keeps its kind.
+            *field != "kind" && !acts.any(|act| act.field == **field)
         });
         if let Some(unknown) = unknown.filter(|_| reviews.len() > 1) {
             let text = format!("no item has the field '{}' to keep", one_line(unknown));

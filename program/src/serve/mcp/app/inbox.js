@@ -4,7 +4,10 @@
 const page = document.getElementById("page")
 const status = document.getElementById("status")
 const waiting = new Map()
+const ticket = document.body.dataset.ticket
 let count = 0
+/** The state that the page shows. A way back refuses any other one. */
+let root
 
 const send = (message) => parent.postMessage({ jsonrpc: "2.0", ...message }, "*")
 
@@ -22,6 +25,9 @@ const call = async (name, args) => {
   if (answer.isError) throw new Error(text)
   return { json: answer.structuredContent, text }
 }
+
+/** Asks for what only a person decides. The model does not have the ticket of this page. */
+const decide = (action, args) => call("memory_decide", { action, ticket, ...args })
 
 const add = (parent, kind, text, name) => {
   const element = document.createElement(kind)
@@ -57,7 +63,41 @@ const TRUST = {
   import: "imported",
 }
 
+const OUTSIDE = new Set(["tool_external", "document", "import"])
+
 const told = (item) => [item.kind, TRUST[item.trust] ?? item.trust, item.actor, item.time?.slice(0, 16).replace("T", " ")].filter(Boolean).join(" · ")
+
+/** Shows the whole of an item, and each field that acts on its own. Returns the boxes of these fields. */
+const reviewed = (place, review) => {
+  add(place, "p", `${review.kind} in ${review.scope}, ${TRUST[review.trust] ?? review.trust}`, "quiet")
+  add(place, "p", review.text, "text")
+  if (review.invisible) add(place, "p", `${review.invisible} invisible characters are written out.`, "quiet")
+  return (review.acts ?? []).map(({ field, value, hides }) => {
+    const label = add(place, "label")
+    const box = add(label, "input")
+    box.type = "checkbox"
+    const hidden = hides?.length ? `, which hides: ${hides.map(({ text }) => text).join("; ")}` : ""
+    label.append(` keep ${field} = ${JSON.stringify(value)}${hidden}`)
+    return { field, box }
+  })
+}
+
+/** Asks before a decision, with all that it makes effective. */
+const decided = async (row, action, args, question) => {
+  row.querySelector(".review")?.remove()
+  const { json } = await decide(action, { ...args, dry_run: true })
+  const place = add(row, "div", "", "review")
+  if (json.held?.reason) add(place, "p", `Held back: ${json.held.reason}`, "quiet")
+  for (const { id, change, new: after, old } of json.held?.objects ?? []) {
+    add(place, "p", `${change} ${id}`, "quiet")
+    if (old) add(place, "p", `Before: ${old.text}`, "text")
+    if (after) reviewed(place, after)
+  }
+  for (const box of action === "promote" ? [] : place.querySelectorAll("label")) box.remove()
+  const fields = json.review ? reviewed(place, json.review) : []
+  const keep = () => fields.filter(({ box }) => box.checked).map(({ field }) => field)
+  sure(place, question, () => decide(action, action === "promote" ? { ...args, keep: keep() } : args))
+}
 
 const item = (list, of) => {
   const row = add(list, "li")
@@ -65,6 +105,13 @@ const item = (list, of) => {
   if (of.flags?.length) add(row, "p", `The scan found: ${of.flags.join(", ")}`, "quiet")
   add(row, "p", told(of), "quiet")
   if (of.session) button(row, "What this session did", () => session(of.session))
+  if (of.name && ticket) {
+    button(row, "Release", () => decided(row, "release", { name: of.name }, "Release this? It stays as little trusted as it is."))
+    button(row, "Reject", () => decided(row, "reject", { name: of.name }, "Drop this for good?"))
+  }
+  if (of.digest && ticket && OUTSIDE.has(of.trust)) {
+    button(row, "Trust", () => decided(row, "promote", { digest: of.digest }, "Trust this as if you had said it?"))
+  }
   if (of.id) button(row, "Forget", () => sure(row, `Forget ${of.id}?`, () => call("memory_forget", { ids: [of.id] })))
   return row
 }
@@ -90,8 +137,9 @@ const group = (title, items, total) => {
 const show = (inbox) => {
   page.replaceChildren()
   if (!inbox) return
+  root = inbox.root
   add(page, "h1", inbox.waiting ? `${inbox.waiting} waiting for you` : "Nothing waits for you")
-  if (inbox.waiting) add(page, "p", "To release, trust or reject something, open the page of treering serve --ui --write, or use the program.", "quiet")
+  if (inbox.waiting && !ticket) add(page, "p", "To release, trust or reject something, open the page of treering serve --ui --write, or use the program.", "quiet")
   group("Held back", inbox.quarantined?.items, inbox.quarantined?.total)
   group("Not trusted", inbox.withheld?.items, inbox.withheld?.total)
   group("Suspicious", inbox.flagged?.items, inbox.flagged?.total)
@@ -100,8 +148,8 @@ const show = (inbox) => {
   for (const { scope, items } of inbox.says ?? []) group(`What the memory says: ${scope}`, items, 0)
   const end = add(page, "p")
   button(end, "Undo the last change", async () => {
-    const { text } = await call("memory_undo", { action: "undo", dry_run: true })
-    sure(end, text, () => call("memory_undo", { action: "undo" }))
+    const { text } = await call("memory_undo", { action: "undo", expected: root, dry_run: true })
+    sure(end, text, () => call("memory_undo", { action: "undo", expected: root }))
   })
   button(end, "Refresh", refresh)
 }
@@ -112,21 +160,43 @@ const refresh = async () => {
   if (!json) add(page, "p", text)
 }
 
-/** Shows what taking back a session would change, with the texts. */
+/** Shows a text that a session changed: the changed lines, or the whole text if there was none before or after. */
+const changed = (list, { id, before, after, lines }) => {
+  const row = add(list, "li")
+  add(row, "p", id, "quiet")
+  if (before == null || after == null) {
+    add(row, "p", after ?? before, after == null ? "gone" : "new")
+    return
+  }
+  for (const line of lines.split("\n")) {
+    if (line.startsWith("-")) add(row, "p", line.slice(1), "gone")
+    else if (line.startsWith("+")) add(row, "p", line.slice(1), "new")
+    else if (line && !line.startsWith("@")) add(row, "p", line.slice(1), "quiet")
+  }
+}
+
+/** Shows the texts of a session before and after, and what taking it back would do. */
 const session = async (name) => {
   const { json, text } = await call("memory_undo", { action: "revert", session: name, dry_run: true })
+  const seen = json?.root ?? root
   page.replaceChildren()
   add(page, "h1", `Session ${name}`)
   add(page, "p", text.split("\n")[0], "quiet")
   const list = add(page, "ul")
-  for (const { id } of (json?.reverted ?? []).slice(0, 50)) {
-    const row = add(list, "li")
-    add(row, "p", id, "quiet")
-    const found = await call("memory_get", { id }).catch(() => undefined)
-    add(row, "p", found?.json?.items?.[0]?.text ?? found?.text ?? "")
+  if (ticket) {
+    const { json } = await decide("changes", { session: name })
+    json.changes.forEach((one) => changed(list, one))
+    if (json.changes_total > json.changes.length) add(page, "p", `and ${json.changes_total - json.changes.length} more`, "quiet")
+  } else {
+    for (const { id } of (json?.reverted ?? []).slice(0, 50)) {
+      const found = await call("memory_get", { id }).catch(() => undefined)
+      changed(list, { id, after: found?.json?.items?.[0]?.text ?? found?.text ?? "" })
+    }
   }
   const end = add(page, "p")
-  button(end, "Take the session back", () => sure(end, "Take back all of this? What others changed later stays.", () => call("memory_undo", { action: "revert", session: name })))
+  button(end, "Take the session back", () =>
+    sure(end, "Take back all of this? What others changed later stays.", () => call("memory_undo", { action: "revert", session: name, expected: seen })),
+  )
   button(end, "Back", refresh)
 }
 
