@@ -12,6 +12,12 @@ pub(in crate::agent) fn scope_hash(scope: &str) -> [u8; 8] {
     row([&keyed(b"treering scopes in rows of items", scope.as_bytes())])
 }
 
+/// Returns the hash that names a value of a field in a row.
+pub(in crate::agent) fn field_hash(field: u8, value: &str) -> [u8; 4] {
+    let bytes = [&[field], value.as_bytes()].concat();
+    row([&keyed(b"treering fields in rows of items", &bytes)])
+}
+
 /// Returns the key in a row; the key of zeros if there is none.
 pub(in crate::agent) fn key_in(bytes: Option<&[u8; Key::BYTES]>) -> Key {
     bytes.map_or_else(Key::default, |bytes| Key(*bytes))

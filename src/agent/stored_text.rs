@@ -19,6 +19,12 @@ use super::item::{Item, add_new};
 use crate::object::{Object, Origin};
 use treering_text::scan::{Category, Scanner};
 
+/// The number of bytes of a long text that its start has, and of those behind it that the scan reads for it.
+const START_MAX: usize = 4 << 10;
+const CONTEXT: usize = 4 << 10;
+/// The mark where text was cut off.
+const CUT: char = '\u{2026}';
+
 /// A stored text with its trust.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct StoredText {
@@ -43,6 +49,24 @@ impl StoredText {
             object.content().unwrap_or_default(),
             with_untrusted,
         )
+    }
+
+    /// Returns the start of the content of an object, for an answer that lists it beside another one. A long text is not
+    /// scanned as a whole again.
+    pub(super) fn start_of(agent: &Agent, object: &Object, with_untrusted: bool) -> Self {
+        let text = object.content().unwrap_or_default();
+        if text.len() <= START_MAX {
+            return Self::of(agent, object, with_untrusted);
+        }
+        let read = &text[..text.floor_char_boundary(START_MAX + CONTEXT)];
+        let mut start = Self::of_text(agent, object, read, with_untrusted);
+        if let Some(text) = &mut start.text {
+            // INVARIANT STX-1: a secret that the end cuts is not shown.
+            let length = START_MAX.min(text.len().saturating_sub(CONTEXT));
+            text.truncate(text.floor_char_boundary(length));
+            text.push(CUT);
+        }
+        start
     }
 
     /// Returns a `text` of an object, such as its title, as an answer shows it.

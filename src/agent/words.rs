@@ -58,6 +58,9 @@ pub(crate) fn normalised(text: &str) -> String {
 
 /// Returns `text` in composed Unicode, trimmed, with one space for each run of white space.
 pub(crate) fn collapsed(text: &str) -> Cow<'_, str> {
+    if is_plain(text) {
+        return Cow::Borrowed(text);
+    }
     let joined = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let is_even = text
         .split(' ')
@@ -67,6 +70,17 @@ pub(crate) fn collapsed(text: &str) -> Cow<'_, str> {
         IsNormalized::Yes => Cow::Owned(joined(text)),
         _ => Cow::Owned(joined(&text.nfc().collect::<String>())),
     }
+}
+
+/// Checks whether `text` consists of words of visible ASCII characters with one space between them, as most texts do.
+fn is_plain(text: &str) -> bool {
+    let mut last = b' ';
+    let is_next = |byte: u8| {
+        let is_one = byte.is_ascii_graphic() || byte == b' ' && last != b' ';
+        last = byte;
+        is_one
+    };
+    text.bytes().all(is_next) && last != b' '
 }
 
 /// Checks whether two texts are the same but for the spacing of prose. The indentation of lines is part of a text.
@@ -114,6 +128,25 @@ pub(crate) fn query_tokens(normalised: &str) -> Vec<String> {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn a_text_is_plain_if_nothing_in_it_changes() {
+        for text in ["a", "a b!", "x=1 \u{7f}"] {
+            assert_eq!(collapsed(text), text);
+        }
+        assert!(is_plain("The office moved to Oslo, in June."));
+        for (text, even) in [
+            ("", ""),
+            (" a", "a"),
+            ("a ", "a"),
+            ("a  b", "a b"),
+            ("a\tb", "a b"),
+            ("e\u{301}", "\u{e9}"),
+        ] {
+            assert!(!is_plain(text), "{text:?}");
+            assert_eq!(collapsed(text), even);
+        }
+    }
 
     #[test]
     fn words_of_many_scripts_are_found() {

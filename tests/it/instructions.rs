@@ -7,6 +7,7 @@
 use std::process::Command;
 
 use treering::{Id, Kind, Memory, NewObject, Value, Writer};
+use treering_text::scan::{Author, MarkerKey, Scanner, VerdictTable};
 
 /// The environment variable with the operation and its number of repetitions.
 const WORK: &str = "TREERING_COUNT";
@@ -16,7 +17,7 @@ const OBJECTS: usize = 2_000;
 
 /// The operations, with the greatest number of instructions of each: the measured number and half as much again, for
 /// other processors and other versions of the system's library. Making the objects counts too.
-const LIMITS: [(&str, u64); 8] = [
+const LIMITS: [(&str, u64); 9] = [
     ("get", 7_000),
     ("scan", 4_200_000),
     ("put", 150_000),
@@ -25,6 +26,15 @@ const LIMITS: [(&str, u64); 8] = [
     ("rollback", 58_000),
     ("diff", 175_000),
     ("stage", 29_000),
+    ("scan_repeated", 87_000_000),
+];
+
+/// Texts of which the scan once took time by the square of their length, each to be repeated.
+const REPEATED: [&str; 4] = [
+    "password=",
+    "api_key=",
+    "eyJhbGciOiJIUzI1NiJ9.",
+    "a=\"b\"\npassword is ",
 ];
 
 fn object(number: usize, version: usize) -> NewObject {
@@ -41,8 +51,21 @@ fn id(number: u64) -> Id {
     Id::new(&format!("id-{number:016x}")).unwrap()
 }
 
+/// INVARIANT SCA-1: scans texts whose length grows with `times`, so that the difference is what the longer texts cost.
+fn scan_repeated(times: usize) {
+    let scanner = Scanner::new(VerdictTable::default(), MarkerKey::new([0; 32], |key, _| *key));
+    for unit in REPEATED {
+        let text = unit.repeat(50 * times);
+        assert!(scanner.scan(Author::Stranger, &text).findings.len() < 100);
+        assert!(!scanner.redact(&text).is_empty());
+    }
+}
+
 /// Runs an operation `times` times, in a memory with [`OBJECTS`] objects.
 fn work(operation: &str, times: usize) {
+    if operation == "scan_repeated" {
+        return scan_repeated(times);
+    }
     let memory = Memory::in_memory().unwrap();
     let user = Writer::user();
     let put_all = |range: std::ops::Range<usize>, version: usize| {
@@ -119,7 +142,7 @@ fn the_counted_work() {
 fn hot_operations_take_no_more_instructions_than_allowed() {
     let mut over = Vec::new();
     for (operation, limit) in LIMITS {
-        let times = if ["scan", "put_all"].contains(&operation) {
+        let times = if ["scan", "put_all", "scan_repeated"].contains(&operation) {
             4
         } else {
             64

@@ -320,7 +320,7 @@ fn stage_item(
         answer.duplicates.push(Alike {
             id: answer.id.clone(),
             similarity: 1.0,
-            shown: StoredText::of(agent, &said, options.with_untrusted),
+            shown: StoredText::start_of(agent, &said, options.with_untrusted),
         });
         return match intake.restate(&said, &item)? {
             Staged::Unchanged => answer.staged(intake, Status::Duplicate),

@@ -105,7 +105,7 @@ pub(super) fn near(
         let alike = Alike {
             id: object.id().clone(),
             similarity: shown_similarity(&one),
-            shown: StoredText::of(agent, &object, options.with_untrusted),
+            shown: StoredText::start_of(agent, &object, options.with_untrusted),
         };
         match one.relation {
             recall::Relation::Different => {}

@@ -237,6 +237,9 @@ impl Search<'_> {
         if self.among.is_none() && !self.query.looks_at_objects() {
             return true;
         }
+        if !self.may_meet(key) {
+            return false;
+        }
         if let Some(known) = self.accepted.borrow().get(key) {
             return *known;
         }
@@ -248,6 +251,20 @@ impl Search<'_> {
         });
         self.accepted.borrow_mut().insert(*key, accepted);
         accepted
+    }
+
+    /// Checks whether the item with this key may meet the conditions on its kind and tags, as far as the index tells. A
+    /// search by meaning asks for very many items, so it reads only those.
+    fn may_meet(&self, key: &Key) -> bool {
+        let query = self.query;
+        let has_tag = |tag: &String| self.content.may_have_tag(key, tag);
+        (query.kinds.is_empty()
+            || query
+                .kinds
+                .iter()
+                .any(|kind| self.content.may_be(key, kind.as_str())))
+            && query.tags.iter().all(has_tag)
+            && (query.any_tags.is_empty() || query.any_tags.iter().any(has_tag))
     }
 
     /// Checks whether the item `new` supersedes the item `old`, which `new` names in `supersedes`.

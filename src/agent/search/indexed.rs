@@ -17,7 +17,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::vectors::text_key;
-use crate::agent::index_keys::{key_at, scope_hash};
+use crate::agent::index_keys::{field_hash, key_at, scope_hash};
 use crate::agent::item::{Item, text_of as text_in, unless_erased};
 use crate::agent::titles::{Titles, hand_down_the_same};
 use crate::agent::vocabulary::{attribute, kind};
@@ -27,6 +27,9 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object, Time};
 use treering_text::recall::{self, Full, Index, Key, Voice};
 use treering_text::tables::{Builder, Image, SortedRows, begin_with, i64_of_rising, rising_i64, row};
+
+/// The number of bytes of the hash of a kind or tag. Two may have the same, so a condition looks at the object in the end.
+const FIELD_HASH: usize = 4;
 
 /// The index of one state.
 pub(crate) type Indexed = Derived<Content>;
@@ -41,6 +44,8 @@ pub(crate) struct Content {
     pub(super) untrusted: SortedRows<{ Key::BYTES }>,
     /// The hash of the scope and the key of each untrusted object.
     untrusted_in: SortedRows<24>,
+    /// The key of each object with the hash of its kind, and with the hash of each of its tags.
+    fields: SortedRows<{ Key::BYTES + FIELD_HASH }>,
     /// The key that was removed last, whether its object may have had titles, and the object if it may have had some.
     removed: Option<(Key, bool, Option<Object>)>,
     /// The objects that changed what they contribute to the titles of the objects below them.
@@ -57,6 +62,25 @@ impl Content {
     pub(super) fn has_untrusted_in(&self, scope: &str) -> bool {
         let (first, last) = begin_with(&scope_hash(scope));
         self.untrusted_in.count(first, last) > 0
+    }
+
+    /// Returns whether an object may have the kind.
+    pub(super) fn may_be(&self, key: &Key, kind: &str) -> bool {
+        self.fields.contains(&field_row(*key, FIELD_KIND, kind))
+    }
+
+    /// Returns whether an object may have the tag. A heading also has the tags above it, which are not in the index.
+    pub(super) fn may_have_tag(&self, key: &Key, tag: &str) -> bool {
+        self.fields.contains(&field_row(*key, FIELD_TAG, tag)) || self.may_be(key, kind::HEADING)
+    }
+
+    /// Forgets the kind and the tags of an object.
+    fn forget_fields(&mut self, key: Key) {
+        let (first, last) = begin_with(&key.0);
+        let rows: Vec<_> = self.fields.range(first, last).collect();
+        for row in rows {
+            self.fields.remove(&row);
+        }
     }
 
     /// Returns the time at which an object expires, in microseconds since 1970.
@@ -99,7 +123,12 @@ impl Content {
             Some(speaker) => (Some(speaker), subject),
             None => (subject, None),
         };
-        let more = [item.tags(), about.into_iter().collect(), names_of(&item)].concat();
+        let tags = item.tags();
+        self.fields.insert(field_row(key, FIELD_KIND, object.kind()));
+        for tag in &tags {
+            self.fields.insert(field_row(key, FIELD_TAG, tag));
+        }
+        let more = [tags, about.into_iter().collect(), names_of(&item)].concat();
         let with_more = (!more.is_empty()).then(|| format!("{text}\n{}", more.join("\n")));
         let path = |id: &String| key_at(&suite.key_path(id));
         let superseded: Vec<Key> = item.supersedes().iter().map(path).collect();
@@ -133,6 +162,15 @@ impl Content {
         }
         Ok(())
     }
+}
+
+/// What the hash in a row of a field is of.
+const FIELD_KIND: u8 = 0;
+const FIELD_TAG: u8 = 1;
+
+/// Returns the row of an object that has a kind or a tag.
+fn field_row(key: Key, field: u8, value: &str) -> [u8; Key::BYTES + FIELD_HASH] {
+    row([&key.0, &field_hash(field, value)])
 }
 
 /// Updates the entries of the objects below the objects that changed, because a title above them may have changed. `view`
@@ -181,7 +219,7 @@ fn has_titles(object: &Object) -> bool {
 
 impl Keep for Content {
     const NAME: &'static str = "recall";
-    const VERSION: u8 = 9;
+    const VERSION: u8 = 10;
 
     fn len(&self) -> u64 {
         self.index.len() as u64
@@ -192,6 +230,7 @@ impl Keep for Content {
         self.expiries.write(image);
         self.untrusted.write(image);
         self.untrusted_in.write(image);
+        self.fields.write(image);
     }
 
     fn read(image: &Arc<Image>, first: usize) -> Option<Self> {
@@ -201,6 +240,7 @@ impl Keep for Content {
             expiries: SortedRows::of(image, next),
             untrusted: SortedRows::of(image, next + 1),
             untrusted_in: SortedRows::of(image, next + 2),
+            fields: SortedRows::of(image, next + 3),
             ..Self::default()
         })
     }
@@ -217,6 +257,7 @@ impl Derive for Content {
         let object = had_titles.then(|| old.object().ok().flatten());
         self.removed = Some((key, had_titles, object.flatten()));
         self.forget_expiry(key);
+        self.forget_fields(key);
         if self.untrusted.remove(&key.0)
             && let Some(scope) = self.index.scope_of(&key)
         {

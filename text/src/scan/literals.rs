@@ -60,7 +60,7 @@ impl Chains {
     /// Returns the hash of a head.
     #[inline]
     fn hash(&self, head: u32) -> u32 {
-        (head & self.mask).wrapping_mul(0x9E37_79B1) >> (32 - BITS)
+        hash(head & self.mask)
     }
 
     /// Returns whether a literal may begin so.
@@ -75,6 +75,12 @@ impl Chains {
         self.heads[(hash >> 6) as usize] |= 1 << (hash & 63);
         &mut self.first[(hash >> self.unused) as usize]
     }
+}
+
+/// Returns the hash of a head, or of a part of it.
+#[inline]
+fn hash(head: u32) -> u32 {
+    head.wrapping_mul(0x9E37_79B1) >> (32 - BITS)
 }
 
 /// A list of literals. Each has a number, from zero, in the order in which they were added.
@@ -178,7 +184,17 @@ impl Literals {
 
     /// Calls `found` with each literal in `text` and its place. The places are in the order of their starts.
     pub(in crate::scan) fn each(&self, text: &[u8], mut found: impl FnMut(usize, Range<usize>)) {
-        for at in 0..text.len() {
+        for (at, head) in text.windows(HEAD).enumerate() {
+            // Few positions come further than these tests.
+            let head = head_of(head);
+            let [long, three, two, one] = &self.chains;
+            let is_long = long.may_have(hash(head)) | three.may_have(hash(head & THREE_MASK));
+            let is_short = || two.may_have(hash(head & 0xFFFF)) | one.may_have(hash(head & 0xFF));
+            if is_long || self.used > 2 && is_short() {
+                self.each_at(text, at, |literal, length| found(literal, at..at + length));
+            }
+        }
+        for at in text.len().saturating_sub(HEAD - 1)..text.len() {
             self.each_at(text, at, |literal, length| found(literal, at..at + length));
         }
     }

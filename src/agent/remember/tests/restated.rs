@@ -139,3 +139,40 @@ fn a_line_without_a_text_and_a_line_with_a_secret_name_are_answered_and_not_repe
         assert_eq!(done.unwrap_err().code(), "no_text");
     }
 }
+
+/// An answer shows the start of a long text, and the scan reads no more of what is stored.
+#[test]
+fn of_a_long_text_that_is_there_the_start_is_shown() {
+    let agent = agent();
+    let key = "ghp_".to_owned() + &"a1B2c3D4e5".repeat(4)[..36];
+    let text = format!(
+        "{} {key} {}",
+        "the log is long ".repeat(250),
+        "and so on ".repeat(2_000)
+    );
+    let mut object = NewItem::new(text.clone())
+        .into_object(Id::new("long").unwrap())
+        .unwrap();
+    object.content = Some(text.clone());
+    // `put` stores a secret.
+    drop(agent.memory().put(object, &user()).unwrap());
+    let stored = agent
+        .memory()
+        .view()
+        .get(&Id::new("long").unwrap())
+        .unwrap()
+        .unwrap();
+    let start = StoredText::start_of(&agent, &stored, false).text.unwrap();
+    assert!(start.starts_with("the log is long") && start.ends_with('\u{2026}'));
+    assert!(
+        (3_000..4_200).contains(&start.len()) && !start.contains("ghp_"),
+        "{}",
+        start.len()
+    );
+    let plain = RememberOptions::default();
+    let long = || NewItem::new("the harbour opens at nine ".repeat(1_000));
+    drop(agent.remember(long(), &plain, &user()).unwrap());
+    let again = agent.remember(long(), &plain, &user()).unwrap();
+    let shown = again.duplicates[0].shown.text.as_deref().unwrap();
+    assert!(again.status == Status::Duplicate && shown.len() < 4_200);
+}

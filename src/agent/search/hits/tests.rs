@@ -1,5 +1,7 @@
 //! Tests of recall: conditions, order, budget, reasons, past states, summaries, vectors.
 
+mod fields;
+
 use std::sync::Arc;
 
 use super::*;

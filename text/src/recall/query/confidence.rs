@@ -39,8 +39,29 @@ const MEANING_IN_SESSION: f32 = 0.52;
 /// The factor of the cosine in its logistic curve.
 const MEANING_STEEP: f32 = 15.0;
 
+/// The confidence below which a text that has nothing of the question is chance: less than one such text in ten answers.
+const CHANCE: f32 = 0.1;
+
+/// Sets the confidence of each hit.
+pub(crate) fn judge(ranking: &Ranking<'_>, hits: &mut [Hit]) {
+    let confidences = confidences(ranking, hits);
+    for (hit, confidence) in hits.iter_mut().zip(confidences) {
+        hit.confidence = confidence;
+    }
+}
+
+/// Returns whether a hit that was judged is one only by chance: it has no word, time or speaker of the question, and its
+/// meaning is far from it. Some text is always the nearest one. In a conversation, the neighbours of a message may be the
+/// reason for it.
+pub(crate) fn is_chance(hit: &Hit) -> bool {
+    use Signal::{Base, Date, Event, Speaker};
+    let own = [Base, Speaker, Date, Event];
+    let has_none = own.iter().all(|&signal| hit.signals[signal as usize] <= 0.0);
+    has_none && hit.confidence < CHANCE && !hit.conversation && hit.moved.is_none()
+}
+
 /// Returns the confidence of each hit, in the same order.
-pub(crate) fn confidences(ranking: &Ranking<'_>, hits: &[Hit]) -> Vec<f32> {
+fn confidences(ranking: &Ranking<'_>, hits: &[Hit]) -> Vec<f32> {
     let (scratch, terms) = (ranking.scratch, &ranking.question.terms);
     // Each document, with the previous and the next document of its session.
     let triples: Vec<[Option<u32>; 3]> = hits

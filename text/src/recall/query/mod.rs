@@ -38,7 +38,7 @@ use serde::{Serialize, Serializer};
 
 use crate::recall::index::{Index, Key};
 use crate::recall::vectors::VectorTable;
-use confidence::confidences;
+use confidence::{is_chance, judge};
 use dense::Cosines;
 use forms::languages_in;
 use order::arrange;
@@ -364,13 +364,15 @@ const JUDGED: usize = 10;
 /// Returns the best candidates of a ranking.
 fn hits(ranking: &Ranking<'_>) -> Vec<Hit> {
     let mut best = arrange(ranking, ranking.candidates());
-    best.truncate(ranking.query.limit.max(JUDGED));
-    let confidences = confidences(ranking, &best);
-    for (hit, confidence) in best.iter_mut().zip(confidences) {
-        hit.confidence = confidence;
+    let judged = best.len().min(ranking.query.limit.max(JUDGED));
+    judge(ranking, &mut best[..judged]);
+    let confidence = best.iter().take(JUDGED).map(|hit| hit.confidence);
+    let confidence = confidence.fold(0.0, f32::max);
+    // Beside a good match, what only the vectors found far away is noise.
+    if ranking.dense.is_some() && confidence >= WEAK {
+        judge(ranking, &mut best[judged..]);
+        best.retain(|hit| !is_chance(hit));
     }
-    let judged = best.iter().take(JUDGED).map(|hit| hit.confidence);
-    let confidence = judged.fold(0.0, f32::max);
     best.truncate(ranking.query.limit);
     let top = best.first().map_or(0.0, |hit| hit.score);
     for hit in &mut best {

@@ -16,7 +16,7 @@
 //!   falls by at most `RISES_MAX` places for stated ones.
 //! - ORD-3: no hit has a lower score than a hit below it. The signal `Order` is what a moved hit lacks.
 
-use super::confidence::confidences;
+use super::confidence::judge;
 use super::rank::Ranking;
 use super::signals::{Role, Signal};
 use super::{Hit, Moved};
@@ -66,14 +66,6 @@ pub(crate) fn arrange(ranking: &Ranking<'_>, mut candidates: Vec<Hit>) -> Vec<Hi
 
 fn sort(ranking: &Ranking<'_>, candidates: &mut [Hit]) {
     candidates.sort_unstable_by(|one, two| ranking.order((one.score, one.number), (two.score, two.number)));
-}
-
-/// Sets the confidence of each hit.
-fn judge(ranking: &Ranking<'_>, hits: &mut [Hit]) {
-    let confidences = confidences(ranking, hits);
-    for (hit, confidence) in hits.iter_mut().zip(confidences) {
-        hit.confidence = confidence;
-    }
 }
 
 /// Raises the score of each moved hit to the best score below it (ORD-3).

@@ -2,7 +2,8 @@
 //!
 //! The windows of the image are visited in order, which is the order of time. A window is skipped if the bounds of its
 //! blocks add up to no more than the score of the last of the best documents so far: then each document of the window
-//! comes after all of these.
+//! comes after all of these. For the same reason, only the documents with a rarer term are read in a window where the
+//! bounds of the frequent terms alone add up to no more.
 //!
 //! # Layer
 //! Uses the base score, postings and blocks, but not the other signals.
@@ -13,7 +14,7 @@
 //! - PRN-2: a bound is a sum of the same terms in the same order as a score, so that rounding puts no score above it.
 
 use std::cmp::Reverse;
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::{BinaryHeap, HashMap};
 
 use super::base::{Pass, Scratch, rarity, touch};
 use super::forms::{Found, collect, collect_more};
@@ -24,6 +25,26 @@ use crate::recall::index::{Block, Index, Posting, WINDOW, windows};
 /// The largest count, in units of a quarter, up to which a score never falls by rounding if the count rises.
 const QUARTERS_EXACT: u32 = 1_000;
 
+/// The share of a score up to which bounds are added in another order than scores, so that rounding changes nothing
+/// (PRN-2).
+const ROUNDING: f32 = 0.9999;
+
+/// Some documents of a window.
+#[derive(Clone, Copy, Default)]
+struct Marks([u64; WINDOW as usize / 64]);
+
+impl Marks {
+    fn set(&mut self, document: u32) {
+        let at = document % WINDOW;
+        self.0[at as usize / 64] |= 1 << (at % 64);
+    }
+
+    fn has(&self, document: u32) -> bool {
+        let at = document % WINDOW;
+        self.0[at as usize / 64] >> (at % 64) & 1 == 1
+    }
+}
+
 /// What a question asks of the documents of the image.
 pub(super) struct Pruned<'a> {
     index: &'a Index,
@@ -32,8 +53,8 @@ pub(super) struct Pruned<'a> {
     /// Returns whether a document may be one of the best.
     passes: &'a dyn Fn(u32) -> bool,
     parts: Vec<Part<'a>>,
-    /// The windows of the image without scores.
-    skipped: HashSet<u32>,
+    /// The windows of the image where documents have no score, each with the documents that have one.
+    skipped: HashMap<u32, Marks>,
 }
 
 /// One term of the question.
@@ -79,17 +100,27 @@ impl<'a> Part<'a> {
         }
     }
 
-    /// Calls `each` with the documents from `first` to before `end` that contain the term, and their scores. The
-    /// documents are of one window if they are in the image.
-    fn for_each(&self, first: u32, end: u32, mut each: impl FnMut(u32, f32)) {
+    /// Returns the number of documents that contain the term in a window of the image.
+    fn count(&self, window: u32) -> usize {
+        let first = window * WINDOW;
+        let at = |document: u32| self.found.partition_point(|(found, _)| *found < document);
+        let block = self.frequent.iter().find_map(|(_, blocks)| {
+            let at = blocks.binary_search_by_key(&(window as usize), Block::window);
+            at.ok().map(|at| blocks[at].count as usize)
+        });
+        block.unwrap_or(0) + at(first.saturating_add(WINDOW)) - at(first)
+    }
+
+    /// Calls `each` with the documents from `first` to before `end` that contain the term and are wanted, and their scores.
+    /// The documents are of one window if they are in the image.
+    fn for_each(&self, first: u32, end: u32, wants: impl Fn(u32) -> bool, mut each: impl FnMut(u32, f32)) {
         if let Some((number, blocks)) = &self.frequent {
             let window = (first / WINDOW) as usize;
             if let Ok(at) = blocks.binary_search_by_key(&window, Block::window) {
-                self.pass.for_each_in(*number, blocks, at, |found| {
-                    // What came since the image may begin within the last window of the image.
-                    if found.document >= first {
-                        each(found.document, self.pass.weighted(found));
-                    }
+                // What came since the image may begin within the last window of the image.
+                let wants = |document: u32| document >= first && wants(document);
+                self.pass.for_each_in(*number, blocks, at, wants, |found| {
+                    each(found.document, self.pass.weighted(found));
                 });
             }
         }
@@ -97,6 +128,7 @@ impl<'a> Part<'a> {
         let found = self.found[start..].iter();
         found
             .take_while(|(document, _)| *document < end)
+            .filter(|(document, _)| wants(*document))
             .for_each(|&(document, score)| each(document, score));
     }
 }
@@ -115,11 +147,21 @@ impl Pass<'_> {
         })
     }
 
-    /// Calls `each` with the live documents of a block.
-    fn for_each_in(&self, number: u32, blocks: &[Block], at: usize, mut each: impl FnMut(Found)) {
+    /// Calls `each` with the live documents of a block that are wanted.
+    fn for_each_in(
+        &self,
+        number: u32,
+        blocks: &[Block],
+        at: usize,
+        wants: impl Fn(u32) -> bool,
+        mut each: impl FnMut(Found),
+    ) {
         let index = self.index;
         let postings = &index.postings;
         postings.for_each_in(number, blocks, at, |Posting { document, quarters }| {
+            if !wants(document) {
+                return;
+            }
             let of = index.columns.scored(document);
             if self.admission.admits(&of) {
                 each(Found {
@@ -170,7 +212,7 @@ impl<'a> Pruned<'a> {
                 collect_more(index, admission, *number, true, &mut found);
                 for (at, block) in blocks.iter().enumerate() {
                     if vacant.contains(&(block.window() as u32)) {
-                        pass.for_each_in(*number, blocks, at, |_| in_image += 1);
+                        pass.for_each_in(*number, blocks, at, |_| true, |_| in_image += 1);
                     } else {
                         in_image += block.count as usize;
                     }
@@ -195,7 +237,7 @@ impl<'a> Pruned<'a> {
             count,
             passes,
             parts,
-            skipped: HashSet::new(),
+            skipped: HashMap::new(),
         })
     }
 
@@ -208,11 +250,17 @@ impl<'a> Pruned<'a> {
         for window in 0..windows(documents) {
             let bounds = self.parts.iter().map(|part| part.bounds[window]);
             if bounds.fold(0.0, |sum, bound| sum + bound) <= last {
-                self.skipped.insert(window as u32);
+                self.skipped.insert(window as u32, Marks::default());
                 continue;
             }
             let start = scratch.touched.len();
-            self.score_window(window as u32, scratch);
+            match self.with_rare_terms(window as u32, last) {
+                Some(marks) => {
+                    self.score_window(window as u32, |document| marks.has(document), scratch);
+                    self.skipped.insert(window as u32, marks);
+                }
+                None => self.score_window(window as u32, |_| true, scratch),
+            }
             for at in start..scratch.touched.len() {
                 let document = scratch.touched[at];
                 let base = scratch.base[document as usize];
@@ -228,20 +276,52 @@ impl<'a> Pruned<'a> {
                 }
             }
         }
-        self.score_range(documents, u32::MAX, scratch);
+        self.score_range(documents, u32::MAX, |_| true, scratch);
         self.parts.iter().map(|part| part.pass.rarity).collect()
     }
 
-    fn score_window(&self, window: u32, scratch: &mut Scratch) {
-        let documents = self.index.postings.base_documents();
-        let first = window * WINDOW;
-        self.score_range(first, documents.min(first.saturating_add(WINDOW)), scratch);
+    /// Returns the documents of a window that may score more than `last`: those with a term besides the most frequent ones.
+    /// Returns `None` if it takes less time to read all.
+    fn with_rare_terms(&self, window: u32, last: f32) -> Option<Marks> {
+        let bound = |part: &usize| self.parts[*part].bounds[window as usize];
+        let mut rarest_last: Vec<usize> = (0..self.parts.len()).collect();
+        rarest_last.sort_unstable_by(|one, two| bound(one).total_cmp(&bound(two)));
+        let mut sum = 0.0;
+        let mut is_minor = |part: &usize| {
+            sum += bound(part);
+            sum <= last * ROUNDING
+        };
+        let minor = rarest_last.iter().take_while(|part| is_minor(part)).count();
+        let (minor, rare) = rarest_last.split_at(minor);
+        let count =
+            |parts: &[usize]| -> usize { parts.iter().map(|part| self.parts[*part].count(window)).sum() };
+        if count(rare) * 2 >= count(minor) {
+            return None;
+        }
+        let mut marks = Marks::default();
+        let (first, end) = self.range(window);
+        for part in rare {
+            self.parts[*part].for_each(first, end, |_| true, |document, _| marks.set(document));
+        }
+        Some(marks)
     }
 
-    fn score_range(&self, first: u32, end: u32, scratch: &mut Scratch) {
+    /// Returns the numbers of the documents of a window.
+    fn range(&self, window: u32) -> (u32, u32) {
+        let documents = self.index.postings.base_documents();
+        let first = window * WINDOW;
+        (first, documents.min(first.saturating_add(WINDOW)))
+    }
+
+    fn score_window(&self, window: u32, wants: impl Fn(u32) -> bool, scratch: &mut Scratch) {
+        let (first, end) = self.range(window);
+        self.score_range(first, end, wants, scratch);
+    }
+
+    fn score_range(&self, first: u32, end: u32, wants: impl Fn(u32) -> bool, scratch: &mut Scratch) {
         for part in &self.parts {
             let bit = part.bit;
-            part.for_each(first, end, |document, score| {
+            part.for_each(first, end, &wants, |document, score| {
                 touch(&mut scratch.base, &mut scratch.touched, document, score);
                 scratch.mask[document as usize] |= bit;
             });
@@ -259,8 +339,8 @@ impl<'a> Pruned<'a> {
                 .into_iter()
                 .flatten()
             {
-                if self.skipped.remove(&(document / WINDOW)) {
-                    self.score_window(document / WINDOW, scratch);
+                if let Some(marks) = self.skipped.remove(&(document / WINDOW)) {
+                    self.score_window(document / WINDOW, |document| !marks.has(document), scratch);
                 }
             }
         }

@@ -22,24 +22,26 @@ pub(crate) static LEXICON: LazyLock<Relations> = LazyLock::new(|| relations(&[SY
 pub(crate) fn relations(synonyms: &[&str]) -> Relations {
     let mut relations = Relations::new();
     let mut add = |from: &str, to: &str, weight: f32| {
-        let (from, to) = (term_of(from), term_of(to));
         if from != to {
-            let best = relations.entry(from).or_default().entry(to).or_insert(0.0);
+            let related = relations.entry(from.to_owned()).or_default();
+            let best = related.entry(to.to_owned()).or_insert(0.0);
             *best = best.max(weight);
         }
     };
+    // A stem takes longer than all else, so each word is stemmed once.
     for (kind, members) in named(KINDS) {
-        for member in members {
-            add(kind, member, 1.0);
-            add(member, kind, KIND_FOR_MEMBER);
+        let kind = term_of(kind);
+        for member in members.map(term_of) {
+            add(&kind, &member, 1.0);
+            add(&member, &kind, KIND_FOR_MEMBER);
         }
     }
     for line in synonyms.iter().copied().flat_map(lines) {
-        let mut words = line.split_whitespace();
+        let mut words = line.split_whitespace().map(term_of);
         if let Some(first) = words.next() {
             for word in words {
-                add(first, word, 1.0);
-                add(word, first, 1.0);
+                add(&first, &word, 1.0);
+                add(&word, &first, 1.0);
             }
         }
     }

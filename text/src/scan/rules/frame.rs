@@ -21,6 +21,7 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
+use foldhash::fast::FixedState;
 use serde::Deserialize;
 
 use super::super::finding::{Category, Severity};
@@ -289,26 +290,22 @@ impl Frames {
 
 /// Adds a literal for each beginning of a word that ends with another word, with the meanings of that word.
 fn add_inner_words(stems: &mut Literals, spelling: &[String], owners: &mut Vec<(usize, Owner)>) {
-    // The place of the inner word in the outer one, and the numbers of both.
-    let mut inner: Vec<(usize, usize, usize, usize)> = Vec::new();
-    for (outer, stem) in spelling.iter().enumerate() {
-        for offset in 1..stem.len() {
-            stems.each_at(stem.as_bytes(), offset, |word, length| {
-                inner.push((offset, offset + length, outer, word));
-            });
-        }
-    }
-    if inner.is_empty() {
-        return;
-    }
-    inner.sort_unstable();
     let of_words = Owners::new(spelling.len(), owners);
-    let mut known: HashSet<(usize, usize)> = HashSet::new();
-    for (offset, end, outer, word) in inner {
-        let beginning = stems.add(&spelling[outer].as_bytes()[..end]);
-        if known.insert((beginning, offset)) {
-            let meanings = of_words.of(word).iter().copied();
-            owners.extend(meanings.map(|owner| (beginning, Owner { offset, ..owner })));
+    let mut known: HashSet<(usize, usize), FixedState> = HashSet::default();
+    let longest = spelling.iter().map(String::len).max().unwrap_or(0);
+    let mut here: Vec<(usize, usize)> = Vec::new();
+    for offset in 1..longest {
+        for outer in spelling.iter().filter(|outer| outer.len() > offset) {
+            stems.each_at(outer.as_bytes(), offset, |word, length| {
+                here.push((offset + length, word))
+            });
+            for (end, word) in here.drain(..).filter(|(_, word)| *word < spelling.len()) {
+                let beginning = stems.add(&outer.as_bytes()[..end]);
+                if known.insert((beginning, offset)) {
+                    let meanings = of_words.of(word).iter().copied();
+                    owners.extend(meanings.map(|owner| (beginning, Owner { offset, ..owner })));
+                }
+            }
         }
     }
 }

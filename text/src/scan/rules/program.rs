@@ -5,24 +5,21 @@
 //! parsed pattern to steps, in microseconds, and tries the alternatives in order, as a backtracking search does.
 //!
 //! The first match is the one that `regex` finds: alternatives and repetitions have the same order. A test compares the
-//! two for every rule.
+//! two for every rule. A backtracking search may try very many ways to match. So the machine counts its steps, and gives
+//! up at a limit; `pattern` then searches with the automata of `regex`.
 //!
 //! # Layer
 //! Pure: imports nothing of the crate.
 //!
 //! # Invariants
-//! See SCA-1 of `set`: a program has no unlimited repetition, and an attempt that takes long never tries the same step
-//! twice at the same place.
+//! See SCA-1 of `set`: a program has no unlimited repetition, and the machine stops at a number of steps. Each byte and
+//! each alternative that it looks at counts as a step.
 
-use std::collections::HashSet;
 use std::ops::Range;
 
-use foldhash::fast::FixedState;
 use regex_syntax::hir::{Class, Hir, HirKind, Look};
 use regex_syntax::utf8::{Utf8Range, Utf8Sequences};
 
-/// The number of steps after which an attempt remembers what it tried.
-const SHORT: usize = 256;
 /// The number of positions that a match reports: start and end of the groups `s` and `n`.
 const SLOTS: usize = 4;
 
@@ -100,13 +97,18 @@ enum Later {
     Restore(u8, usize),
 }
 
+/// The machine took more steps than it may.
+#[derive(Debug)]
+pub(super) struct Exhausted;
+
 /// The memory of the machine.
 #[derive(Default)]
 pub(super) struct Machine {
     later: Vec<Later>,
-    tried: HashSet<(u32, usize), FixedState>,
-    /// The number of steps so far.
+    /// The number of steps so far, with the bytes and the alternatives that the machine looked at.
     pub(super) count: usize,
+    /// The number of steps at which the machine gives up.
+    pub(super) limit: usize,
 }
 
 impl Program {
@@ -281,31 +283,43 @@ impl Program {
     }
 
     /// Returns the first match in `text` that begins at or after `from`.
-    pub(super) fn find(&self, text: &[u8], from: usize, machine: &mut Machine) -> Option<Found> {
-        let can_begin = |at: &usize| {
-            let first = if *at == 0 { &self.first } else { &self.inner };
-            let has_first = text.get(*at).map_or(*first == ALL, |byte| has(first, *byte));
-            has_first && (!self.is_at_word || holds(Look::WordAscii, text, *at))
-        };
-        (from..=text.len())
-            .filter(can_begin)
-            .find_map(|at| self.find_at(text, at, machine))
+    pub(super) fn find(
+        &self,
+        text: &[u8],
+        from: usize,
+        machine: &mut Machine,
+    ) -> Result<Option<Found>, Exhausted> {
+        for at in from..=text.len() {
+            let first = if at == 0 { &self.first } else { &self.inner };
+            let has_first = text.get(at).map_or(*first == ALL, |byte| has(first, *byte));
+            if has_first
+                && (!self.is_at_word || holds(Look::WordAscii, text, at))
+                && let Some(found) = self.find_at(text, at, machine)?
+            {
+                return Ok(Some(found));
+            }
+        }
+        Ok(None)
     }
 
     /// Returns the match that begins at `start`.
-    pub(super) fn find_at(&self, text: &[u8], start: usize, machine: &mut Machine) -> Option<Found> {
+    pub(super) fn find_at(
+        &self,
+        text: &[u8],
+        start: usize,
+        machine: &mut Machine,
+    ) -> Result<Option<Found>, Exhausted> {
         machine.later.clear();
-        if !machine.tried.is_empty() {
-            machine.tried.clear();
-        }
         let mut slots = [usize::MAX; SLOTS];
-        let end = self.run(text, start, &mut slots, machine)?;
+        let Some(end) = self.run(text, start, &mut slots, machine)? else {
+            return Ok(None);
+        };
         let group = |at: usize| (slots[at + 1] != usize::MAX).then(|| slots[at]..slots[at + 1]);
-        Some(Found {
+        Ok(Some(Found {
             whole: start..end,
             part: group(0),
             name: group(2),
-        })
+        }))
     }
 
     /// Runs the program. Returns the end of the match.
@@ -315,29 +329,31 @@ impl Program {
         start: usize,
         slots: &mut [usize; SLOTS],
         machine: &mut Machine,
-    ) -> Option<usize> {
-        let last = machine.count + SHORT;
+    ) -> Result<Option<usize>, Exhausted> {
         let mut next = Some((0, start));
         while let Some((mut step, mut at)) = next {
             while let Some(now) = self.steps.get(step as usize) {
                 machine.count += 1;
-                let can_branch = matches!(now, Step::First(_) | Step::Some { .. });
-                // INVARIANT SCA-1: a step that was tried at this place led to no match.
-                if can_branch && machine.count > last && !machine.tried.insert((step, at)) {
-                    break;
+                // INVARIANT SCA-1: the steps are limited.
+                if machine.count > machine.limit {
+                    return Err(Exhausted);
                 }
                 step = match now {
-                    Step::Match => return Some(at),
+                    Step::Match => return Ok(Some(at)),
                     Step::Letters(range) => {
                         let letters = &self.letters[range.start as usize..range.end as usize];
                         let Some(here) = text.get(at..at + letters.len()) else {
                             break;
                         };
-                        let mut pairs = here.iter().zip(letters);
-                        if !pairs.all(|(byte, (letter, ignored))| byte | ignored == *letter) {
+                        let pairs = here.iter().zip(letters);
+                        let is_same =
+                            |(byte, (letter, ignored)): &(&u8, &(u8, u8))| *byte | ignored == *letter;
+                        let same = pairs.take_while(is_same).count();
+                        machine.count += same;
+                        if same < letters.len() {
                             break;
                         }
-                        at += letters.len();
+                        at += same;
                         step + 1
                     }
                     Step::Some {
@@ -349,6 +365,7 @@ impl Program {
                         let set = &self.sets[*set as usize];
                         let rest = text[at..].iter().take(*most as usize);
                         let count = rest.take_while(|byte| has(set, **byte)).count();
+                        machine.count += count;
                         if count < *least as usize {
                             break;
                         }
@@ -364,9 +381,8 @@ impl Program {
                     Step::Look(look) if holds(*look, text, at) => step + 1,
                     Step::Look(_) => break,
                     Step::First(list) => {
-                        let Some((first, others)) = self.alternative(list, text.get(at)) else {
-                            break;
-                        };
+                        let chosen = self.alternative(list, text.get(at), &mut machine.count);
+                        let Some((first, others)) = chosen else { break };
                         if !others.is_empty() {
                             machine.later.push(Later::Others(others, at));
                         }
@@ -381,26 +397,37 @@ impl Program {
                     }
                 };
             }
-            next = self.next(text, slots, &mut machine.later);
+            next = self.next(text, slots, machine);
         }
-        None
+        Ok(None)
     }
 
     /// Returns the first step of the first alternative that can begin with `byte`, and the alternatives behind it from the
-    /// next one that can. Without a byte, only an alternative that can be empty goes on.
-    fn alternative(&self, list: &Range<u32>, byte: Option<&u8>) -> Option<(u32, Range<u32>)> {
+    /// next one that can. Without a byte, only an alternative that can be empty goes on. Counts the alternatives that it
+    /// passes over.
+    fn alternative(
+        &self,
+        list: &Range<u32>,
+        byte: Option<&u8>,
+        count: &mut usize,
+    ) -> Option<(u32, Range<u32>)> {
         let bit = byte.map_or(u64::MAX, |byte| 1 << (byte & 63));
         let alternatives = &self.alternatives[list.start as usize..list.end as usize];
         let can_begin = |other: &Alternative| other.first & bit == bit;
-        let first = alternatives.iter().position(can_begin)?;
+        let Some(first) = alternatives.iter().position(can_begin) else {
+            *count += alternatives.len();
+            return None;
+        };
         let rest = &alternatives[first + 1..];
         let skipped = rest.iter().position(can_begin).unwrap_or(rest.len());
+        *count += first + skipped;
         let others = list.start + (first + 1 + skipped) as u32..list.end;
         Some((alternatives[first].step, others))
     }
 
     /// Takes the next step that remains to be tried, with its position.
-    fn next(&self, text: &[u8], slots: &mut [usize; SLOTS], later: &mut Vec<Later>) -> Option<(u32, usize)> {
+    fn next(&self, text: &[u8], slots: &mut [usize; SLOTS], machine: &mut Machine) -> Option<(u32, usize)> {
+        let Machine { later, count, .. } = machine;
         loop {
             match later.pop()? {
                 Later::Fewer(step, fewest, at) => {
@@ -416,7 +443,7 @@ impl Program {
                     return Some((step, at));
                 }
                 Later::Others(list, at) => {
-                    if let Some((first, others)) = self.alternative(&list, text.get(at)) {
+                    if let Some((first, others)) = self.alternative(&list, text.get(at), count) {
                         if !others.is_empty() {
                             later.push(Later::Others(others, at));
                         }

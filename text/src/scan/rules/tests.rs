@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::pattern::{DEBT_MAX, Pattern, STEPS_A_BYTE};
 use super::program::{Machine, Program};
 use super::set::GROUPS_MAX;
 use super::*;
@@ -231,9 +232,10 @@ fn texts_for(set: &RuleSet, files: &[&'static str]) -> Vec<Vec<u8>> {
         .collect()
 }
 
-/// A program finds what the crate `regex` finds.
+/// A program finds what the crate `regex` finds, unless it gives up.
 #[test]
 fn a_program_finds_what_the_regex_of_its_pattern_finds() {
+    let (mut compared, mut given_up) = (0, 0);
     for (set, files) in sets() {
         let texts = texts_for(set, files);
         for index in 0..set.len() {
@@ -250,11 +252,16 @@ fn a_program_finds_what_the_regex_of_its_pattern_finds() {
             let program = Program::new(&hir.clone().parse(&rule.regex()).unwrap()).unwrap();
             let mut machine = Machine::default();
             for text in texts.iter().skip(index % 7).step_by(7) {
+                machine.limit = machine.count + (1 << 20);
                 let expected = regex.captures(text).map(|groups| {
                     let group = |name| groups.name(name).map(|group| group.range());
                     (groups.get_match().range(), group("s"), group("n"))
                 });
-                let found = program.find(text, 0, &mut machine);
+                compared += 1;
+                let Ok(found) = program.find(text, 0, &mut machine) else {
+                    given_up += 1;
+                    continue;
+                };
                 let found = found.map(|found| (found.whole, found.part, found.name));
                 assert_eq!(
                     found,
@@ -266,6 +273,7 @@ fn a_program_finds_what_the_regex_of_its_pattern_finds() {
             }
         }
     }
+    assert!(given_up * 1_000 <= compared, "{given_up} of {compared}");
 }
 
 /// The first pass, which chooses the rules that are searched, never changes what they find.
@@ -282,36 +290,78 @@ fn a_rule_finds_the_same_with_the_first_pass_and_without() {
     }
 }
 
-/// INVARIANT SCA-1: every pattern is bounded, and takes few steps for each byte, also where its words are many.
+/// Texts in which the patterns of a rule begin to match very often: its words and examples, again and again.
+fn repeated(set: &RuleSet, head: &Head, texts: &[Vec<u8>]) -> Vec<Vec<u8>> {
+    let mut words: Vec<&str> = head.keywords.iter().flat_map(|group| group.split(' ')).collect();
+    words.truncate(40);
+    let words = injection::copy_for(set.view(), &words.join(" ").replace(['^', '~'], " "));
+    let first = words.split(|byte| *byte == b' ').next().unwrap_or_default();
+    let own = [
+        words.clone(),
+        first.to_vec(),
+        [first, b"="].concat(),
+        [first, b" a"].concat(),
+    ];
+    let all = own.iter().chain(texts);
+    all.map(|text| text.repeat(1 + 2_000 / (text.len() + 1)))
+        .collect()
+}
+
+/// INVARIANT SCA-1: the steps of a program are limited, also where a pattern begins to match at every byte. Behind the
+/// limit, the automata find the same.
 #[test]
-fn sca_1_a_pattern_takes_few_steps_for_each_byte() {
+fn sca_1_the_steps_of_a_pattern_are_limited_and_its_engines_find_the_same() {
+    let mut changed = 0;
     for (set, files) in sets() {
         let texts = texts_for(set, files);
-        for (index, head) in heads(files)
-            .iter()
-            .filter(|head| head.view == set.view())
-            .enumerate()
-        {
-            let mut words: Vec<&str> = head.keywords.iter().flat_map(|group| group.split(' ')).collect();
-            words.truncate(40);
-            let own = injection::copy_for(set.view(), &words.join(" ").replace(['^', '~'], " "));
-            for text in texts.iter().skip(index % 97).step_by(97).chain([&own]) {
-                let text = text.repeat(1 + 2_000 / (text.len() + 1));
-                let mut machine = Machine::default();
+        let heads = heads(files);
+        let heads = heads.iter().filter(|head| head.view == set.view());
+        for (index, head) in heads.enumerate() {
+            let some: Vec<Vec<u8>> = texts.iter().skip(index % 97).step_by(97).cloned().collect();
+            let pattern = Pattern::new(set.rule(index));
+            let (mut machine, mut bytes) = (Machine::default(), 0);
+            for text in repeated(set, head, &some) {
+                bytes += text.len();
                 let mut at = 0;
-                while let Some(hit) = set
-                    .pattern(index)
-                    .first_match(&text, at..text.len(), &mut machine)
-                {
+                while at < text.len() {
+                    let found = pattern.first_match(&text, at..text.len(), &mut machine);
+                    let same = pattern.by_regex(&text, at..text.len());
+                    assert_eq!(found, same, "{} in {:?}", head.id, String::from_utf8_lossy(&text));
+                    let Some(hit) = found else { break };
                     at = hit.whole.end.max(at + 1);
                 }
-                assert!(
-                    machine.count <= 2_000 * text.len(),
-                    "{}: {} steps",
-                    head.id,
-                    machine.count
-                );
             }
+            // One step looks at no more than the longest match, or at the alternatives of one place.
+            let limit = STEPS_A_BYTE * bytes + DEBT_MAX + pattern.longest + 2_000;
+            assert!(machine.count <= limit, "{}: {} steps", head.id, machine.count);
+            changed += usize::from(pattern.has_changed());
+        }
+    }
+    assert!(changed > 0, "no text was hard enough");
+}
+
+/// Honest texts make no pattern change to its automata, which take milliseconds to build.
+#[test]
+fn an_honest_text_makes_no_debt() {
+    for (set, files) in sets() {
+        let examples = files.iter().flat_map(|file| read_file::<Examples>(file));
+        let honest: Vec<String> = examples.flat_map(|rule| rule.passes).collect();
+        let honest = injection::copy_for(set.view(), &honest.join("\n").replace('~', ""));
+        let heads = heads(files);
+        for (index, head) in heads.iter().filter(|head| head.view == set.view()).enumerate() {
+            let pattern = Pattern::new(set.rule(index));
+            let mut machine = Machine::default();
+            for start in (0..honest.len()).step_by(500) {
+                let window = start..(start + 500).min(honest.len());
+                drop(pattern.first_match(&honest, window, &mut machine));
+            }
+            let is_within = machine.count <= STEPS_A_BYTE * honest.len();
+            assert!(
+                is_within || pattern.stays_in_window(),
+                "{}: {} steps",
+                head.id,
+                machine.count
+            );
         }
     }
 }

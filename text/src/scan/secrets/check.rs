@@ -20,6 +20,13 @@ use crate::scan::encoding;
 use crate::scan::finding::Severity;
 use crate::scan::rules::{Check, Rule};
 
+/// The number of bytes before a secret that are read.
+pub(super) const BEFORE_MAX: usize = 160;
+/// The number of bytes before a name that are read.
+const BEFORE_NAME_MAX: usize = 80;
+/// The number of bytes of a value with a name that are read. A value of more bytes is judged by its first ones.
+const VALUE_MAX: usize = 512;
+
 /// Returns the severity of the candidate of `rule` at `span`. Returns `None` if the candidate is not a secret. `name` is
 /// the name to which the candidate is assigned.
 pub(super) fn check(
@@ -29,11 +36,11 @@ pub(super) fn check(
     name: Option<Range<usize>>,
 ) -> Option<Severity> {
     let secret = &text[span.clone()];
-    let before = &text[text.floor_char_boundary(span.start.saturating_sub(160))..span.start];
+    let before = &text[text.floor_char_boundary(span.start.saturating_sub(BEFORE_MAX))..span.start];
     let after = &text[span.end..];
     let naming = match name {
         Some(name) => {
-            let start = text.floor_char_boundary(name.start.saturating_sub(80));
+            let start = text.floor_char_boundary(name.start.saturating_sub(BEFORE_NAME_MAX));
             Naming::read(&text[start..name.end], &text[name.end..span.start])
         }
         None => Naming::given(before),
@@ -47,8 +54,9 @@ pub(super) fn check(
         Check::Jwt => is_web_token(secret),
         Check::Given => is_given(secret, before),
         Check::Password => is_password(secret, &naming, after),
-        Check::Named => is_named_secret(secret, &naming, after),
-        Check::Key => is_key(secret),
+        // INVARIANT SCA-1: values of one name may contain each other, to the end of the text.
+        Check::Named => is_named_secret(first_of(secret), &naming, after),
+        Check::Key => is_key(first_of(secret)),
         Check::Mnemonic => is_mnemonic(secret),
         Check::Code => secret.contains(|char: char| char.is_ascii_digit()) && !is_placeholder(secret),
         Check::Basic => is_user_and_password(secret),
@@ -60,6 +68,11 @@ pub(super) fn check(
         _ => rule.severity,
     };
     is_secret.then_some(severity)
+}
+
+/// Returns the part of a value that is read.
+fn first_of(value: &str) -> &str {
+    &value[..value.floor_char_boundary(VALUE_MAX)]
 }
 
 /// Returns Shannon's entropy in bits for each byte.

@@ -23,12 +23,12 @@ use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::ops::Range;
 
-use self::check::check;
+use self::check::{BEFORE_MAX, check};
 use self::values::{is_mnemonic_line, surprise};
 use super::encoding::{self, Unescaped};
 use super::finding::{Finding, Severity};
 use super::parts::parts;
-use super::rules::{self, Check};
+use super::rules::{self, Check, Rule};
 
 pub use self::marker::MarkerKey;
 pub(in crate::scan) use self::marker::marker;
@@ -160,6 +160,7 @@ fn find_broken(text: &str, pieces: &[Range<usize>], found: &mut Vec<Candidate>) 
 fn find_plain(text: &str, found: &mut Vec<Candidate>) {
     // For each rule that found something, where its next secret may begin.
     let mut searched_until: HashMap<usize, usize> = HashMap::new();
+    let mut run = Run::default();
     rules::TEXT.run(text.as_bytes(), |matched| {
         let rule = matched.rule;
         let until = searched_until.entry(matched.index).or_default();
@@ -174,46 +175,88 @@ fn find_plain(text: &str, found: &mut Vec<Candidate>) {
             });
             return;
         }
-        let span = extent(rule.check, text, boundaries(text, matched.span));
+        let span = extent(rule.check, text, boundaries(text, matched.span), &mut run);
         let later = views::later_strings(text, &span);
         let span_of_all = span.start..later.last().map_or(span.end, |piece| piece.end);
-        let severity = check(rule, text, span.clone(), matched.name.clone()).or_else(|| {
-            let pieces = later.iter().map(|piece| &text[piece.clone()]);
-            let whole = std::iter::once(&text[..span.end])
-                .chain(pieces)
-                .collect::<String>();
-            let is_longer = whole.len() > span.end;
-            is_longer.then(|| check(rule, &whole, span.start..whole.len(), matched.name.clone()))?
-        });
+        let name = matched.name;
+        let severity = check(rule, text, span.clone(), name.clone())
+            .or_else(|| check_joined(rule, text, &span, &later, name.clone()));
         if let Some(severity) = severity {
             let span = span_of_all;
             *until = span.end;
             let finding = Finding::new(rule.category, rule.id, severity, span);
             found.push((matched.index, finding));
-        } else if matched.name.is_none() {
+        } else if name.is_none() {
             *until = span.end;
         }
     });
 }
 
+/// Does the same as [`check`], for a secret that goes on in the strings `later`.
+fn check_joined(
+    rule: &Rule,
+    text: &str,
+    span: &Range<usize>,
+    later: &[Range<usize>],
+    name: Option<Range<usize>>,
+) -> Option<Severity> {
+    if later.is_empty() {
+        return None;
+    }
+    // INVARIANT SCA-1: the copy begins near the secret, because a text may have very many of them.
+    let first = name
+        .as_ref()
+        .map_or(span.start, |name| name.start.min(span.start));
+    let start = text.floor_char_boundary(first.saturating_sub(BEFORE_MAX));
+    let mut whole = text[start..span.end].to_owned();
+    later
+        .iter()
+        .for_each(|piece| whole.push_str(&text[piece.clone()]));
+    let name = name.map(|name| name.start - start..name.end - start);
+    let end = whole.len();
+    check(rule, &whole, span.start - start..end, name)
+}
+
+/// The newest run of characters of keys, from where a secret was found to its end. Names and values in one run have the
+/// same end, which is searched for once (SCA-1).
+#[derive(Default)]
+struct Run {
+    whole: Range<usize>,
+    /// The end without the punctuation of a sentence.
+    trimmed: usize,
+}
+
+impl Run {
+    /// Returns the end of the key that begins at `start` and goes on to `at` or beyond.
+    fn end_of(&mut self, text: &str, start: usize, at: usize) -> usize {
+        if !(self.whole.start..=self.whole.end).contains(&at) {
+            let is_key = |char: char| char.is_ascii_alphanumeric() || "_.~+/=-".contains(char);
+            let end = text.len() - text[at..].trim_start_matches(is_key).len();
+            self.whole = at..end;
+            self.trimmed = text[..end].trim_end_matches(['.', '!', '?']).len();
+        }
+        if self.trimmed > start {
+            self.trimmed
+        } else {
+            self.whole.end
+        }
+    }
+}
+
 /// Returns the extent of the secret that contains a match, because patterns may end before a long secret does.
-fn extent(check: Check, text: &str, span: Range<usize>) -> Range<usize> {
-    // `token_end` finds the end of the token characters after the span; `trimmed` finds an end without trailing
-    // `closing` characters.
-    let token_end = |others: &[char]| {
-        let is_token = |char: char| char.is_ascii_alphanumeric() || others.contains(&char);
-        text.len() - text[span.end..].trim_start_matches(is_token).len()
-    };
+fn extent(check: Check, text: &str, span: Range<usize>, run: &mut Run) -> Range<usize> {
+    // Finds an end without trailing `closing` characters.
     let trimmed = |end: usize, closing: &[char]| match text[span.start..end].trim_end_matches(closing) {
         "" => end,
         rest => span.start + rest.len(),
     };
     let end = match check {
-        Check::Jwt => token_end(&['_', '.', '-']),
-        Check::Armour => end_of_armour(text, span.end),
-        Check::Named | Check::Key => {
-            trimmed(token_end(&['_', '.', '~', '+', '/', '=', '-']), &['.', '!', '?'])
+        Check::Jwt => {
+            let is_token = |char: char| char.is_ascii_alphanumeric() || matches!(char, '_' | '.' | '-');
+            text.len() - text[span.end..].trim_start_matches(is_token).len()
         }
+        Check::Armour => end_of_armour(text, span.end),
+        Check::Named | Check::Key => run.end_of(text, span.start, span.end),
         // Punctuation that ends a sentence or a bracket around the value is not part of the value.
         // An escaped line end in the source of a string ends it too.
         Check::Password | Check::Given => {

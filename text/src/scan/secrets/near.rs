@@ -121,7 +121,13 @@ fn cells(text: &str, name: &Range<usize>) -> Vec<Range<usize>> {
 
 /// Returns the words in `area` that may be values: runs of the characters of keys and passwords.
 fn values(text: &str, area: Range<usize>) -> impl Iterator<Item = Range<usize>> {
-    let is_other = |char: char| !char.is_ascii_graphic() || "\"'`,;|()<>[]{}\\".contains(char);
+    let is_other = |char: char| {
+        !char.is_ascii_graphic()
+            || matches!(
+                char,
+                '"' | '\'' | '`' | ',' | ';' | '|' | '(' | ')' | '<' | '>' | '[' | ']' | '{' | '}' | '\\'
+            )
+    };
     parts(&text[area.clone()], is_other).filter_map(move |part| {
         let value = text[area.start + part.start..area.start + part.end]
             .trim_end_matches(is_other)

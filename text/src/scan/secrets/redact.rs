@@ -11,7 +11,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeSet;
 use std::ops::Range;
 
-use aho_corasick::{AhoCorasick, MatchKind};
+use aho_corasick::{AhoCorasick, AhoCorasickKind, MatchKind};
 
 use super::find;
 use super::marker::{self, MarkerKey, marker};
@@ -58,10 +58,11 @@ struct Place {
 /// Returns the spans to replace in `text`: the secrets and their other occurrences. Returns `None` if the total length
 /// of the secrets is too large.
 fn places(text: &str, found: &[Finding]) -> Option<Vec<Place>> {
+    let mut word = 0..0;
     let mut places: Vec<Place> = found
         .iter()
         .map(|secret| Place {
-            span: word_around(text, secret.span.clone()),
+            span: words_around(text, secret.span.clone(), &mut word),
             kind: secret.rule,
             secret: secret.span.clone(),
         })
@@ -96,6 +97,8 @@ fn repeats(text: &str, found: &[Finding]) -> Option<Vec<Place>> {
     let distinct: Vec<_> = distinct.into_iter().collect();
     let automaton = AhoCorasick::builder()
         .match_kind(MatchKind::LeftmostLongest)
+        // INVARIANT SCA-1: making a table of all states takes the square of the length of a secret.
+        .kind(Some(AhoCorasickKind::ContiguousNFA))
         .build(distinct.iter().map(|(secret, _)| secret))
         .expect("secrets of limited size fit into an automaton");
     let mut places = Vec::new();
@@ -110,15 +113,24 @@ fn repeats(text: &str, found: &[Finding]) -> Option<Vec<Place>> {
     Some(places)
 }
 
-/// Extends `span` to whole words, so a marker never touches part of a word.
-fn word_around(text: &str, span: Range<usize>) -> Range<usize> {
+/// Extends `span` to whole words, so a marker never touches part of a word. `known` is the newest word, because one word
+/// may contain very many secrets (SCA-1).
+fn words_around(text: &str, span: Range<usize>, known: &mut Range<usize>) -> Range<usize> {
     let is_word = |char: char| char.is_ascii_alphanumeric() || char == '_';
+    let mut word_at = |at: usize| {
+        if !known.contains(&at) {
+            let start = text[..at].trim_end_matches(is_word).len();
+            let end = text.len() - text[at..].trim_start_matches(is_word).len();
+            *known = start..end;
+        }
+        known.clone()
+    };
     let (mut start, mut end) = (span.start, span.end);
     if text[span.clone()].starts_with(is_word) {
-        start = text[..start].trim_end_matches(is_word).len();
+        start = word_at(span.start).start;
     }
-    if text[span].ends_with(is_word) {
-        end = text.len() - text[end..].trim_start_matches(is_word).len();
+    if text[span.clone()].ends_with(is_word) {
+        end = word_at(span.end - 1).end;
     }
     start..end
 }

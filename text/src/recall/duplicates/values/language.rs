@@ -10,7 +10,7 @@ use std::collections::HashMap;
 use std::sync::LazyLock;
 
 use super::class::Class;
-use super::tokens::{Token, tokens};
+use super::tokens::{Token, token_texts};
 use super::value::{Unit, Value};
 use crate::recall::text::lists;
 use crate::recall::text::terms::term_of;
@@ -29,13 +29,10 @@ pub(super) struct Lexicon(HashMap<String, Vec<(Vec<String>, Meaning)>>);
 
 impl Lexicon {
     fn add(&mut self, phrase: &str, meaning: Meaning) {
-        let mut pieces: Vec<String> = tokens(&phrase.replace('_', " "))
-            .into_iter()
-            .map(|token| token.text)
-            .collect();
-        if !pieces.is_empty() {
-            let first = pieces.remove(0);
-            self.0.entry(first).or_default().push((pieces, meaning));
+        let mut pieces = token_texts(&phrase.replace('_', " "));
+        if let Some(first) = pieces.next() {
+            let rest = pieces.collect();
+            self.0.entry(first).or_default().push((rest, meaning));
         }
     }
 
@@ -222,6 +219,7 @@ impl Language {
 mod tests {
     use super::*;
     use crate::recall::duplicates::values::class::Classes;
+    use crate::recall::duplicates::values::tokens::tokens;
 
     fn language(text: &str) -> &'static str {
         Language::of(&tokens(text), &[]).name

@@ -54,15 +54,11 @@ pub(super) struct Token {
 }
 
 impl Token {
-    pub(super) fn new(text: String, kind: Kind) -> Self {
-        let term = if kind == Kind::Word {
-            term_of(&text)
-        } else {
-            String::new()
-        };
+    /// Returns a token without its stem.
+    fn new(text: String, kind: Kind) -> Self {
         Self {
             text,
-            term,
+            term: String::new(),
             kind,
             value: None,
             classes: Classes::default(),
@@ -72,9 +68,11 @@ impl Token {
     }
 
     pub(super) fn of_value(text: String, value: Value) -> Self {
-        let mut token = Self::new(text, Kind::Word);
-        token.value = Some(value);
-        token
+        Self {
+            term: term_of(&text),
+            value: Some(value),
+            ..Self::new(text, Kind::Word)
+        }
     }
 
     /// Whether it is a word without a value.
@@ -94,6 +92,21 @@ fn normal(raw: &str) -> String {
 
 /// Returns the tokens of a text.
 pub(super) fn tokens(text: &str) -> Vec<Token> {
+    let mut found = unstemmed(text);
+    for token in &mut found {
+        if token.kind == Kind::Word && token.term.is_empty() {
+            token.term = term_of(&token.text);
+        }
+    }
+    found
+}
+
+/// Returns the texts of the tokens of a text. Stems take most of the time, and the words of the lists need none.
+pub(super) fn token_texts(text: &str) -> impl Iterator<Item = String> + use<> {
+    unstemmed(text).into_iter().map(|token| token.text)
+}
+
+fn unstemmed(text: &str) -> Vec<Token> {
     let letters: Vec<char> = text.chars().take(CHARS_MAX).nfkc().take(CHARS_MAX).collect();
     let mut found = Vec::new();
     let mut at = 0;

@@ -134,3 +134,27 @@ fn few_of_the_matches_of_a_frequent_word_are_scored() {
         assert!((CANDIDATES..=2 * WINDOW as usize).contains(&scratch.touched.len()));
     }
 }
+
+/// Where the frequent words alone make no best document, only the documents with a rare one are scored.
+#[test]
+fn rare_words_choose_the_documents_that_are_scored() {
+    let mut index = Index::new();
+    for at in 0..DOCUMENTS {
+        let text = format!("fact number{at} about tea");
+        index
+            .put(&Document {
+                session: None,
+                ..document(at, ("s", "", "", 1, &text))
+            })
+            .unwrap();
+    }
+    let image = Image::open(index.to_bytes().into()).unwrap();
+    let index = Index::read(&Arc::new(image), 0).unwrap();
+    let question = "fact about tea number5 number3000 number3001 number3002";
+    let (admission, mut scratch) = (Admission::new(&index, None), Scratch::default());
+    let question = Question::read(&index, &admission, question, None);
+    scratch.prepare(&index);
+    let pruned = Pruned::new(&index, &admission, &question, 1, &|_| true, &mut scratch);
+    drop(pruned.unwrap().score(&mut scratch));
+    assert_eq!(scratch.touched.len(), WINDOW as usize + 3);
+}

@@ -170,6 +170,52 @@ fn a_vector_finds_what_no_word_does() {
     assert!(hits[0].explain().iter().any(|reason| reason.name == "vec"));
 }
 
+/// A text without a word of the question is a hit beside a good one only if its meaning is near.
+#[test]
+fn a_far_meaning_is_no_hit_beside_a_good_match() {
+    struct Fixed(Arc<VectorTable>);
+    impl Meaning for Fixed {
+        fn of_question(&self, _: &str, _: bool) -> Option<Vec<f32>> {
+            Some(vec![1.0, 0.0])
+        }
+        fn table(&self) -> Arc<VectorTable> {
+            Arc::clone(&self.0)
+        }
+    }
+    let mut index = Index::new();
+    let mut table = VectorTable::new("fixed");
+    // The cosines are 0.8, 0.15 and 0.4.
+    let texts = [
+        ("The database is heron", [0.8, 0.6]),
+        ("Deploy with make ship", [0.15, 0.989]),
+        ("Postgres runs there", [0.4, 0.917]),
+    ];
+    for (at, (text, vector)) in texts.into_iter().enumerate() {
+        let text_key = [at as u8 + 1; 16];
+        table.insert(text_key, &vector);
+        let document = Document {
+            session: None,
+            text_key,
+            ..document(at, ("s", "", "", 0, text))
+        };
+        index.put(&document).unwrap();
+    }
+    let fixed = Fixed(table.into());
+    let found = |question: &str, limit: usize| -> Vec<usize> {
+        let query = Query {
+            meaning: Some(&fixed),
+            limit,
+            ..Query::new(question)
+        };
+        let hits = index.recall(&query, &mut Scratch::default()).hits;
+        hits.iter().map(|hit| place(hit.key)).collect()
+    };
+    assert_eq!(found("name of the database", 10), [0, 2]);
+    assert_eq!(found("name of the database", 1), [0]);
+    // A word in common is a reason.
+    assert_eq!(found("deploy the database", 10), [0, 1, 2]);
+}
+
 #[test]
 fn no_script_and_no_emoji_is_lost() {
     let texts = [
