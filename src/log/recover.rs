@@ -23,6 +23,7 @@ use super::handle::Log;
 use super::live::Live;
 use super::manifest::SegmentEntry;
 use super::reader::SegmentFile;
+use super::rotate::next_segment_bytes;
 use super::segment::{FIRST_OFFSET, LOG_FOLDER, segment_name};
 use super::walk::{Scanned, Visit};
 use crate::digest::{CommitDigest, Root};
@@ -167,9 +168,10 @@ impl Log {
         content.extend_from_slice(&bytes);
         let name = segment_name(header.id);
         let unfinished = unfinished_name(&name);
+        let length = next_segment_bytes(&self.options, 0, bytes.len() as u64);
         // REC-1: recovery only reads the old segment, and writes a new file. REC-2: the sealed part of the old segment
         // ends before the batches that this file contains.
-        disk::write_whole(&*self.disk, &unfinished, &content, 0)
+        disk::write_whole(&*self.disk, &unfinished, &content, length)
             .and_then(|()| self.disk.sync_dir(LOG_FOLDER))
             .or_io(format_args!("cannot create {name}"))?;
         // INVARIANT REC-3: the manifest lists the new segment only when its content is durable.

@@ -196,7 +196,7 @@ impl Log {
         let previous = entries.last().map(SegmentEntry::end).unwrap_or_default();
         let header = self.new_header(first + count, previous)?;
         // Creating this segment syncs the folder, so the names of the other new segments also become durable.
-        create_segment(&*self.disk, &header, FIRST_OFFSET)?;
+        create_segment(&*self.disk, &header, &self.options)?;
         let live = self.read_live()?;
         // INVARIANT PUB-1: this call replaces the old log by the new log atomically.
         let active = SegmentEntry::active(header.id, self.cursor.batch + 1);

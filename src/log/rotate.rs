@@ -41,7 +41,7 @@ impl Log {
     /// Creates the file of the next segment. The log does not list it yet, so a failure changes nothing.
     pub(super) fn create_next(&self) -> Result<SegmentHeader> {
         let header = self.new_header(self.new_numbers(1)?, self.sealed_at_cursor().1)?;
-        create_segment(&*self.disk, &header, FIRST_OFFSET)?;
+        create_segment(&*self.disk, &header, &self.options)?;
         Ok(header)
     }
 
@@ -102,8 +102,11 @@ impl Log {
         lock.check_file()?;
         self.poison_on_error(Self::sync_group)?;
         let header = self.new_header(self.new_numbers(1)?, self.sealed_at_cursor().1)?;
-        let length = FIRST_OFFSET + BatchBuilder::new().encoded_bytes();
-        let created = create_segment(&*self.disk, &header, length);
+        let small = LogOptions {
+            segment_bytes_min: FIRST_OFFSET + BatchBuilder::new().encoded_bytes(),
+            ..self.options
+        };
+        let created = create_segment(&*self.disk, &header, &small);
         // Nothing is changed if the disk has no room for the segment, so the handle stays usable.
         created.inspect_err(|error| self.poisoned |= !error.is_disk_full())?;
         self.poison_on_error(|log| log.switch_to(&header).map(drop))
@@ -273,10 +276,18 @@ pub(super) fn next_segment_bytes(options: &LogOptions, used: u64, needed: u64) -
     wanted.max(needed).next_multiple_of(SEGMENT_HEADER_BYTES as u64)
 }
 
-/// Creates the file of a new, empty segment with this length. Appends make it longer.
-pub(super) fn create_segment(disk: &dyn Disk, header: &SegmentHeader, length: u64) -> Result<()> {
+/// Creates the file of a new, empty segment with the least size, so that small commits find room in it on a full disk, or
+/// with its header alone if not even that fits. Appends make it longer.
+pub(super) fn create_segment(disk: &dyn Disk, header: &SegmentHeader, options: &LogOptions) -> Result<()> {
     let name = segment_name(header.id);
-    disk::create_whole(disk, &name, &header.encode(), length).or_io(format_args!("cannot create {name}"))
+    let write = |length| disk::write_whole(disk, &unfinished_name(&name), &header.encode(), length);
+    let written = match write(next_segment_bytes(options, 0, 0)) {
+        Err(error) if is_full(&error) => write(FIRST_OFFSET),
+        other => other,
+    };
+    written
+        .and_then(|()| disk::finish_whole(disk, &name))
+        .or_io(format_args!("cannot create {name}"))
 }
 
 fn is_full(error: &io::Error) -> bool {

@@ -134,6 +134,12 @@ impl LogHandle {
         self.log.declare_lines(lock)
     }
 
+    /// Removes the files that an interrupted rewrite left. The caller must hold the lock and have read the whole log.
+    pub(crate) fn tidy(&mut self, alone: &CompactionLock) -> Result<()> {
+        let lock = self.lock.as_ref().ok_or_else(without_lock)?;
+        self.log.tidy(lock, alone)
+    }
+
     /// Begins to rewrite the log. The caller must hold the lock and have read the whole log.
     pub(crate) fn begin_rewrite(&mut self, alone: CompactionLock, seal: Seal) -> Result<Rewrite> {
         let lock = self.lock.as_ref().ok_or_else(without_lock)?;

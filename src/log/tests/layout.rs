@@ -270,7 +270,10 @@ fn on_a_full_disk_no_zeros_are_added_and_the_group_is_written() {
     let room_with = |fault: Option<(u64, Fault)>| {
         let disk = SimDisk::new(1);
         let mut log = create(&(Arc::new(disk.clone()) as Arc<dyn Disk>), options);
-        append(&mut log, &[&"y".repeat(20_000)]).unwrap();
+        // The third group is too large for the room of the new segment, and ends its file.
+        for text in [&"y".repeat(20_000), "z", &"x".repeat(1_200)] {
+            append(&mut log, &[text]).unwrap();
+        }
         let before = disk.calls();
         if let Some((call, fault)) = fault {
             disk.fail_at(before + call, fault);

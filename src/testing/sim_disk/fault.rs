@@ -98,7 +98,8 @@ pub(super) struct Faults {
     read: Option<(u64, ReadFault)>,
     met: bool,
     /// Whether a call failed in a way that the engine must report. The engine may ignore failures of checkpoints and
-    /// derived files, and a lack of space for zeros that only save time.
+    /// derived files, and a lack of space for zeros that only save time and for a segment, because it then tries a smaller
+    /// one.
     pub(super) met_primary: bool,
 }
 
@@ -123,7 +124,8 @@ impl Faults {
                     return Outcome::Done;
                 }
                 self.met = true;
-                let is_spared = fault.is_of_space() && space == Space::Ahead;
+                // If space is short, the writer tries again with a smaller segment.
+                let is_spared = fault.is_of_space() && (space == Space::Ahead || name.ends_with(".seg.tmp"));
                 let is_derived = name.starts_with("checkpoint") || name.starts_with("derived");
                 self.met_primary |= !is_derived && !is_spared;
                 Outcome::Failed(fault)
