@@ -24,7 +24,7 @@ use std::sync::LazyLock;
 
 use sha2::Digest as _;
 
-pub(crate) use batch::HashBatch;
+pub(crate) use batch::{HashBatch, hash_each};
 
 /// The number of bytes in a digest.
 pub const DIGEST_LEN: usize = 32;
@@ -184,10 +184,7 @@ impl HashSuite {
 
     /// Returns the key paths of many ids, in their order.
     pub(crate) fn key_paths<'a>(self, ids: impl Iterator<Item = &'a str>) -> Vec<KeyPath> {
-        let mut batch = HashBatch::new(self, Domain::Key);
-        ids.for_each(|id| batch.push_bytes(id.as_bytes()));
-        let mut digests = Vec::new();
-        batch.finish(&mut digests);
+        let digests = hash_each(self, Domain::Key, ids.map(str::as_bytes));
         digests.into_iter().map(|digest| self.path_of(digest)).collect()
     }
 

@@ -145,6 +145,20 @@ fn btc_1_a_batch_returns_the_digests_of_single_hashes() {
 }
 
 #[test]
+fn btc_1_messages_that_are_hashed_in_groups_have_the_digests_of_single_hashes() {
+    for suite in BOTH.map(HashSuite::new) {
+        for count in [0, 1, 127, 128, 129, 300] {
+            let all: Vec<_> = (0..count)
+                .map(|number| message(number, number * 37 % 1_500))
+                .collect();
+            let found = hash_each(suite, Domain::Object, all.iter().map(|bytes| &bytes[..]));
+            let alone = all.iter().map(|bytes| suite.hash_bytes(Domain::Object, bytes));
+            assert_eq!(found, alone.collect::<Vec<_>>(), "{count}");
+        }
+    }
+}
+
+#[test]
 fn the_key_paths_of_many_ids_are_those_of_each_id() {
     for suite in [
         HashSuite::new(HashAlgorithm::Blake3),

@@ -4,7 +4,8 @@
 //! 2. [`Log::prepare`] catches up. If no other handle had the lock since this handle last wrote, it is at the end of the
 //!    log and reads nothing. Otherwise it continues in the active segment if `live` was written during the current boot
 //!    and marks the end of the log, and else recovers.
-//! 3. [`Log::append`] writes the group with one `pwrite`. If the group does not fit, it first rotates to a new segment.
+//! 3. [`Log::append`] writes the group with one `pwrite`. If the segment has reached its limit, it first rotates to a new
+//!    one. After a small group at the end of the file, it adds zeros for the next groups.
 //! 4. [`Log::append`] syncs the segment.
 //! 5. [`Log::append`] overwrites `live`.
 //! 6. The caller publishes the batches that [`Log::append`] returns.
@@ -16,7 +17,7 @@
 //! # Invariants
 //! - APP-1: a handle writes only after `prepare`, under the same lock, moved it to the end of the log.
 //! - APP-2: `live` declares bytes durable only after they were synced.
-//! - APP-3: if the active segment is full, a new one is created before any byte of the group is written.
+//! - APP-3: if the active segment has reached its limit, a new one is created before any byte of the group is written.
 //! - APP-4: a handle continues without reading only if it was at the end of the log under the lock before, and no other
 //!   handle had the lock since (LCK-2): nothing but this handle can have changed the log then.
 //! - APP-5: a group leaves the reserve of a nearly full disk to the next rewrite.
@@ -296,13 +297,12 @@ impl Log {
         durability: Durability,
     ) -> Result<Vec<Batch>> {
         let mut segment = self.segment(self.cursor.segment)?;
-        let (mut file, length) = self.open_to_write(&segment)?;
-        // INVARIANT APP-3: a segment file never grows (SEG-1). So if the group does not fit, creates a new segment
-        // before writing.
-        if self.cursor.offset.saturating_add(needed) > length {
+        let (mut file, mut length) = self.open_to_write(&segment)?;
+        // INVARIANT APP-3: creates a new segment before writing.
+        if self.is_full(length, needed) {
             self.sync_group()?;
-            segment = self.rotate(lock, self.cursor.offset, needed)?;
-            (file, _) = self.open_to_write(&segment)?;
+            segment = self.rotate(lock)?;
+            (file, length) = self.open_to_write(&segment)?;
         }
         let after = Continue {
             segment: segment.header.id,
@@ -316,8 +316,11 @@ impl Log {
         let writing = |error| cannot_write(&segment, error);
         file.write_shared(after.start, &bytes).map_err(writing)?;
         self.unsynced = Some(head);
+        let end = after.start + bytes.len() as u64;
+        let filled = self.fill_ahead(&*file, length, end, needed);
+        self.set_written_length(filled.map_err(writing)?.max(end));
         if let Some(last) = batches.last() {
-            self.cursor = self.cursor.after(last, after.start + bytes.len() as u64);
+            self.cursor = self.cursor.after(last, end);
         }
         segment.keep(after.start, bytes);
         match durability {
@@ -353,6 +356,13 @@ impl Log {
             length,
         });
         Ok((file, length))
+    }
+
+    /// Notes that the file of the active segment has at least `length` bytes.
+    fn set_written_length(&mut self, length: u64) {
+        if let Some(writing) = &mut self.writing {
+            writing.length = writing.length.max(length);
+        }
     }
 
     /// Syncs the earlier appends. An error does not have an unknown outcome: the earlier `append` calls have already

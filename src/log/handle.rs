@@ -68,7 +68,7 @@ pub struct Tail {
 pub(super) struct Writing {
     pub(super) segment: u64,
     pub(super) file: Arc<dyn DiskFile>,
-    /// The length of the file. A segment never grows (SEG-1).
+    /// The length of the file. Only this handle makes the file longer while no other handle has the lock (SEG-1).
     pub(super) length: u64,
 }
 

@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use super::files::{cannot_list, open_there};
 use super::handle::Log;
-use super::lock::CompactionLock;
+use super::lock::{CompactionLock, WriteLock};
 use super::reader::SegmentFile;
 use super::segment::{FIRST_OFFSET, LOG_FOLDER, is_rewrite_name, parse_segment_name, segment_name};
 use crate::error::{OrIo as _, Result};
@@ -53,6 +53,17 @@ impl Log {
         survey.add(&window, FIRST_OFFSET);
         let is_newer = survey.batch > newest;
         Ok(if is_newer { Unlisted::Newer } else { Unlisted::Left })
+    }
+
+    /// Removes the files that crashes left, also those of a rewrite, so that their space is free. Call
+    /// [`Self::prepare`] under this lock first.
+    ///
+    /// # Errors
+    /// `Io` if a file cannot be removed. This handle then refuses further writes with `Poisoned`.
+    pub fn tidy(&mut self, lock: &WriteLock, alone: &CompactionLock) -> Result<()> {
+        self.check_prepared(lock)?;
+        alone.check(&*self.disk)?;
+        self.poison_on_error(|log| log.remove_leftovers(Some(alone)))
     }
 
     /// Removes the files that crashes left. The caller holds the writer's lock, and this handle has read the whole log.

@@ -1,9 +1,9 @@
 //! The log: an append-only sequence of batches, which many processes share. Only one process at a time writes to the
 //! log.
 //!
-//! A batch is a sequence of records that is valid as a whole or not at all. Segments are files that contain batches. A
-//! segment is created with its full size and never grows. A writer acquires the lock, catches up, appends, syncs, and
-//! then updates `live`. Readers acquire no lock and write nothing. After a crash, the next writer seals the last
+//! A batch is a sequence of records that is valid as a whole or not at all. Segments are files that contain batches. The
+//! file of the active segment grows, and no file shrinks. A writer acquires the lock, catches up, appends, syncs, and then
+//! updates `live`. Readers acquire no lock and write nothing. After a crash, the next writer seals the last
 //! segment at the durable mark, and copies the complete batches after the mark into a new segment. Recovery changes no
 //! old byte, so a crash may also interrupt recovery at any point.
 //!
@@ -17,8 +17,7 @@
 //!   most 1,048,576 segments.
 //! - A handle has all segments open, and raises the soft limit of open files if necessary. Each crash of a writer adds
 //!   a segment. Closing the store merges segments if there are more than 64 beyond the normal number.
-//! - On a nearly full disk, the next segment is as small as possible. Writes fail if 64 KiB, or the batch, do not fit,
-//!   or if they would use the reserve: an eighth of the log. So a rewrite has room to remove old batches, or for a copy
+//! - Writes fail on a nearly full disk if they would use the reserve: an eighth of the log. So a rewrite has room to remove old batches, or for a copy
 //!   of any segment. Acknowledged commits remain.
 //!
 //! # Invariants

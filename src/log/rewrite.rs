@@ -121,7 +121,7 @@ impl Log {
         .map_err(not_rewritten)?;
         if seal == Seal::Now && self.cursor.offset > FIRST_OFFSET {
             // Nothing is changed if the disk has no room for the segment, so the handle stays usable.
-            let next = self.create_next(0, 0);
+            let next = self.create_next();
             let next = next.inspect_err(|error| self.poisoned |= !error.is_disk_full());
             let next = next.map_err(not_rewritten)?;
             self.poison_on_error(|log| log.switch_to(&next).map(drop))
@@ -196,8 +196,7 @@ impl Log {
         let previous = entries.last().map(SegmentEntry::end).unwrap_or_default();
         let header = self.new_header(first + count, previous)?;
         // Creating this segment syncs the folder, so the names of the other new segments also become durable.
-        // The old segments still use their space. So on a full disk, this segment has the least size.
-        create_segment(&*self.disk, &header, &self.options, 0, 0, None)?;
+        create_segment(&*self.disk, &header, &self.options)?;
         let live = self.read_live()?;
         // INVARIANT PUB-1: this call replaces the old log by the new log atomically.
         let active = SegmentEntry::active(header.id, self.cursor.batch + 1);

@@ -15,7 +15,7 @@ use super::segment::{
     FIRST_OFFSET, LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentEnd, SegmentHeader, parse_segment_name,
     segment_name,
 };
-use crate::disk::{self, Disk, if_there, unfinished_name};
+use crate::disk::{self, Disk, DiskFile, if_there, unfinished_name};
 use crate::error::{Error, OrIo as _, Result};
 
 /// The smallest reserve in bytes.
@@ -23,30 +23,70 @@ const RESERVE_LEAST: u64 = 128 << 10;
 /// The largest reserve in bytes.
 const RESERVE_MOST: u64 = 64 << 20;
 
+/// The zeros behind a small group are this part of the log, within limits in bytes.
+const FILLED_PART: u64 = 64;
+const FILLED_LEAST: u64 = 64 << 10;
+const FILLED_MOST: u64 = 256 << 10;
+/// A group is small if the zeros have room for this many of its size.
+const GROUPS_FILLED: u64 = 16;
+
 impl Log {
-    /// Seals the active segment at the cursor, and continues in a new segment. The size of the new segment depends on
-    /// `used`, the number of used bytes in the old segment, and on `needed`, the size of the next group.
-    pub(super) fn rotate(&mut self, lock: &WriteLock, used: u64, needed: u64) -> Result<Arc<SegmentFile>> {
+    /// Seals the active segment at the cursor, and continues in a new segment.
+    pub(super) fn rotate(&mut self, lock: &WriteLock) -> Result<Arc<SegmentFile>> {
         lock.check_file()?;
-        let next = self.create_next(used, needed)?;
+        let next = self.create_next()?;
         self.switch_to(&next)
     }
 
     /// Creates the file of the next segment. The log does not list it yet, so a failure changes nothing.
-    pub(super) fn create_next(&self, used: u64, needed: u64) -> Result<SegmentHeader> {
+    pub(super) fn create_next(&self) -> Result<SegmentHeader> {
         let header = self.new_header(self.new_numbers(1)?, self.sealed_at_cursor().1)?;
-        let log = self.size().1;
-        // The reserve of a full disk must have room for a copy of this segment.
-        let used = used.min((log / 16).max(RESERVE_LEAST / 2));
-        create_segment(
-            &*self.disk,
-            &header,
-            &self.options,
-            used,
-            needed,
-            Some(reserve_bytes(log)),
-        )?;
+        create_segment(&*self.disk, &header, &self.options)?;
         Ok(header)
+    }
+
+    /// Returns whether a group of `needed` bytes goes to a new segment. `length` is the length of the active segment's file.
+    pub(super) fn is_full(&self, length: u64, needed: u64) -> bool {
+        let (start, end) = (self.cursor.offset, self.cursor.offset.saturating_add(needed));
+        start > FIRST_OFFSET && end > length && end > self.active_limit()
+    }
+
+    /// Returns the length up to which the active segment grows: twice the length of the segment before it, within limits.
+    /// The reserve of a full disk must have room for a copy of each segment.
+    fn active_limit(&self) -> u64 {
+        let log: u64 = self.manifest.sealed().iter().map(|entry| entry.length).sum();
+        let used = self.manifest.before_active().length;
+        next_segment_bytes(&self.options, used.min((log / 16).max(RESERVE_LEAST / 2)), 0)
+    }
+
+    /// Adds zeros behind a small group that ends at `end`, the end of the file, so that the next small groups are written to
+    /// blocks that the file has. Their syncs then need no change of the file system's own tables. A large group costs more
+    /// than its sync, and a bulk load would write every byte twice. `length` is the length of the file before the group.
+    /// Returns the new length.
+    ///
+    /// # Errors
+    /// The errors of a write. A full disk is no error: the zeros only save time.
+    pub(super) fn fill_ahead(
+        &self,
+        file: &dyn DiskFile,
+        length: u64,
+        end: u64,
+        needed: u64,
+    ) -> io::Result<u64> {
+        let log = self.size().1;
+        let ahead = (log / FILLED_PART).clamp(FILLED_LEAST, FILLED_MOST);
+        if end <= length || needed > ahead / GROUPS_FILLED {
+            return Ok(end);
+        }
+        let upto = (end + ahead).min(self.active_limit()).max(end);
+        let free = self.disk.free_bytes();
+        if free.is_some_and(|free| free < upto - end + reserve_bytes(log)) {
+            return Ok(end);
+        }
+        match file.extend_to(upto) {
+            Err(error) if is_full(&error) => Ok(end),
+            filled => filled.map(|()| upto),
+        }
     }
 
     /// Continues in a new segment that has room for an empty batch, unless the active segment contains no batch. Uses the
@@ -63,11 +103,10 @@ impl Log {
         self.poison_on_error(Self::sync_group)?;
         let header = self.new_header(self.new_numbers(1)?, self.sealed_at_cursor().1)?;
         let small = LogOptions {
-            segment_bytes_min: 0,
+            segment_bytes_min: FIRST_OFFSET + BatchBuilder::new().encoded_bytes(),
             ..self.options
         };
-        let needed = BatchBuilder::new().encoded_bytes();
-        let created = create_segment(&*self.disk, &header, &small, 0, needed, None);
+        let created = create_segment(&*self.disk, &header, &small);
         // Nothing is changed if the disk has no room for the segment, so the handle stays usable.
         created.inspect_err(|error| self.poisoned |= !error.is_disk_full())?;
         self.poison_on_error(|log| log.switch_to(&header).map(drop))
@@ -89,23 +128,28 @@ impl Log {
         Ok(segment)
     }
 
-    /// Refuses a group that needs a new segment if the segment would use the reserve: free space that a rewrite needs to
-    /// remove old batches from a full disk.
+    /// Refuses a group whose bytes would use the reserve: free space that a rewrite needs to remove old batches from a full
+    /// disk. Bytes that the file of the active segment has already need no free space.
     ///
     /// # Errors
     /// `Io`, as for a full disk.
     pub(super) fn check_reserve(&mut self, needed: u64) -> Result<()> {
         let segment = self.segment(self.cursor.segment)?;
         let (_, length) = self.open_to_write(&segment)?;
-        if self.cursor.offset.saturating_add(needed) <= length {
+        let end = self.cursor.offset.saturating_add(needed);
+        if end <= length {
             return Ok(());
         }
-        let least = next_segment_bytes(&self.options, 0, needed);
+        let grows = if self.is_full(length, needed) {
+            needed.saturating_add(FIRST_OFFSET)
+        } else {
+            end - length
+        };
         let reserve = reserve_bytes(self.size().1);
         match self.disk.free_bytes() {
-            Some(free) if free < least.saturating_add(reserve) => {
+            Some(free) if free < grows.saturating_add(reserve) => {
                 let message = format!(
-                    "cannot create a segment: {free} bytes are free, and a collection needs {reserve}"
+                    "cannot write {grows} bytes to the log: {free} bytes are free, and a collection needs {reserve}"
                 );
                 Err(Error::io(message, io::ErrorKind::StorageFull.into()))
             }
@@ -221,7 +265,7 @@ pub(super) fn new_nonce(disk: &dyn Disk) -> Result<[u8; 16]> {
     Ok(nonce)
 }
 
-/// Returns the size of the next segment: twice the used bytes of the last segment, within the limits in `options`. The
+/// Returns the size of a segment: twice the `used` bytes of the segment before it, within the limits in `options`. The
 /// size exceeds the upper limit only if the `needed` bytes of batches require it.
 pub(super) fn next_segment_bytes(options: &LogOptions, used: u64, needed: u64) -> u64 {
     let least = options.segment_bytes_min.max(2 * SEGMENT_HEADER_BYTES as u64);
@@ -232,34 +276,13 @@ pub(super) fn next_segment_bytes(options: &LogOptions, used: u64, needed: u64) -
     wanted.max(needed).next_multiple_of(SEGMENT_HEADER_BYTES as u64)
 }
 
-/// Creates the file of a new, empty segment with the size that [`next_segment_bytes`] returns. If that size would leave
-/// less free space than `reserve`, or does not fit, creates a small segment. Without a reserve, as before the removal of
-/// old segments, that is the smallest possible one.
-pub(super) fn create_segment(
-    disk: &dyn Disk,
-    header: &SegmentHeader,
-    options: &LogOptions,
-    used: u64,
-    needed: u64,
-    reserve: Option<u64>,
-) -> Result<()> {
+/// Creates the file of a new, empty segment with the least size, so that small commits find room in it on a full disk, or
+/// with its header alone if not even that fits. Appends make it longer.
+pub(super) fn create_segment(disk: &dyn Disk, header: &SegmentHeader, options: &LogOptions) -> Result<()> {
     let name = segment_name(header.id);
-    let write = |options: &LogOptions, used| {
-        let length = next_segment_bytes(options, used, needed);
-        disk::write_whole(disk, &unfinished_name(&name), &header.encode(), length)
-    };
-    let wanted = next_segment_bytes(options, used, needed).saturating_add(reserve.unwrap_or(0));
-    let used = match disk.free_bytes() {
-        Some(free) if free < wanted => 0,
-        _ => used,
-    };
-    let least = LogOptions {
-        segment_bytes_min: 0,
-        ..*options
-    };
-    let written = match write(options, used) {
-        Err(error) if is_full(&error) && reserve.is_none() => write(&least, 0),
-        Err(error) if is_full(&error) => write(options, 0),
+    let write = |length| disk::write_whole(disk, &unfinished_name(&name), &header.encode(), length);
+    let written = match write(next_segment_bytes(options, 0, 0)) {
+        Err(error) if is_full(&error) => write(FIRST_OFFSET),
         other => other,
     };
     written

@@ -4,7 +4,8 @@
 //! Layer 2.
 //!
 //! # Invariants
-//! - SEG-1: a writer creates a segment with its full size, filled with zeros. A segment never grows or shrinks.
+//! - SEG-1: the file of a segment grows only by an append to the active segment, under the lock. It never shrinks, because
+//!   other processes may have mapped its durable bytes.
 //! - SEG-2: the nonce of a segment is random, so old bytes of another file are never valid frames of the segment.
 //!
 //! # Format

@@ -24,8 +24,8 @@ use super::time::Time;
 use super::value::Value;
 use crate::codec::{DecodeError, Fields, IGNORABLE, as_array, as_text};
 use crate::digest::{
-    CommitDigest, ContentDigest, DIGEST_LEN, Domain, HashAlgorithm, HashBatch, HashSuite, KeyPath,
-    ObjectDigest,
+    CommitDigest, ContentDigest, DIGEST_LEN, Domain, HashAlgorithm, HashSuite, KeyPath, ObjectDigest,
+    hash_each,
 };
 use crate::error::{Error, Result};
 
@@ -119,10 +119,7 @@ impl Object {
     /// Returns the digests of many canonical object bytes, in their order.
     #[doc(hidden)]
     pub fn hash_all<'a>(all: impl Iterator<Item = &'a [u8]>, suite: HashSuite) -> Vec<ObjectDigest> {
-        let mut batch = HashBatch::new(suite, Domain::Object);
-        all.for_each(|bytes| batch.push_bytes(bytes));
-        let mut digests = Vec::new();
-        batch.finish(&mut digests);
+        let digests = hash_each(suite, Domain::Object, all);
         digests.into_iter().map(ObjectDigest::from_bytes).collect()
     }
 

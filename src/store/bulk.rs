@@ -9,8 +9,9 @@
 //! Layer 4.
 //!
 //! # Invariants
-//! - BLK-1: the store afterwards gives the same answers as a store that applied the batches one by one, and each root was
-//!   compared (STO-1). Of the states of earlier commits, only those that references name are in memory, and
+//! - BLK-1: the store afterwards gives the same answers as a store that applied the batches one by one. Each root was
+//!   compared (STO-1), or with [`Bulk::newest_root`] those of the newest state and of the states in memory. The others are
+//!   compared when they are computed. Of the states of earlier commits, only those that references name are in memory, and
 //!   [`super::Store::state`] computes the others.
 //! - BLK-2: an error leaves a store that must not be used. The caller applies the batches one by one instead, to find
 //!   the first wrong batch.
@@ -25,7 +26,7 @@ use crate::digest::{CommitDigest, HashSuite, KeyPath, ObjectDigest, Root};
 use crate::error::Result;
 use crate::log::{Batch, Locator, Record, RecordKind};
 use crate::threads::{beside, processors};
-use crate::trie::{PARTS, PartDigest, PartDigests, Trie, roots_of};
+use crate::trie::{PARTS, PartDigest, PartDigests, Shape, Trie, roots_of};
 
 use super::checkpoint::FirstWritten;
 use super::decoded::{Decoded, Hashed, decode, hash_objects};
@@ -64,6 +65,8 @@ struct Jump {
 /// Batches that become part of a store together.
 pub(crate) struct Bulk<'a> {
     store: &'a Store,
+    /// Whether the root of every commit is compared.
+    compares_all: bool,
     go_on: GoOn<'a>,
     /// The state before the first commit.
     start: Trie,
@@ -93,6 +96,7 @@ impl<'a> Bulk<'a> {
         let start = head.map_or(Ok(Trie::new()), |head| store.state(&head))?;
         Ok(Self {
             store,
+            compares_all: true,
             go_on,
             start,
             waiting: Vec::new(),
@@ -104,6 +108,15 @@ impl<'a> Bulk<'a> {
             jumps: Vec::new(),
             kept: BTreeSet::new(),
         })
+    }
+
+    /// Compares only the roots of the newest state and of the states that stay in memory. This takes a fraction of the time,
+    /// because the changes of many commits become one edit.
+    pub(crate) fn newest_root(self) -> Self {
+        Self {
+            compares_all: false,
+            ..self
+        }
     }
 
     /// Adds the next batch of the log.
@@ -218,11 +231,14 @@ impl<'a> Bulk<'a> {
         let threads = processors().min(changes / self.store.sizes.changes_a_thread + 1);
         self.kept = self.named_commits();
         let parts = self.edit_parts(0..PARTS, threads)?;
-        self.check_roots(&parts)?;
+        if self.compares_all {
+            self.check_roots(&parts)?;
+        }
         for &step in &self.kept {
             let tries =
                 std::array::from_fn(|digit| parts[digit].states.get(&step).cloned().unwrap_or_default());
             let trie = Trie::joined(&tries, self.store)?;
+            self.check_root_of(&self.commits[step], &trie)?;
             self.commits[step].trie.set(&trie);
         }
         let mut catalog = self.store.catalog.write();
@@ -237,8 +253,19 @@ impl<'a> Bulk<'a> {
         }
         drop(catalog);
         let trie = Trie::joined(&tries.map(Option::unwrap_or_default), self.store)?;
+        self.check_root_of(head, &trie)?;
         head.trie.set(&trie);
         Ok(())
+    }
+
+    /// Compares the root of a state in memory, unless every root was compared.
+    fn check_root_of(&self, entry: &CommitEntry, trie: &Trie) -> Result<()> {
+        if self.compares_all {
+            return Ok(());
+        }
+        // The threads have computed the digests of the parts.
+        let root = trie.root(self.store.suite, Shape::State, self.store)?;
+        check_root(&entry.commit, root)
     }
 
     /// Returns the commits that references name. Their states stay in memory (CTL-4).
@@ -395,7 +422,13 @@ impl<'a> Editor<'a> {
 
     fn run(mut self) -> Result<Part> {
         let mut jumps = self.bulk.jumps.iter().peekable();
-        for changes in self.bulk.changes[self.digit].chunk_by(|one, next| one.step == next.step) {
+        let breaks = self.breaks();
+        let is_one_edit = |one: &Step, next: &Step| {
+            let crosses = || breaks.range(one.step + 1..=next.step).next().is_some();
+            one.step == next.step || !self.bulk.compares_all && !crosses()
+        };
+        let bulk = self.bulk;
+        for changes in bulk.changes[self.digit].chunk_by(is_one_edit) {
             (self.bulk.go_on)()?;
             let step = changes[0].step;
             while let Some(jump) = jumps.next_if(|jump| jump.step <= step) {
@@ -406,7 +439,20 @@ impl<'a> Editor<'a> {
         }
         jumps.try_for_each(|jump| self.jump(jump))?;
         self.pass_to(self.bulk.commits.len());
+        if !self.bulk.compares_all {
+            // Computes the digests of the newest state and of the kept ones in this thread.
+            for trie in self.part.states.values().chain([&self.part.trie]) {
+                trie.part_digest(self.bulk.store.suite, self.bulk.store)?;
+            }
+        }
         Ok(self.part)
+    }
+
+    /// Returns the commits before which the state of the commit before them is needed, or another state is taken.
+    fn breaks(&self) -> BTreeSet<usize> {
+        let jumps = self.bulk.jumps.iter().map(|jump| jump.step);
+        let targets = self.bulk.targets();
+        jumps.chain(targets.iter().map(|target| target + 1)).collect()
     }
 
     /// Keeps the present state for the targets among the commits before `step`.
@@ -433,17 +479,25 @@ impl<'a> Editor<'a> {
         Ok(())
     }
 
+    /// Edits the part by the changes of one commit, or of several ones if only the newest root is compared. `step` is the
+    /// first of them.
     fn edit(&mut self, step: usize, changes: &[Step]) -> Result<()> {
-        let store = self.bulk.store;
+        let (bulk, store) = (self.bulk, self.bulk.store);
+        let time_of = |step: usize| bulk.commits[step].commit.time.as_micros();
         let edit = Edit {
             nodes: store,
             first_written: &|key| store.first_written(key),
             place: &|digest| Err(missing_version(digest)),
-            time: self.bulk.commits[step].commit.time.as_micros(),
+            time: time_of(step),
         };
         let before = std::mem::take(&mut self.part.trie);
-        let changes = changes.iter().map(|one| &one.change);
-        self.part.trie = edit.apply(before, changes, &mut self.part.unlinked)?;
+        let unlinked = &mut self.part.unlinked;
+        if !bulk.compares_all {
+            let changes = changes.iter().map(|one| (time_of(one.step), &one.change));
+            self.part.trie = edit.apply_all(before, changes, unlinked)?;
+            return Ok(());
+        }
+        self.part.trie = edit.apply(before, changes.iter().map(|one| &one.change), unlinked)?;
         let digest = self.part.trie.part_digest(store.suite, store)?;
         self.part.digests.push((step, digest));
         Ok(())

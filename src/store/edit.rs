@@ -64,6 +64,32 @@ pub(super) struct Edit<'a> {
 }
 
 impl Edit<'_> {
+    /// Applies the changes of several commits, each with the time of its commit, in the order of the commits. The result is
+    /// that of [`Self::apply`] for one commit after the other.
+    pub(super) fn apply_all<'c>(
+        &self,
+        before: Trie,
+        changes: impl Iterator<Item = (i64, &'c Change)>,
+        removed: &mut Removed,
+    ) -> Result<Trie> {
+        let mut changes: Vec<(i64, &Change)> = changes.collect();
+        // The sort is stable, so the changes of a key stay in the order of the log.
+        changes.sort_by_key(|(_, change)| change.key);
+        let groups: Vec<_> = changes.chunk_by(|one, next| one.1.key == next.1.key).collect();
+        let keys: Vec<KeyPath> = groups.iter().map(|group| group[0].1.key).collect();
+        let mut change = |index: usize, old: Option<&Entry>| {
+            let mut entry = old.copied();
+            // Times rise from commit to commit. The last change of a commit counts.
+            for of_commit in groups[index].chunk_by(|one, next| one.0 == next.0) {
+                let (time, last) = of_commit[of_commit.len() - 1];
+                let edit = Self { time, ..*self };
+                entry = edit.entry(last, entry.as_ref(), removed)?;
+            }
+            Ok(entry)
+        };
+        before.updated(&keys, self.nodes, &mut change)
+    }
+
     /// Applies changes to the state `before`. The last change of each id counts. Adds the ids that the changes remove to
     /// `removed`.
     pub(super) fn apply<'c>(

@@ -55,13 +55,14 @@ fn opened(disk: &SimDisk, covered: bool) -> Result<(Store, Vec<Batch>)> {
 }
 
 /// Reads the log. Applies the first `apart` batches one by one, and the others together.
-fn read(disk: &SimDisk, covered: bool, apart: usize) -> Result<Store> {
+fn read(disk: &SimDisk, covered: bool, apart: usize, compares_all: bool) -> Result<Store> {
     let (store, mut batches) = opened(disk, covered)?;
     let together = batches.split_off(apart.min(batches.len()));
     for batch in &batches {
         store.apply(batch, None)?;
     }
-    let mut bulk = Bulk::new(&store, &|| Ok(()))?;
+    let bulk = Bulk::new(&store, &|| Ok(()))?;
+    let mut bulk = if compares_all { bulk } else { bulk.newest_root() };
     for batch in together {
         bulk.add(batch)?;
     }
@@ -151,15 +152,21 @@ fn blk_1_batches_taken_in_together_are_those_applied_one_by_one() {
                 }
             }
             for covered in [false, true] {
-                let store = read(&disk, covered, usize::MAX).unwrap();
+                let store = read(&disk, covered, usize::MAX, true).unwrap();
                 if store.checkpoint().is_some() {
                     behind += store.records.newer();
                 }
                 let expected = told(&store);
                 removed += expected.first_written.iter().flatten().count();
-                for apart in [0, random.below(20)] {
-                    let found = told(&read(&disk, covered, apart).unwrap());
-                    let what = format!("seed {seed}, round {round}, {apart} apart, covered: {covered}");
+                for (apart, all) in [
+                    (0, true),
+                    (random.below(20), true),
+                    (0, false),
+                    (random.below(20), false),
+                ] {
+                    let found = told(&read(&disk, covered, apart, all).unwrap());
+                    let what =
+                        format!("seed {seed}, round {round}, {apart} apart, covered: {covered}, {all}");
                     assert_eq!(found, expected, "{what}");
                 }
             }
@@ -196,6 +203,30 @@ fn blk_1_a_root_that_differs_is_found_at_every_commit() {
         let error = added.and_then(|()| bulk.finish()).unwrap_err();
         let expected = format!("commit {number} names root");
         assert!(error.message().contains(&expected), "{number}: {error}");
+    }
+}
+
+/// The next commit replaces both objects, so only the root of one commit is wrong.
+#[test]
+fn blk_1_a_bulk_that_compares_the_newest_root_finds_what_is_wrong_in_the_newest_state() {
+    const COMMITS: usize = 12;
+    let disk = SimDisk::new(2);
+    let memory = on_disk(&disk, options(HOUR), true).unwrap();
+    for number in 1..=COMMITS {
+        let mut draft = memory.draft(&super::by("owner"));
+        for id in ["a", "b"] {
+            draft.put(note(id, &number.to_string())).unwrap();
+        }
+        memory.commit(draft, "put").unwrap();
+    }
+    for number in 1..=COMMITS {
+        let (store, mut batches) = opened(&disk, false).unwrap();
+        let is_object = |record: &Record| record.kind == RecordKind::Object;
+        let object = batches[number].records.iter().position(is_object);
+        batches[number].records.remove(object.unwrap());
+        let mut bulk = Bulk::new(&store, &|| Ok(())).unwrap().newest_root();
+        batches.into_iter().try_for_each(|batch| bulk.add(batch)).unwrap();
+        assert_eq!(bulk.finish().is_err(), number == COMMITS, "{number}");
     }
 }
 

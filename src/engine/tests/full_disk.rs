@@ -302,9 +302,7 @@ fn era_3_bytes_after_the_last_batch_of_a_segment_are_erased_too() -> Result<()> 
     // A segment in the middle, which has no erased record.
     let name = segments(&disk).swap_remove(5);
     disk.overwrite(&name, |bytes| {
-        let at = bytes.len() - 16;
-        assert_eq!(bytes[at..], [0; 16], "the end of {name} is unused");
-        bytes[at..at + 7].copy_from_slice(b"hunter2");
+        bytes.extend_from_slice(b"hunter2");
     });
     let memory = Memory::on_disk(Arc::new(disk.clone()), Options::new(), false, None)?;
     memory.erase(&erasing("secret"), &Writer::user())?;

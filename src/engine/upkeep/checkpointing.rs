@@ -18,6 +18,8 @@
 //! - COV-1: a checkpoint covers only durable batches, and only a writable handle writes one.
 //! - COV-2: a writer keeps the states of a limited number of its commits in memory. At the limit, it reads the states
 //!   from the newest checkpoint.
+//! - COV-3: the newest checkpoint lacks at most 320 MiB of records and one group, unless writing it fails: 256 MiB, and
+//!   what is written until the next request is due.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -35,9 +37,12 @@ use crate::engine::write::LogHandle;
 /// A commit asks for a checkpoint if at least this many bytes of records were written since the last request, and at least
 /// this part of the log. With smaller parts, the thread would spend more time than it saves after a crash. A part is
 /// never larger than the maximum, because a closing handle writes the last part itself.
-const DUE_BYTES: u64 = 4 << 20;
-const DUE_PART: u64 = 32;
-const DUE_MAX_BYTES: u64 = 8 << 20;
+const DUE_BYTES: u64 = 32 << 20;
+const DUE_PART: u64 = 8;
+const DUE_MAX_BYTES: u64 = 64 << 20;
+/// A commit writes a checkpoint itself if the newest one lacks this many bytes of records, because the thread is too slow.
+/// So the log that is read after a crash is bounded (COV-3).
+const BEHIND_MAX_BYTES: u64 = 256 << 20;
 /// A closing handle writes a checkpoint if at least this many bytes of records were written since the newest
 /// checkpoint. Reading them when the store is opened takes about as long as the rest of the opening.
 const DUE_AT_CLOSE_BYTES: u64 = 16 << 10;
@@ -205,14 +210,16 @@ fn checkpoint_after_commit(source: &Source, writing: &mut LogHandle) -> Result<(
     if is_heavy && is_ahead {
         rest(source, writing)?;
     }
-    let due = (writing.log.batch_bytes() / DUE_PART).clamp(DUE_BYTES, DUE_MAX_BYTES);
+    let due = due_bytes(writing.log.batch_bytes());
     let is_due = tail - writing.checkpoints.requested_bytes >= due || (is_heavy && !is_ahead);
     if is_due && can_cover(opened, writing) {
         // After a failure, a later commit tries again.
         writing.checkpoints.requested_bytes = tail;
-        if settings.has_background {
+        if settings.has_background && !is_behind(tail, writing.checkpoints.covered_bytes) {
             request(source, writing)?;
         } else {
+            // INVARIANT COV-3: the thread would be even more behind after another request.
+            end_background(opened, writing)?;
             checkpoint(opened, writing, u64::MAX)?;
             if is_heavy {
                 rest(source, writing)?;
@@ -220,6 +227,16 @@ fn checkpoint_after_commit(source: &Source, writing: &mut LogHandle) -> Result<(
         }
     }
     taken
+}
+
+/// Returns how many bytes of records a commit lets be written between two requests, for a log with this many bytes.
+fn due_bytes(log: u64) -> u64 {
+    (log / DUE_PART).clamp(DUE_BYTES, DUE_MAX_BYTES)
+}
+
+/// Returns whether so much of the log is uncovered that a commit must wait for a checkpoint.
+fn is_behind(tail: u64, covered: u64) -> bool {
+    tail.saturating_sub(covered) >= BEHIND_MAX_BYTES
 }
 
 /// Removes the checkpoints that an interrupted rewrite left, because they contain digests of erased records. The caller
@@ -348,4 +365,27 @@ fn covered(store: &Store, checkpoints: &mut Checkpoints, checkpoint: Checkpoint,
     let before = checkpoints.known.replace(checkpoint);
     checkpoints.drop_later(before);
     checkpoints.covered_bytes = bytes;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_due_after_an_eighth_of_the_log_within_limits() {
+        let due = |log: u64| due_bytes(log << 20) >> 20;
+        assert_eq!(
+            [0, 100, 256, 400, 512, 1 << 20].map(due),
+            [32, 32, 32, 50, 64, 64]
+        );
+    }
+
+    /// INVARIANT COV-3: a commit waits for a checkpoint before the next request would leave too much uncovered.
+    #[test]
+    fn cov_3_a_commit_waits_if_too_much_is_uncovered() {
+        let mib = 1 << 20;
+        assert!(!is_behind(1_000 * mib, 800 * mib));
+        assert!(is_behind(1_000 * mib, 744 * mib));
+        assert!(DUE_MAX_BYTES < BEHIND_MAX_BYTES);
+    }
 }

@@ -222,32 +222,76 @@ fn segments_double_between_their_limits_and_hold_one_large_batch() {
     assert_eq!(texts, ["batch 1", &large, "batch 3"]);
 }
 
+/// INVARIANT SEG-1: a file grows with its groups and never shrinks.
 #[test]
-fn on_a_disk_that_is_nearly_full_the_next_segment_is_as_small_as_it_may_be() {
+fn seg_1_a_segment_grows_by_groups_and_by_zeros_behind_small_ones() {
     let options = LogOptions {
         segment_bytes_max: 1 << 20,
         ..SMALL
     };
-    let length_of_third = |fault: Option<Fault>| {
+    let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
+    let mut log = create(&disk, options);
+    append(&mut log, &[&"y".repeat(20_000)]).unwrap();
+    let (mut before, mut grown) = ((0, 0), 0);
+    for number in 0..200 {
+        let is_large = number == 50;
+        let text = if is_large {
+            "z".repeat(20_000)
+        } else {
+            "a short text".to_owned()
+        };
+        append(&mut log, &[&text]).unwrap();
+        let (segment, end) = (log.cursor.segment, log.cursor.offset);
+        let file = disk.open(&segment_name(segment), Access::Read).unwrap();
+        let length = file.length().unwrap();
+        assert!(
+            end <= length && length - end <= 64 << 10,
+            "{number}: {length} behind {end}"
+        );
+        assert!(!is_large || length == end, "{number}: {length} behind {end}");
+        assert!(
+            segment > before.0 || length >= before.1,
+            "{number}: {length} after {before:?}"
+        );
+        grown += usize::from((segment, length) != before);
+        before = (segment, length);
+    }
+    assert!(grown < 10, "most small groups found room: {grown}");
+    let (texts, _) = read_all(&disk, Mode::ReadOnly, options).unwrap();
+    assert_eq!(texts.len(), 202);
+}
+
+#[test]
+fn on_a_full_disk_no_zeros_are_added_and_the_group_is_written() {
+    let options = LogOptions {
+        segment_bytes_max: 1 << 20,
+        ..SMALL
+    };
+    let room_with = |fault: Option<(u64, Fault)>| {
         let disk = SimDisk::new(1);
         let mut log = create(&(Arc::new(disk.clone()) as Arc<dyn Disk>), options);
-        append(&mut log, &[&"y".repeat(100_000)]).unwrap();
-        // The first call creates the file, and the third call writes zeros.
-        if let Some(fault) = fault {
-            disk.fail_at(disk.calls() + 3, fault);
+        // The third group is too large for the room of the new segment, and ends its file.
+        for text in [&"y".repeat(20_000), "z", &"x".repeat(1_200)] {
+            append(&mut log, &[text]).unwrap();
         }
-        let appended = append(&mut log, &[&"z".repeat(20_000)]);
-        assert_eq!(appended.is_ok(), fault != Some(Fault::Device), "{fault:?}");
+        let before = disk.calls();
+        if let Some((call, fault)) = fault {
+            disk.fail_at(before + call, fault);
+        }
+        let appended = append(&mut log, &["z"]);
+        let is_spared = fault.is_none_or(|(_, fault)| fault != Fault::Device);
+        assert_eq!(appended.is_ok(), is_spared, "{fault:?}");
         assert_eq!(disk.heal(), fault.is_some());
-        disk.files().get("log/00000003.seg").map(Vec::len)
+        let length = disk.files()[&segment_name(log.cursor.segment)].len() as u64;
+        (length - log.cursor.offset, disk.calls() - before)
     };
-    let (whole, smaller) = (
-        length_of_third(None).unwrap(),
-        length_of_third(Some(Fault::Full)).unwrap(),
-    );
-    assert!(smaller < whole, "{smaller} of {whole}");
-    assert_eq!(length_of_third(Some(Fault::Quota)), Some(smaller));
-    assert_eq!(length_of_third(Some(Fault::Device)), None);
+    let (room, calls) = room_with(None);
+    // The sync and the write of `live` follow the zeros.
+    let of_zeros = calls - 2;
+    for fault in [Fault::Full, Fault::Quota] {
+        assert!(room_with(Some((of_zeros, fault))).0 < room, "{fault:?}");
+    }
+    room_with(Some((of_zeros, Fault::Device)));
 }
 
 #[test]

@@ -67,6 +67,21 @@ impl Fault {
     }
 }
 
+/// Whether a call needs free space.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Space {
+    None,
+    Needed,
+    /// The call adds zeros to a file for later writes. The engine may do without them.
+    Ahead,
+}
+
+impl Space {
+    pub(super) fn needed(needed: bool) -> Self {
+        if needed { Self::Needed } else { Self::None }
+    }
+}
+
 /// The effect of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
@@ -83,8 +98,8 @@ pub(super) struct Faults {
     read: Option<(u64, ReadFault)>,
     met: bool,
     /// Whether a call failed in a way that the engine must report. The engine may ignore failures of checkpoints and
-    /// derived files. The engine may also ignore a lack of space for a segment, because it then tries a smaller
-    /// segment.
+    /// derived files, and a lack of space for zeros that only save time and for a segment, because it then tries a smaller
+    /// one.
     pub(super) met_primary: bool,
 }
 
@@ -102,17 +117,17 @@ impl Faults {
         std::mem::take(self).met
     }
 
-    pub(super) fn of_call(&mut self, call: u64, needs_space: bool, name: &str) -> Outcome {
+    pub(super) fn of_call(&mut self, call: u64, space: Space, name: &str) -> Outcome {
         match self.call {
             Some((first, lasting, fault)) if (first..=first.saturating_add(lasting)).contains(&call) => {
-                if call > first && fault.is_of_space() && !needs_space {
+                if call > first && fault.is_of_space() && space == Space::None {
                     return Outcome::Done;
                 }
                 self.met = true;
                 // If space is short, the writer tries again with a smaller segment.
-                let is_tried_again = fault.is_of_space() && name.ends_with(".seg.tmp");
+                let is_spared = fault.is_of_space() && (space == Space::Ahead || name.ends_with(".seg.tmp"));
                 let is_derived = name.starts_with("checkpoint") || name.starts_with("derived");
-                self.met_primary |= !is_derived && !is_tried_again;
+                self.met_primary |= !is_derived && !is_spared;
                 Outcome::Failed(fault)
             }
             _ => Outcome::Done,

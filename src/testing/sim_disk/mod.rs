@@ -28,8 +28,8 @@ use std::sync::Arc;
 
 use crate::disk::{Access, Disk, DiskFile, Holder, LockGuard, folder_of};
 use crate::threads::{Mutex, MutexGuard};
-use fault::Outcome;
 pub use fault::{Fault, ReadFault};
+use fault::{Outcome, Space};
 use file::{SimFile, SimLock};
 use state::{Inode, NameChange, State};
 
@@ -361,7 +361,7 @@ impl Disk for SimDisk {
         state.is_writing = false;
         tell(state);
         let mut state = self.state.lock();
-        match state.count(false, folder)? {
+        match state.count(Space::None, folder)? {
             Outcome::Done => {}
             Outcome::Crashed => return state.check_alive(),
             Outcome::Failed(fault) => return Err(fault.error()),

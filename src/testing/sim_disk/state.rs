@@ -11,7 +11,7 @@ use std::io;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::fault::{Faults, Outcome, ReadFault};
+use super::fault::{Faults, Outcome, ReadFault, Space};
 use super::{CrashImage, Observer};
 use crate::disk::{Holder, folder_of};
 use crate::testing::random::SplitMix64;
@@ -256,7 +256,7 @@ impl State {
         }
     }
 
-    pub(super) fn count(&mut self, needs_space: bool, name: &str) -> io::Result<Outcome> {
+    pub(super) fn count(&mut self, space: Space, name: &str) -> io::Result<Outcome> {
         self.check_alive()?;
         self.calls += 1;
         self.is_writing = false;
@@ -264,7 +264,7 @@ impl State {
             self.crashed = true;
             return Ok(Outcome::Crashed);
         }
-        Ok(self.faults.of_call(self.calls, needs_space, name))
+        Ok(self.faults.of_call(self.calls, space, name))
     }
 
     /// Counts a reading call. Returns the fault if it only shortens the call.
@@ -297,7 +297,10 @@ impl State {
     }
 
     pub(super) fn change_name(&mut self, change: NameChange) -> io::Result<()> {
-        match self.count(matches!(change, NameChange::Set(..)), change.name())? {
+        match self.count(
+            Space::needed(matches!(change, NameChange::Set(..))),
+            change.name(),
+        )? {
             Outcome::Failed(fault) => return Err(fault.error()),
             Outcome::Crashed | Outcome::Done => {}
         }

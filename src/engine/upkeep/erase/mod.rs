@@ -235,6 +235,8 @@ impl Memory {
                 self.inner.write_as(writer, |writing| {
                     let cut = self.inner.cut(writing);
                     let (report, left) = self.inner.survey(&cut, erasing, rest.as_ref())?;
+                    // A rewrite that a crash interrupted may have left files on a full disk.
+                    writing.tidy(&alone)?;
                     // Checked first, so that a refused erasure writes nothing.
                     let (report, places, is_done) = self.inner.as_room_allows(writing, report)?;
                     let report = self
