@@ -11,7 +11,7 @@ use std::collections::HashMap;
 use std::hint::black_box;
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use common::{Random, anonymous_bytes, fill, id, median, object, ratio, time};
 use treering::{Memory, Object, Options, Revision, Writer};
