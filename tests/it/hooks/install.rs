@@ -472,6 +472,13 @@ fn a_file_that_is_no_json_is_named_with_the_line() {
             bad["file"] == named.as_str() && text(&bad["problem"]).starts_with(place),
             "{bad}"
         );
+        // No command mends it.
+        assert!(bad["remedy"].is_null(), "{bad}");
+        let told = folder.run(&["doctor"]);
+        assert!(
+            told.out.contains(place) && !told.out.contains("repair with"),
+            "{told:?}"
+        );
         let refused = folder.refused(1, &["install", client, "--yes"]);
         let message = text(&refused["message"]);
         assert!(message.contains(&named) && message.contains(place), "{refused}");

@@ -75,7 +75,7 @@ impl Verb for Doctor {
                 (found.into_iter().map(diagnosis).collect(), code)
             }
         };
-        let (hooks, installed) = (hooks(context), installed(context));
+        let (hooks, installed) = installations(context);
         let is_broken = clients.iter().any(|client| client.is_broken)
             || hooks.iter().any(|hook| hook.problem.is_some())
             || installed.iter().any(|part| part.problem.is_some());
@@ -181,9 +181,10 @@ fn show_examined(answer: &Examined, context: &mut Context) -> Result<()> {
         .collect();
     let is_told = |part: &InstalledPart| told.contains(&&part.file);
     for part in answer.installed.iter().filter(|part| !is_told(part)) {
-        if let (Some(problem), Some(command)) = (&part.problem, &part.remedy) {
-            let text = format!("{}: {}", one_line(&part.file), one_line(problem));
-            output.labelled(Meaning::Changed, part.client, &text)?;
+        let Some(problem) = &part.problem else { continue };
+        let text = format!("{}: {}", one_line(&part.file), one_line(problem));
+        output.labelled(Meaning::Changed, part.client, &text)?;
+        if let Some(command) = &part.remedy {
             output.line(format_args!("repair with: {command}"))?;
         }
     }
@@ -246,10 +247,8 @@ fn install(context: &Context, client: Client) -> String {
 /// Returns why a client cannot start the server.
 #[cfg(feature = "mcp")]
 fn fault_of(start: &Start) -> Option<String> {
-    if program_file(Path::new(&start.command)).is_none() {
-        return Some(format!("the program {} does not exist", start.command));
-    }
-    (!start.is_server()).then(|| "the arguments do not start serve --mcp".to_owned())
+    let no_server = || (!start.is_server()).then(|| "the arguments do not start serve --mcp".to_owned());
+    missing_program(&start.command).or_else(no_server)
 }
 
 /// Says that a client serves another store.
@@ -263,70 +262,60 @@ fn other_store(client: Client, other: &Path) -> String {
     format!("it serves another store, {}{everywhere}", shown(other))
 }
 
-/// Returns the coding agents whose settings call the hooks, with what is wrong.
+/// Says that there is no such program.
 #[cfg(feature = "mcp")]
-fn hooks(context: &Context) -> Vec<HookSetup> {
-    let setups = HookClient::ALL.into_iter().flat_map(|client| {
-        let wanted = wanted(context, client, false).ok();
-        let files = wanted.and_then(|wanted| changes(client, &wanted).ok());
-        let files = files.into_iter().flatten();
-        files.filter_map(move |file| {
-            let command = file.command_in_file()?;
-            let program = program_of(&command);
-            let problem = program_file(Path::new(&program)).is_none();
-            let problem = problem.then(|| format!("the program {program} does not exist"));
-            Some(HookSetup {
-                client: client.name(),
-                file: shown(&file.path),
-                remedy: problem.as_ref().map(|_| format!("treering install {client}")),
-                command,
-                problem,
-            })
-        })
-    });
-    setups.collect()
+fn missing_program(program: &str) -> Option<String> {
+    let is_missing = program_file(Path::new(program)).is_none();
+    is_missing.then(|| format!("the program {program} does not exist"))
 }
 
-/// Returns the files of each installation, with what is missing in them.
+/// Returns the coding agents whose settings call the hooks, and the files of each installation, with what is wrong.
 #[cfg(feature = "mcp")]
-fn installed(context: &Context) -> Vec<InstalledPart> {
-    let mut parts = Vec::new();
+fn installations(context: &Context) -> (Vec<HookSetup>, Vec<InstalledPart>) {
+    let (mut hooks, mut parts) = (Vec::new(), Vec::new());
     for client in HookClient::ALL {
-        let wanted = wanted(context, client, false).ok();
+        let wanted = wanted(context, client, false);
         let files = wanted
-            .and_then(|wanted| changes(client, &wanted).ok())
+            .and_then(|wanted| changes(client, &wanted))
             .unwrap_or_default();
-        if !files.iter().any(FileChange::is_sign) {
-            continue;
-        }
-        for file in files {
-            let problem = match file.standing() {
-                Standing::Absent => Some("what install writes is not in it".to_owned()),
-                Standing::InPart => Some("some of what install writes is not in it".to_owned()),
-                Standing::Unreadable(why) => Some(why),
-                Standing::Whole(program) => program
-                    .filter(|program| program_file(Path::new(program)).is_none())
-                    .map(|program| format!("the program {program} does not exist")),
+        let is_installed = files.iter().any(FileChange::is_sign);
+        let (client, mends) = (client.name(), format!("treering install {client}"));
+        for change in files {
+            let file = shown(&change.path);
+            if let Some(command) = change.command_in_file() {
+                let problem = missing_program(&program_of(&command));
+                hooks.push(HookSetup {
+                    client,
+                    file: file.clone(),
+                    command,
+                    remedy: problem.as_ref().map(|_| mends.clone()),
+                    problem,
+                });
+            }
+            if !is_installed {
+                continue;
+            }
+            // What the program cannot read, a person repairs.
+            let (problem, is_mended) = match change.standing() {
+                Standing::Absent => (Some("what install writes is not in it".to_owned()), true),
+                Standing::InPart => (Some("some of what install writes is not in it".to_owned()), true),
+                Standing::Unreadable(why) => (Some(why), false),
+                Standing::Whole(program) => (program.as_deref().and_then(missing_program), true),
             };
             parts.push(InstalledPart {
-                client: client.name(),
-                file: shown(&file.path),
-                remedy: problem.as_ref().map(|_| format!("treering install {client}")),
+                client,
+                file,
+                remedy: problem.as_ref().filter(|_| is_mended).map(|_| mends.clone()),
                 problem,
             });
         }
     }
-    parts
+    (hooks, parts)
 }
 
 #[cfg(not(feature = "mcp"))]
-fn hooks(_: &Context) -> Vec<HookSetup> {
-    Vec::new()
-}
-
-#[cfg(not(feature = "mcp"))]
-fn installed(_: &Context) -> Vec<InstalledPart> {
-    Vec::new()
+fn installations(_: &Context) -> (Vec<HookSetup>, Vec<InstalledPart>) {
+    (Vec::new(), Vec::new())
 }
 
 #[cfg(not(feature = "mcp"))]

@@ -45,7 +45,9 @@ impl InstallRecord {
     /// # Errors
     /// `Io` if the record cannot be written.
     pub(crate) fn save(&self, file: &Path) -> Result<()> {
-        place(file).map_or(Ok(()), |place| save(&place, self))
+        let Some(place) = place(file) else { return Ok(()) };
+        note_folders(&place)?;
+        save(&place, self)
     }
 
     /// Deletes the record of a file.
@@ -62,17 +64,18 @@ pub(super) fn note_folders(file: &Path) -> Result<()> {
     let Some(list) = folder().map(|folder| folder.join(FOLDERS)) else {
         return Ok(());
     };
-    let missing = |file: &Path| -> Vec<PathBuf> {
-        let above = file.ancestors().skip(1);
-        let missing = above.take_while(|folder| folder.symlink_metadata().is_err());
-        missing.map(Path::to_owned).collect()
-    };
-    let new = missing(file);
+    let above = [file, &list]
+        .into_iter()
+        .flat_map(|file| file.ancestors().skip(1));
+    let new: Vec<PathBuf> = above
+        .filter(|folder| folder.symlink_metadata().is_err())
+        .map(Path::to_owned)
+        .collect();
     if new.is_empty() {
         return Ok(());
     }
     let known = made_folders(&list);
-    save(&list, &[known, new, missing(&list)].concat())
+    save(&list, &[known, new].concat())
 }
 
 /// Removes the folders that installations made and in which nothing is left.
@@ -92,7 +95,8 @@ pub(crate) fn remove_folders() {
         .filter(|made| fs::remove_dir(made).is_err() && made.exists());
     let left: Vec<PathBuf> = left.collect();
     let is_last = fs::read_dir(&folder).is_ok_and(|all| all.flatten().all(|one| one.file_name() == FOLDERS));
-    if left.is_empty() && is_last {
+    // Without an installation, what is left has become the user's.
+    if is_last {
         drop(fs::remove_file(&list));
         own.iter().for_each(|made| drop(fs::remove_dir(made)));
     } else {
