@@ -1,7 +1,7 @@
 //! Compares the bytes on disk field by field with docs/format.md, without using the encoders.
 
 use super::*;
-use crate::disk::{Access, read_full};
+use crate::disk::{Access, FileDisk, read_full};
 use crate::testing::sim_disk::{Fault, SimDisk};
 
 fn u32_at(bytes: &[u8], at: usize) -> u32 {
@@ -259,6 +259,38 @@ fn seg_1_a_segment_grows_by_groups_and_by_zeros_behind_small_ones() {
     assert!(grown < 10, "most small groups found room: {grown}");
     let (texts, _) = read_all(&disk, Mode::ReadOnly, options).unwrap();
     assert_eq!(texts.len(), 202);
+}
+
+/// INVARIANT SEG-1: what a reader has mapped stays in the file, whatever another handle appends and closes.
+#[test]
+fn seg_1_a_reader_with_a_map_follows_a_writer_that_makes_the_file_longer() {
+    let folder = tempfile::tempdir().unwrap();
+    let disk: Arc<dyn Disk> = Arc::new(FileDisk::create(folder.path()).unwrap());
+    let mut log = create(&disk, LogOptions::default());
+    let mut known = append(&mut log, &["batch 2"]).unwrap();
+    let other: Arc<dyn Disk> = Arc::new(FileDisk::open(folder.path()).unwrap());
+    let mut follower = Log::open(other, Mode::ReadOnly, LogOptions::default()).unwrap();
+    follower.start_at(&log.position()).unwrap();
+    for number in 3..80 {
+        if number % 20 == 0 {
+            log = Log::open(Arc::clone(&disk), Mode::ReadWrite, LogOptions::default()).unwrap();
+        }
+        // Small groups with zeros behind them, groups that end the file, and rotations.
+        let text = "x".repeat(number * 7 * (number % 7));
+        append(&mut log, &[&text]).unwrap();
+        follower
+            .catch_up(&mut |batch| {
+                known.push(batch);
+                Ok(())
+            })
+            .unwrap();
+        let reader = follower.reader();
+        for record in known.iter().flat_map(|batch| &batch.records) {
+            assert_eq!(&reader.read(record.locator).unwrap(), record, "{number}");
+        }
+    }
+    assert_eq!(known.len(), 78);
+    assert!(log.size().0 > 2, "it rotated");
 }
 
 #[test]
