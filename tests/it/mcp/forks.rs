@@ -85,10 +85,7 @@ fn a_conflict_is_left_to_a_person_unless_a_rule_decides() {
     let folder = Folder::with_store();
     let mut main = orchestrator(&folder);
     let put = |client: &mut Client, id: &str, words: &str| {
-        client.call(
-            "memory_remember",
-            json!({ "text": words, "key": id, "kind": "fact" }),
-        )
+        client.call("memory_remember", json!({ "text": words, "id": id }))
     };
     put(&mut main, "office", "The office is in Oslo.");
     main.call("memory_fork", json!({ "name": "task-7" }));

@@ -113,7 +113,7 @@ fn greet(context: &mut Context) -> Result<()> {
 /// `default 5f0c81d2a1b3> `.
 fn prompt(context: &Context, state: Option<&(Memory, View)>, coloured: bool) -> (String, String) {
     let fork = context.fork().map_or_else(String::new, |fork| format!(" {fork}"));
-    let lane = one_line(&format!("{}{fork}", context.lane())).into_owned();
+    let lane = one_line(&format!("{}{fork}", context.lane()));
     let root = match state {
         Some((_, view)) => short(view.root().as_bytes()),
         None => "unreadable".to_owned(),
