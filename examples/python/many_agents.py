@@ -63,8 +63,9 @@ def main(folder: str) -> None:
     with Memory.open(folder, create=True, writer=Writer.model("lead", session="lead")) as memory:
         memory.put("plan", PLAN)
         with ThreadPoolExecutor() as threads:
-            for outcome in threads.map(lambda agent: run_on_fork(memory, agent), AGENTS):
-                print(outcome)
+            outcomes = [threads.submit(run_on_fork, memory, agent) for agent in AGENTS]
+        for outcome in outcomes:
+            print(outcome.result())
         for conflict in memory.conflicts():
             print(f"{conflict.id} is open in {', '.join(conflict.fields)}")
             decide(memory, conflict, Writer.person("vera"))
