@@ -1,48 +1,43 @@
-//! Several agents write into one store at the same time: three threads of this program, and two other processes.
+//! An orchestrator with three sub-agents on one store, each on a fork of its own.
 //!
 //! `cargo run --release --example many_agents [FOLDER]`
 //!
-//! Each agent has a session, which is its lane: `undo` takes back the newest commit of the own lane only. No write is
-//! lost, although all agents count in one object. One agent goes wrong, and one revert takes back what its session
-//! wrote, while the work of the others stays. FOLDER keeps the store; without it, the store is in a temporary folder.
+//! The sub-agents work at the same time, and none sees the work of another. They count their steps in one object of the
+//! main line, where no write is lost. Then the orchestrator looks at each fork. One is merged clean. One changed what the
+//! main line changed too, so its merge leaves a conflict, which a person decides. One went wrong, and is dropped. FOLDER
+//! keeps the store; without it, the store is in a temporary folder.
 #![expect(clippy::print_stdout, reason = "the program prints what happens")]
 
 use std::error::Error;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 use std::thread;
 
-use treering::revert::Selection;
+use treering::merge::{Merged, Resolution};
 use treering::upkeep::VerifyDepth;
-use treering::{ErrorKind, Id, Kind, Memory, NewObject, Result, Writer};
+use treering::{ErrorKind, Id, Kind, Memory, NewObject, Origin, Result, Writer};
 
-/// The agents that are threads of this process.
-const THREADS: [&str; 3] = ["ada", "bo", "cem"];
-/// The agents that are processes of their own. The last one goes wrong.
-const PROCESSES: [&str; 2] = ["dora", "mallory"];
-/// The number of facts that each agent writes.
+/// The sub-agents. The last one goes wrong.
+const AGENTS: [&str; 3] = ["ada", "bo", "mallory"];
+/// The number of facts that each sub-agent writes.
 const FACTS: u64 = 20;
 
 fn main() -> std::result::Result<(), Box<dyn Error>> {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if let [word, folder, agent] = arguments.as_slice()
-        && word == "--agent"
-    {
-        return Ok(work(&Memory::open(folder)?, agent)?);
-    }
     let temporary = std::env::temp_dir().join(format!("treering-many-agents-{}", std::process::id()));
-    let named = arguments.first().map(PathBuf::from);
+    let named = std::env::args().nth(1).map(PathBuf::from);
     let folder = named.clone().unwrap_or_else(|| temporary.clone());
     let memory = Memory::create(&folder)?;
-    let vera = Writer::person("vera").session("setup");
-    memory.put(note("shared/lunch", "Lunch is at noon.")?, &vera)?;
-    memory.put(note("shared/door", "The door code is in the safe.")?, &vera)?;
-    memory.put(note("shared/count", "0")?, &vera)?;
+    let lead = Writer::model("lead").session("lead");
+    memory.put(note("shared/lunch", "Lunch is at noon.")?, &lead)?;
+    memory.put(note("shared/office", "The office is in Oslo.")?, &lead)?;
+    memory.put(note("shared/door", "The door code is in the safe.")?, &lead)?;
+    memory.put(note("shared/count", "0")?, &lead)?;
 
-    run_all(&memory, &folder)?;
-    check_nothing_is_lost(&memory)?;
-    undo_in_one_lane(&memory)?;
-    revert_one_session(&memory)?;
+    run_all(&memory, &lead)?;
+    for agent in AGENTS {
+        take_or_drop(&memory, agent, &lead)?;
+    }
+    decide(&memory, &Writer::person("vera").session("vera"))?;
+    undo_a_merge(&memory, &lead)?;
 
     let report = memory.verify(VerifyDepth::Full)?;
     println!("verify: {}", if report.ok { "ok" } else { "damaged" });
@@ -53,48 +48,41 @@ fn main() -> std::result::Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Runs all agents at the same time, and waits for them.
-fn run_all(memory: &Memory, folder: &Path) -> std::result::Result<(), Box<dyn Error>> {
-    let program = std::env::current_exe()?;
-    let start = |agent| {
-        Command::new(&program)
-            .arg("--agent")
-            .arg(folder)
-            .arg(agent)
-            .spawn()
-    };
-    let processes = PROCESSES.map(start);
+/// Gives each sub-agent a fork, runs all at the same time, and waits for them.
+fn run_all(memory: &Memory, lead: &Writer) -> Result<()> {
+    let forks = AGENTS.map(|agent| memory.fork(agent).trust_cap(Origin::Model).by(lead));
     thread::scope(|scope| -> Result<()> {
-        // A clone of the handle copies no data.
-        let threads = THREADS.map(|agent| scope.spawn(move || work(&memory.clone(), agent)));
-        threads
-            .into_iter()
-            .try_for_each(|thread| thread.join().expect("an agent does not panic"))
+        let mut threads = Vec::new();
+        for (agent, fork) in AGENTS.into_iter().zip(forks) {
+            let fork = fork?;
+            threads.push(scope.spawn(move || work(&fork, memory, agent)));
+        }
+        let mut threads = threads.into_iter();
+        threads.try_for_each(|thread| thread.join().expect("a sub-agent does not panic"))
     })?;
-    for process in processes {
-        let status = process?.wait()?;
-        assert!(status.success(), "an agent ended with {status}");
-    }
-    memory.refresh()?; // Reads what the other processes committed.
+    memory.put(note("shared/office", "The office is in Paris.")?, lead)?;
+    let facts: u64 = memory.forks()?.iter().map(|fork| fork.commits).sum();
+    println!(
+        "{} sub-agents made {facts} commits on forks, and counted to {}",
+        AGENTS.len(),
+        text(memory, "shared/count")?
+    );
+    println!("the main line has {} objects", memory.view().len());
     Ok(())
 }
 
-/// Runs one agent. It writes facts of its own, and counts each of them in an object that all agents share.
-fn work(memory: &Memory, agent: &str) -> Result<()> {
+/// Runs one sub-agent. Its work goes into its fork, and each step is counted in the main line.
+fn work(fork: &Memory, main: &Memory, agent: &str) -> Result<()> {
     let writer = Writer::model(agent).session(agent);
     for number in 1..=FACTS {
-        memory.put(
-            note(
-                &format!("{agent}/{number}"),
-                &format!("Fact {number} of {agent}."),
-            )?,
-            &writer,
-        )?;
-        count(memory, &writer)?;
+        let fact = format!("Fact {number} of {agent}.");
+        fork.put(note(&format!("{agent}/{number}"), &fact)?, &writer)?;
+        count(main, &writer)?;
     }
-    if agent == "mallory" {
-        memory.put(note("shared/lunch", "Lunch is cancelled for ever.")?, &writer)?;
-        memory.put(note("shared/door", "The door code is 1234.")?, &writer)?;
+    match agent {
+        "ada" => drop(fork.put(note("shared/lunch", "Lunch is at one.")?, &writer)?),
+        "bo" => drop(fork.put(note("shared/office", "The office is in Bergen.")?, &writer)?),
+        _ => drop(fork.remove(&Id::new("shared/door")?, &writer)?),
     }
     Ok(())
 }
@@ -119,61 +107,66 @@ fn count(memory: &Memory, writer: &Writer) -> Result<()> {
     }
 }
 
-fn check_nothing_is_lost(memory: &Memory) -> Result<()> {
-    let agents = (THREADS.len() + PROCESSES.len()) as u64;
-    let (facts, commits) = (memory.view().len() - 3, memory.view().commit().commit.seq);
-    println!(
-        "{agents} agents wrote {facts} facts in {commits} commits, and counted to {}",
-        text(memory, "shared/count")?
-    );
-    assert_eq!(facts, agents * FACTS);
-    assert_eq!(text(memory, "shared/count")?, facts.to_string());
+/// Merges the fork of a sub-agent, unless the merge would remove something.
+fn take_or_drop(memory: &Memory, agent: &str, lead: &Writer) -> Result<()> {
+    let preview = memory.merge(agent).preview(lead)?;
+    if preview.counts.removed > 0 {
+        let dropped = memory.drop_fork(agent, true, lead)?;
+        println!(
+            "{agent}: {}; dropped with {} commits",
+            told(&preview),
+            dropped.commits
+        );
+        return Ok(());
+    }
+    let merged = memory.merge(agent).by(lead)?;
+    memory.drop_fork(agent, false, lead)?;
+    println!("{agent}: {}; merged", told(&merged));
     Ok(())
 }
 
-/// Takes back the newest commit of one agent, although others committed later.
-fn undo_in_one_lane(memory: &Memory) -> Result<()> {
-    let bo = Writer::model("bo").session("bo");
-    memory.put(note("bo/21", "One fact too many.")?, &bo)?;
-    memory.put(
-        note("cem/21", "A later fact of another agent.")?,
-        &Writer::model("cem").session("cem"),
-    )?;
-    memory.undo(&bo)?;
-    let stands = |id: &str| memory.view().contains(&Id::new(id)?);
-    println!(
-        "bo undoes his newest commit: bo/21 {}, cem/21 {}",
-        shown(stands("bo/21")?),
-        shown(stands("cem/21")?)
-    );
-    Ok(())
-}
-
-/// Takes back everything that one session wrote, except what others changed since.
-fn revert_one_session(memory: &Memory) -> Result<()> {
-    println!("mallory made vera's note say: {}", text(memory, "shared/lunch")?);
-    let vera = Writer::person("vera").session("repair");
-    memory.put(note("shared/door", "The door code is in the new safe.")?, &vera)?;
-
-    let revert = memory.revert(Selection::default().session("mallory"));
-    let preview = revert.preview(&vera)?;
-    println!(
-        "a revert of mallory's {} commits would change {} objects, and keep {}",
-        preview.selected,
-        preview.reverted.len(),
-        preview.kept.len()
-    );
-    revert.by(&vera)?;
-    println!("lunch: {}", text(memory, "shared/lunch")?);
-    println!("door: {}", text(memory, "shared/door")?);
-    for agent in THREADS.into_iter().chain(PROCESSES) {
-        let own = memory.view().objects().filter(|object| {
-            let is_own = |id: &str| id.starts_with(&format!("{agent}/"));
-            object.as_ref().is_ok_and(|object| is_own(object.id().as_str()))
-        });
-        println!("{agent} has {} facts", own.count());
+/// Shows the open conflict, and takes the version of the sub-agent.
+fn decide(memory: &Memory, vera: &Writer) -> Result<()> {
+    for conflict in memory.conflicts()? {
+        println!("{} is open in {}", conflict.id, conflict.fields.join(", "));
+        let by = |name: &str| {
+            let of = |by: &treering::CommitInfo| by.commit.session.as_deref() == Some(name);
+            conflict
+                .sides
+                .iter()
+                .find(|side| side.by.as_ref().is_some_and(of))
+        };
+        let chosen = by("bo").and_then(|side| side.version);
+        let decision = chosen.map_or(Resolution::Remove, Resolution::Take);
+        memory.resolve_conflict(&conflict.id, decision, vera)?;
+        println!("vera decides: {}", text(memory, conflict.id.as_str())?);
     }
     Ok(())
+}
+
+/// Takes back the newest merge, and makes it again: a merge is one commit.
+fn undo_a_merge(memory: &Memory, lead: &Writer) -> Result<()> {
+    let before = memory.view().len();
+    memory
+        .fork("late")
+        .by(lead)?
+        .put(note("late/1", "A late fact.")?, lead)?;
+    memory.merge("late").by(lead)?;
+    memory.undo(lead)?;
+    println!("after an undo of the last merge: {} objects", memory.view().len());
+    assert_eq!(memory.view().len(), before);
+    memory.merge("late").by(lead)?;
+    memory.drop_fork("late", false, lead)?;
+    println!("after merging again: {} objects", memory.view().len());
+    Ok(())
+}
+
+fn told(merged: &Merged) -> String {
+    let (counts, open) = (merged.counts, merged.conflicts.len());
+    format!(
+        "{} added, {} changed, {} removed, {open} in conflict",
+        counts.added, counts.changed, counts.removed
+    )
 }
 
 fn note(id: &str, text: &str) -> Result<NewObject> {
@@ -187,8 +180,4 @@ fn text(memory: &Memory, id: &str) -> Result<String> {
     Ok(object
         .and_then(|object| object.content().map(str::to_owned))
         .unwrap_or_default())
-}
-
-fn shown(stands: bool) -> &'static str {
-    if stands { "stays" } else { "is gone" }
 }

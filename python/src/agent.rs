@@ -62,7 +62,14 @@ impl Agent {
             writer,
             project: caller.project.clone(),
             callbacks: Some(callbacks.unbind()),
+            fork: None,
         };
+        Bound::new(py, (Self { caller }, store))
+    }
+
+    fn of_store<'py>(&self, py: Python<'py>, store: Store) -> PyResult<Bound<'py, Self>> {
+        let mut caller = self.caller.clone();
+        caller.writer = store.writer.clone();
         Bound::new(py, (Self { caller }, store))
     }
 
@@ -185,10 +192,40 @@ impl Agent {
 
     /// Returns a handle of the same memory with another usual writer.
     fn with_writer<'py>(slf: &Bound<'py, Self>, writer: &Bound<'py, Writer>) -> PyResult<Bound<'py, Self>> {
-        let (store, writer) = (slf.as_super().get(), writer.get().writer.clone());
-        let mut caller = slf.get().caller.clone();
-        caller.writer = writer.clone();
-        Bound::new(slf.py(), (Self { caller }, store.with_writer(slf.py(), writer)))
+        let store = slf.as_super().get();
+        slf.get()
+            .of_store(slf.py(), store.with_writer(slf.py(), writer.get().writer.clone()))
+    }
+
+    /// Makes a fork: a line of its own, which begins at the newest state, or at ``at``. Nobody else sees what is written
+    /// through it. ``trust_cap`` is the most trusted class that a write through the fork gets.
+    ///
+    /// As a context manager, it merges the fork at the end and drops it; after an exception, it drops the fork with its
+    /// commits. If the merge is refused, the fork stays; ``open_fork`` opens it. ``merged`` has the result of the merge, and
+    /// a conflict that the merge left open is in ``conflicts()``.
+    #[pyo3(signature = (name, *, at=None, trust_cap=None, writer=None))]
+    fn fork<'py>(
+        slf: &Bound<'py, Self>,
+        name: &str,
+        at: Option<&Bound<'py, PyAny>>,
+        trust_cap: Option<&str>,
+        writer: Option<&Bound<'py, Writer>>,
+    ) -> PyResult<Bound<'py, Self>> {
+        let store = slf.as_super().get();
+        slf.get()
+            .of_store(slf.py(), store.make_fork(slf.py(), name, at, trust_cap, writer)?)
+    }
+
+    /// Opens a fork that exists. As a context manager, it closes the handle and leaves the fork as it is.
+    #[pyo3(signature = (name, *, writer=None))]
+    fn open_fork<'py>(
+        slf: &Bound<'py, Self>,
+        name: &str,
+        writer: Option<&Bound<'py, Writer>>,
+    ) -> PyResult<Bound<'py, Self>> {
+        let store = slf.as_super().get();
+        slf.get()
+            .of_store(slf.py(), store.open_fork(slf.py(), name, writer)?)
     }
 
     /// Returns a handle of the same memory whose writer acts in this session. Each session has its own undo.

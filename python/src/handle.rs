@@ -88,21 +88,36 @@ pub(crate) struct Opened {
     pub(crate) agent: Option<Agent>,
 }
 
-/// An open store, shared by the Python objects that were made from it. Closing one closes all.
-pub(crate) struct Handle(OfProcess<RwLock<Option<Opened>>>);
+/// An open store, shared by the Python objects that were made from it. Closing one closes all, and the open forks too.
+pub(crate) struct Handle {
+    opened: OfProcess<RwLock<Option<Opened>>>,
+    forks: Mutex<Vec<Weak<Self>>>,
+}
 
 impl Handle {
     pub(crate) fn new(memory: Memory, agent: Option<Agent>) -> Arc<Self> {
         let opened = Some(Opened { memory, agent });
-        let handle = Arc::new(Self(OfProcess::new(RwLock::new(opened))));
+        let handle = Arc::new(Self {
+            opened: OfProcess::new(RwLock::new(opened)),
+            forks: Mutex::default(),
+        });
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|other| other.strong_count() > 0);
         open.push(Arc::downgrade(&handle));
         handle
     }
 
-    fn opened(&self, py: Python<'_>) -> PyResult<Opened> {
-        let lock = self.0.get(py)?;
+    /// Returns the handle of a fork, which ends with this handle.
+    pub(crate) fn fork(&self, memory: Memory, agent: Option<Agent>) -> Arc<Self> {
+        let fork = Self::new(memory, agent);
+        let mut forks = self.forks.lock().unwrap_or_else(PoisonError::into_inner);
+        forks.retain(|other| other.strong_count() > 0);
+        forks.push(Arc::downgrade(&fork));
+        fork
+    }
+
+    pub(crate) fn opened(&self, py: Python<'_>) -> PyResult<Opened> {
+        let lock = self.opened.get(py)?;
         let opened = lock.read().unwrap_or_else(PoisonError::into_inner).clone();
         opened.ok_or_else(|| unusable(py, "the handle is closed", "closed", "open the store again"))
     }
@@ -136,9 +151,15 @@ impl Handle {
     /// Closes the store. A second call does nothing.
     pub(crate) fn close(&self, py: Python<'_>) -> PyResult<()> {
         interrupt::refuse_in_handler(py)?;
-        let lock = self.0.get(py)?;
+        let lock = self.opened.get(py)?;
+        let forks = std::mem::take(&mut *self.forks.lock().unwrap_or_else(PoisonError::into_inner));
+        for fork in forks.iter().filter_map(Weak::upgrade) {
+            fork.close(py)?;
+        }
         let taken = detached(py, || lock.write().unwrap_or_else(PoisonError::into_inner).take());
         match taken {
+            // The rest of the store stays open.
+            Some(Opened { memory, .. }) if memory.fork_name().is_some() => run(py, move || memory.sync()),
             Some(Opened { memory, agent }) => run(py, move || match agent {
                 Some(agent) => {
                     drop(memory);
@@ -153,8 +174,8 @@ impl Handle {
 
 impl Drop for Handle {
     fn drop(&mut self) {
-        let lock = self.0.value.take();
-        if self.0.process != std::process::id() {
+        let lock = self.opened.value.take();
+        if self.opened.process != std::process::id() {
             std::mem::forget(lock);
             return;
         }

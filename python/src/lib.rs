@@ -18,6 +18,7 @@ mod copies;
 mod draft;
 mod errors;
 mod exit;
+mod forks;
 mod handle;
 mod interrupt;
 mod memory;

@@ -87,6 +87,7 @@ fn memory_of<'py>(
         handle: Handle::new(memory, None),
         writer,
         callbacks: None,
+        fork: None,
     };
     with_store(py, store)
 }
@@ -175,6 +176,35 @@ impl Memory {
     fn with_writer<'py>(slf: &Bound<'py, Self>, writer: &Bound<'py, Writer>) -> PyResult<Bound<'py, Self>> {
         let store = slf.as_super().get();
         with_store(slf.py(), store.with_writer(slf.py(), writer.get().writer.clone()))
+    }
+
+    /// Makes a fork: a line of its own, which begins at the newest state, or at ``at``. Nobody else sees what is written
+    /// through it. ``trust_cap`` is the most trusted class that a write through the fork gets.
+    ///
+    /// As a context manager, it merges the fork at the end and drops it; after an exception, it drops the fork with its
+    /// commits. If the merge is refused, the fork stays; ``open_fork`` opens it. ``merged`` has the result of the merge, and
+    /// a conflict that the merge left open is in ``conflicts()``.
+    #[pyo3(signature = (name, *, at=None, trust_cap=None, writer=None))]
+    fn fork<'py>(
+        slf: &Bound<'py, Self>,
+        name: &str,
+        at: Option<&Bound<'py, PyAny>>,
+        trust_cap: Option<&str>,
+        writer: Option<&Bound<'py, Writer>>,
+    ) -> PyResult<Bound<'py, Self>> {
+        let store = slf.as_super().get();
+        with_store(slf.py(), store.make_fork(slf.py(), name, at, trust_cap, writer)?)
+    }
+
+    /// Opens a fork that exists. As a context manager, it closes the handle and leaves the fork as it is.
+    #[pyo3(signature = (name, *, writer=None))]
+    fn open_fork<'py>(
+        slf: &Bound<'py, Self>,
+        name: &str,
+        writer: Option<&Bound<'py, Writer>>,
+    ) -> PyResult<Bound<'py, Self>> {
+        let store = slf.as_super().get();
+        with_store(slf.py(), store.open_fork(slf.py(), name, writer)?)
     }
 
     /// Returns an object of the newest state, else ``default``.

@@ -67,6 +67,9 @@ native! {
     AnyValue: "Any",
     NativeObject: "Object",
     NativeObjects: "Table[Object]",
+    MaybeObject: "Object | None",
+    NativeChanges: "Table[Change]",
+    NativeSides: "Table[ConflictSide]",
 }
 
 /// Returns the shapes of a list of answers.
@@ -189,6 +192,40 @@ shape! {
         kept: Vec<KeptObject<'a>> = rows(&done.kept),
         #[serde(flatten)]
         done: &'a treering::revert::Reverted = done,
+    }
+
+    /// The result of a merge, or of its preview.
+    Merged(done: treering::merge::Merged) {
+        /// The commit of the merge, or the head if there was nothing new.
+        #[serde(rename = "$commit")]
+        commit: Commit<'a> = (&done.committed.commit).into(),
+        #[serde(flatten)]
+        done: &'a treering::merge::Merged = done,
+        /// Whether the other line had something new.
+        new: bool = done.committed.changed,
+        /// The changes of the merge, sorted by id.
+        #[serde(rename = "$changes")]
+        changes: NativeChanges = NativeChanges,
+    }
+
+    /// A version of an open conflict.
+    ConflictSide(side: treering::merge::ConflictSide) {
+        /// The version; `None` if the side removed the object.
+        digest: Option<ObjectDigest> = side.version,
+        object: MaybeObject = MaybeObject,
+        trust: Option<Origin> = side.trust,
+        /// The commit that wrote the version, if it is kept.
+        commit: Option<Commit<'a>> = side.by.as_ref().map(Commit::from),
+    }
+
+    /// An object about which somebody must decide, because both sides of a merge changed it.
+    Conflict(open: treering::merge::OpenConflict) {
+        id: &'a Id = &open.id,
+        /// The fields in which the sides differ. `removed`: a side removed the object. `attr:NAME`: an attribute.
+        fields: &'a [String] = &open.fields,
+        sides: NativeSides = NativeSides,
+        /// The version from which all sides come, if it is one version and is kept.
+        base: MaybeObject = MaybeObject,
     }
 
     /// The result of an erasure, or of its preview.

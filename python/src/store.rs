@@ -17,6 +17,7 @@ use crate::committed::Committed;
 use crate::convert::{conflicts, id, maybe_time, python_value, seconds, texts, value};
 use crate::errors::OrRaise;
 use crate::exit::{attached, detached};
+use crate::forks::Forked;
 use crate::handle::{Handle, OfProcess, run};
 use crate::shapes as shape;
 use crate::view::{View, revision, view_at};
@@ -34,6 +35,8 @@ pub(crate) struct Store {
     pub(crate) project: Option<String>,
     /// The functions of an agent. The agent itself refers to them weakly.
     pub(crate) callbacks: Option<Py<Callbacks>>,
+    /// What the end of a `with` block does with a fork that this process made.
+    pub(crate) fork: Option<Arc<Forked>>,
 }
 
 impl Store {
@@ -44,6 +47,7 @@ impl Store {
             writer,
             project: self.project.clone(),
             callbacks: self.callbacks.as_ref().map(|callbacks| callbacks.clone_ref(py)),
+            fork: self.fork.clone(),
         }
     }
 
@@ -59,10 +63,12 @@ impl Store {
         };
         let place = memory.path().map(|path| path.display().to_string());
         let place = place.unwrap_or_else(|| "in memory".to_owned());
+        let fork = memory.fork_name().map(|name| format!(", fork={name:?}"));
+        let fork = fork.unwrap_or_default();
         match run(py, || Ok(memory.view().len())) {
-            Ok(objects) => format!("{class}({place:?}, objects={objects})"),
+            Ok(objects) => format!("{class}({place:?}{fork}, objects={objects})"),
             // A signal handler cannot use the store.
-            Err(_) => format!("{class}({place:?})"),
+            Err(_) => format!("{class}({place:?}{fork})"),
         }
     }
 }
@@ -120,7 +126,7 @@ impl Store {
         Ok(View::new(&self.handle, run(py, || memory.refresh())?))
     }
 
-    /// Returns an earlier state: a snapshot by name, ``"@-3"``, ``"seq:7"``, a digest, or a time.
+    /// Returns an earlier state: a snapshot by name, ``"@-3"``, ``"seq:7"``, ``"fork:NAME"``, a digest, or a time.
     fn at(&self, py: Python<'_>, revision: &Bound<'_, PyAny>) -> PyResult<View> {
         Ok(View::new(
             &self.handle,
@@ -380,7 +386,7 @@ impl Store {
         run(py, || memory.sync())
     }
 
-    /// Closes the store. Every object that was made from it raises ``HandleError`` afterwards.
+    /// Closes the store. Every object that was made from it raises ``HandleError`` afterwards. Of a fork, only the fork.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.handle.close(py)
     }
@@ -393,8 +399,11 @@ impl Store {
         error: Option<&Bound<'_, PyAny>>,
         traceback: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let _ = (kind, error, traceback);
-        self.close(py)
+        let _ = (kind, traceback);
+        match &self.fork {
+            Some(fork) => fork.end(py, self, error.is_some()),
+            None => self.close(py),
+        }
     }
 }
 
@@ -412,7 +421,7 @@ fn planned(
 }
 
 /// Returns the revision to which a rollback returns: that of a revision, a time, or the commit of a view.
-fn rollback_target(given: &Bound<'_, PyAny>) -> PyResult<treering::Revision> {
+pub(crate) fn rollback_target(given: &Bound<'_, PyAny>) -> PyResult<treering::Revision> {
     if let Ok(view) = given.cast::<View>() {
         let view = view.get().open(given.py())?;
         return Ok(treering::Revision::from(view.commit().digest));

@@ -15,12 +15,13 @@ import asyncio
 import functools
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
+from datetime import datetime
 from os import PathLike
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, cast
 
-from ._treering import Agent, Draft, Memory, Store, Watch, Writer
-from .answers import HeadMoved
+from ._treering import Agent, Draft, Memory, Store, View, Watch, Writer
+from .answers import HeadMoved, Merged, Origin
 from .errors import HandleError
 
 __all__ = ["AsyncAgent", "AsyncMemory", "Moves", "in_memory", "open"]
@@ -81,10 +82,24 @@ class _AsyncStore(Generic[S_co]):
     commits = _threaded(Store.commits)
     blame = _threaded(Store.blame)
     bisect_states = _threaded(Store.bisect_states)
+    forks = _threaded(Store.forks)
+    drop_fork = _threaded(Store.drop_fork)
+    merge = _threaded(Store.merge)
+    conflicts = _threaded(Store.conflicts)
+    resolve = _threaded(Store.resolve)
     text = _threaded(Store.text)
     verify = _threaded(Store.verify)
     stats = _threaded(Store.stats)
     close = _threaded(Store.close)
+
+    @property
+    def fork_name(self) -> str | None:
+        return self.sync.fork_name
+
+    @property
+    def merged(self) -> Merged | None:
+        """The result of the merge at the end of the ``async with`` block of a fork."""
+        return self.sync.merged
 
     def watch(self) -> Moves:
         """Iterates the moves of the head from now on, until the store is closed. The wait uses a thread."""
@@ -99,7 +114,8 @@ class _AsyncStore(Generic[S_co]):
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        await asyncio.shield(self.close())
+        # The end of a fork needs the exception: it decides whether the fork is merged.
+        await asyncio.shield(asyncio.to_thread(self.sync.__exit__, kind, error, traceback))
 
 
 class AsyncMemory(_AsyncStore[Memory]):
@@ -124,6 +140,22 @@ class AsyncMemory(_AsyncStore[Memory]):
     def with_writer(self, writer: Writer) -> AsyncMemory:
         """Returns a handle of the same store with another usual writer."""
         return AsyncMemory(self.sync.with_writer(writer))
+
+    async def fork(
+        self,
+        name: str,
+        *,
+        at: str | datetime | View | None = None,
+        trust_cap: Origin | Literal["untrusted"] | None = None,
+        writer: Writer | None = None,
+    ) -> AsyncMemory:
+        """Makes a fork, as ``Memory.fork``: ``async with await memory.fork("task") as fork`` merges it at the end."""
+        fork = functools.partial(self.sync.fork, name, at=at, trust_cap=trust_cap, writer=writer)
+        return AsyncMemory(await asyncio.to_thread(fork))
+
+    async def open_fork(self, name: str, *, writer: Writer | None = None) -> AsyncMemory:
+        """Opens a fork that exists."""
+        return AsyncMemory(await asyncio.to_thread(self.sync.open_fork, name, writer=writer))
 
     get = _threaded(Memory.get)
     put = _threaded(Memory.put)
@@ -169,6 +201,22 @@ class AsyncAgent(_AsyncStore[Agent]):
     def with_writer(self, writer: Writer) -> AsyncAgent:
         """Returns a handle of the same memory with another usual writer."""
         return AsyncAgent(self.sync.with_writer(writer))
+
+    async def fork(
+        self,
+        name: str,
+        *,
+        at: str | datetime | View | None = None,
+        trust_cap: Origin | Literal["untrusted"] | None = None,
+        writer: Writer | None = None,
+    ) -> AsyncAgent:
+        """Makes a fork, as ``Agent.fork``: ``async with await agent.fork("task") as fork`` merges it at the end."""
+        fork = functools.partial(self.sync.fork, name, at=at, trust_cap=trust_cap, writer=writer)
+        return AsyncAgent(await asyncio.to_thread(fork))
+
+    async def open_fork(self, name: str, *, writer: Writer | None = None) -> AsyncAgent:
+        """Opens a fork that exists."""
+        return AsyncAgent(await asyncio.to_thread(self.sync.open_fork, name, writer=writer))
 
     def with_session(self, session: str) -> AsyncAgent:
         """Returns a handle of the same memory whose writer acts in this session."""

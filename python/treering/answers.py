@@ -26,6 +26,8 @@ __all__ = [
     "Checked",
     "Commit",
     "Committed",
+    "Conflict",
+    "ConflictSide",
     "Decayed",
     "Envelope",
     "ErasedRecord",
@@ -33,12 +35,15 @@ __all__ = [
     "Finding",
     "Forgot",
     "Forgotten",
+    "Fork",
     "GcReport",
     "HeadMoved",
     "HiddenItem",
     "HistoryEntry",
     "Hit",
     "KeptObject",
+    "MergeConflict",
+    "Merged",
     "Move",
     "NotStored",
     "Note",
@@ -275,6 +280,94 @@ class Reverted(_a.Answer):
 
     _reads = {"commit": _a.one(Commit), "kept": _a.rows(KeptObject), "reverted": _a.rows(RevertedObject),
         "dry_run": bool}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Fork(_a.Answer):
+    """A fork of the memory."""
+
+    name: str
+    """The name of the fork."""
+    base: str
+    """The commit at which the fork begins."""
+    head: str
+    """The newest commit of the fork; the base if the fork has no commit."""
+    seq: int
+    """The seq of the newest commit."""
+    commits: int
+    """The number of commits since the base."""
+    trust_cap: Origin
+    """The most trusted class that a write through the fork gets."""
+    time: datetime
+    """The time of the newest change of the fork."""
+
+    _reads = {"time": _a.time}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class MergeConflict(_a.Answer):
+    """An object that both sides of a merge changed, so that somebody must decide."""
+
+    id: str
+    """The object."""
+    fields: tuple[str, ...]
+    """The fields in which the sides differ, sorted. ``removed``: a side removed the object. ``attr:NAME``: an
+    attribute.
+    """
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Merged(_a.Answer):
+    """The result of a merge, or of its preview."""
+
+    commit: Commit
+    """The commit of the merge, or the head if there was nothing new."""
+    base: str
+    """The newest commit from which both lines come."""
+    added: int
+    """The number of ids that only the newer state contains."""
+    changed: int
+    """The number of ids that have different versions in the two states."""
+    removed: int
+    """The number of ids that only the older state contains."""
+    conflicts: Table[MergeConflict]
+    """The conflicts that are left open, sorted by id."""
+    dry_run: bool
+    """Whether this is a preview, which changed nothing."""
+    new: bool
+    """Whether the other line had something new."""
+    changes: Table[Change]
+    """The changes of the merge, sorted by id."""
+
+    _keys = {"commit": "$commit", "changes": "$changes"}
+
+    _reads = {"commit": _a.one(Commit), "conflicts": _a.rows(MergeConflict), "dry_run": bool}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class ConflictSide(_a.Answer):
+    """A version of an open conflict."""
+
+    digest: str | None
+    """The version; ``None`` if the side removed the object."""
+    object: Object | None
+    trust: Origin | None
+    commit: Commit | None
+    """The commit that wrote the version, if it is kept."""
+
+    _reads = {"commit": _a.one(Commit)}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Conflict(_a.Answer):
+    """An object about which somebody must decide, because both sides of a merge changed it."""
+
+    id: str
+    fields: tuple[str, ...]
+    """The fields in which the sides differ. ``removed``: a side removed the object. ``attr:NAME``: an attribute."""
+    sides: Table[ConflictSide]
+    base: Object | None
+    """The version from which all sides come, if it is one version and is kept."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -106,6 +106,21 @@ impl Agent {
         self
     }
 
+    /// Returns this agent on another memory, such as a fork: with the same settings, embedder and judge.
+    ///
+    /// # Errors
+    /// None in practice: the embedder has a valid name.
+    pub fn on(&self, memory: Memory) -> Result<Self> {
+        let agent = Self {
+            judge: self.judge.clone(),
+            ..Self::new(memory, Settings::clone(&self.settings))
+        };
+        match (self.recall_index.name(), self.embedder()) {
+            (Some(name), Some(embedder)) => agent.with_embedder(name, Arc::clone(embedder)),
+            _ => Ok(agent),
+        }
+    }
+
     /// Returns the judge of the host.
     pub(super) fn judge(&self) -> Option<&dyn Judge> {
         self.judge.as_deref()

@@ -97,3 +97,45 @@ fn a_way_back_names_the_fork_and_main_has_no_snapshot_of_a_fork() {
     assert!(names(&["snapshots"]).is_empty());
     assert_eq!(names(&["snapshots", "--fork", "a"]), ["of-fork"]);
 }
+
+#[test]
+fn the_log_draws_where_forks_left_and_came_back() {
+    let folder = Folder::with_store();
+    put(&folder, None, "plan", "first");
+    folder.json(&["fork", "task-7"]);
+    folder.json(&["fork", "idle"]);
+    put(&folder, Some("task-7"), "found", "x");
+    put(&folder, None, "other", "y");
+    folder.json(&["merge", "task-7"]);
+    let drawn = |call: &[&str]| -> Vec<String> {
+        let ran = folder.run(call);
+        assert_eq!(ran.code, 0, "{ran:?}");
+        let line = |line: &str| line.split("  ").next().unwrap_or_default().trim_end().to_owned();
+        ran.out.lines().map(line).collect()
+    };
+    let graph = folder.run(&["log", "--graph"]);
+    assert!(graph.out.contains("merge of task-7"), "{graph:?}");
+    let starts = ["o", "o", "|", "o-"];
+    for (line, start) in drawn(&["log", "--graph"]).iter().zip(starts) {
+        assert!(line.starts_with(start), "{graph:?}");
+    }
+    assert_eq!(
+        folder
+            .run(&["log", "--graph", "--limit", "2"])
+            .out
+            .lines()
+            .count(),
+        2
+    );
+    assert_eq!(
+        folder.stream(&["log", "--graph"]),
+        folder.stream(&["log"]),
+        "JSON lists the commits of one line"
+    );
+    assert!(
+        folder
+            .run(&["log", "--graph", "--fork", "task-7"])
+            .out
+            .contains("task-7")
+    );
+}

@@ -216,6 +216,11 @@ fn what_went_wrong_is_found_as_told() {
 }
 
 #[test]
+fn forks_and_merges_go_as_told() {
+    check("forks.md");
+}
+
+#[test]
 fn keeping_it_small() {
     check("keeping-it-small.md");
 }

@@ -185,14 +185,22 @@ impl Context {
         self.options.at.as_deref().or(default)
     }
 
-    /// Returns the fork that the verb reads and writes: that of `--fork`, else of `TREERING_FORK`.
+    /// Returns the fork that the verb reads and writes: that of `--fork`, else the default of the shell, else that of
+    /// `TREERING_FORK`.
     pub(crate) fn fork(&self) -> Option<&str> {
-        self.options.in_fork.as_deref().or(self.fork_variable.as_deref())
+        let default = match &self.kept {
+            Some(kept) => kept.fork.as_deref(),
+            None => self.fork_variable.as_deref(),
+        };
+        self.options.in_fork.as_deref().or(default)
     }
 
-    /// Refuses `--fork`, and ignores `TREERING_FORK`, because the verb is about the whole store.
+    /// Refuses `--fork`, and ignores `TREERING_FORK` and the fork of the shell, because the verb is about the whole store.
     pub(crate) fn whole_store(&mut self) -> Result<()> {
         self.fork_variable = None;
+        if let Some(kept) = &mut self.kept {
+            kept.fork = None;
+        }
         match self.options.in_fork {
             None => Ok(()),
             Some(_) => Err(Error::invalid(

@@ -24,6 +24,8 @@ pub(crate) struct OpenStore {
     pub(crate) at: Option<String>,
     /// The lane of commands, unless `--session` or `--actor` names another lane.
     pub(crate) lane: LaneOptions,
+    /// The fork of commands, unless `--fork` names another one.
+    pub(crate) fork: Option<String>,
 }
 
 impl OpenStore {
@@ -35,6 +37,7 @@ impl OpenStore {
             folder: StoreFolder::new(path),
             at: None,
             lane: LaneOptions::default(),
+            fork: None,
         }
     }
 

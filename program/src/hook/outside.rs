@@ -55,14 +55,16 @@ const OWN: [&str; 5] = [
 /// (docs/threat-model.md).
 const OWN_IN_CURSOR: [&str; 2] = ["MCP:treering:", "MCP:"];
 /// The tools of this program's server. A test compares them with the server's own list.
-pub(crate) const OWN_TOOLS: [&str; 15] = [
+pub(crate) const OWN_TOOLS: [&str; 17] = [
     "append",
     "blame",
     "envelope",
     "forget",
+    "fork",
     "get",
     "history",
     "inbox",
+    "merge",
     "note",
     "quarantine",
     "recall",

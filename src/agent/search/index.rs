@@ -84,6 +84,11 @@ impl RecallIndex {
         self.vectors.as_ref().map(Vectors::embedder)
     }
 
+    /// Returns the name of the embedder.
+    pub(in crate::agent) fn name(&self) -> Option<&str> {
+        self.vectors.as_ref().map(Vectors::name)
+    }
+
     /// Returns what compares new texts with those of `view` by meaning, if there is an embedder that is not the caller.
     pub(in crate::agent) fn comparing<'a>(
         &'a self,

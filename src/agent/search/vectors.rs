@@ -184,6 +184,10 @@ impl Vectors {
         is_known.then(|| run(|| self.embedder.embed(text)))
     }
 
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
     pub(super) fn embedder(&self) -> &Arc<dyn Embedder + Send + Sync> {
         &self.embedder
     }

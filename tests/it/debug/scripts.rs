@@ -36,6 +36,40 @@ fn commands_come_from_options_files_and_standard_input() {
 }
 
 #[test]
+fn the_shell_reads_and_writes_the_fork_that_it_is_told() {
+    let folder = with_two_commits();
+    folder.json(&["fork", "task-7"]);
+    let put = "put tea --kind fact --content 'Ada drinks coffee'";
+    let script = format!(".forks\n.fork\n.fork task-7\n{put}\nget tea\nforks\n.fork\n.fork main\nget tea\n");
+    let ran = folder.feed(&["debug", "--write"], &script);
+    assert_eq!(ran.code, 0, "{ran:?}");
+    let (main, fork) = (
+        ran.out.find("fork main").unwrap(),
+        ran.out.find("fork task-7\n").unwrap(),
+    );
+    let (coffee, black) = (
+        ran.out.find("coffee").unwrap(),
+        ran.out.find("black tea").unwrap(),
+    );
+    assert!(main < fork && fork < coffee && coffee < black, "{ran:?}");
+    for call in [
+        &["debug", "--fork", "task-7", "-c", "get tea"][..],
+        &["debug", "-c", "get tea --fork task-7"],
+    ] {
+        assert!(folder.run(call).out.contains("coffee"), "{call:?}");
+    }
+    // A pinned state is one of its line.
+    let ran = folder.run(&["debug", "-c", ".at @-1", "-c", ".fork task-7", "-c", "get tea"]);
+    assert!(ran.out.contains("coffee"), "{ran:?}");
+    for call in [
+        &["debug", "-c", ".fork none"][..],
+        &["debug", "--fork", "none", "-c", "head"],
+    ] {
+        assert_eq!(text(&folder.refused(1, call)["code"]), "no_fork");
+    }
+}
+
+#[test]
 fn a_failure_names_its_line_and_ends_the_script_unless_told_otherwise() {
     let folder = with_two_commits();
     let script = "head\nget none\nhead\ndiff\n";

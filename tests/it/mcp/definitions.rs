@@ -174,7 +174,9 @@ fn one_argument_chooses_the_action() {
         let choices = arguments.iter().filter(|(_, schema)| schema["enum"].is_array());
         let choices: Vec<_> = choices.map(|(name, _)| name.as_str()).collect();
         assert!(
-            choices.iter().all(|name| ["action", "scope"].contains(name)),
+            choices
+                .iter()
+                .all(|name| ["action", "scope", "strategy"].contains(name)),
             "{choices:?}"
         );
     }

@@ -4,6 +4,7 @@ mod app;
 mod attacks;
 mod definitions;
 mod for_models;
+mod forks;
 mod ids;
 mod install;
 mod lines;

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use super::cells::{recorded, trust_column, writer_columns};
 use super::follow::follow;
 use super::gists::Gists;
+use super::log_graph;
 use super::prelude::*;
 use crate::answers::history::{LogLine, SnapshotLine};
 use crate::cli::human::{Cell, Mark, ROWS_ALIGNED, Timeline, blank, drawing, spare};
@@ -39,6 +40,7 @@ const SOURCES_CHARS: usize = 80;
 /// treering log --at snap:0 --op rollback --json
 /// treering log --refs
 /// treering log --turns --session 7f3c0a52
+/// treering log --graph
 /// ```
 #[derive(Args, Debug)]
 #[command(args = args::reads_by_writer(), verbatim_doc_comment)]
@@ -55,6 +57,9 @@ pub(crate) struct Log {
     /// List the turns instead of the commits: from a prompt of the person to the next one
     #[arg(long, conflicts_with_all = ["op", "source", "refs", "follow"])]
     turns: bool,
+    /// Draw the forks beside the commits: where each left, and where a merge brought it in
+    #[arg(long, conflicts_with_all = ["follow", "refs", "turns"])]
+    graph: bool,
     /// Only commits of this operation: put, ingest, remove, rollback, undo, ...
     #[arg(long, value_name = "OP")]
     op: Option<String>,
@@ -94,23 +99,27 @@ impl Verb for Log {
             return list_turns(context, &memory, &wanted, self.limit);
         }
         let newest = context.view(&memory)?.commit().commit.seq;
-        let is_wanted = |CommitInfo { commit, .. }: &CommitInfo| {
-            commit.seq <= newest
-                && wanted.is_in_time(commit.time)
-                && wanted.made(&memory, commit)
+        let is_of = |memory: &Memory, CommitInfo { commit, .. }: &CommitInfo| {
+            wanted.is_in_time(commit.time)
+                && wanted.made(memory, commit)
                 && self.op.as_ref().is_none_or(|op| commit.op.as_str() == op)
         };
+        if self.graph && !context.output.is_json() {
+            let wanted = log_graph::Wanted {
+                own: &memory,
+                most: self.limit.unwrap_or(usize::MAX),
+                is_wanted: &is_of,
+            };
+            return log_graph::list(context, &wanted);
+        }
+        let is_wanted = |info: &CommitInfo| info.commit.seq <= newest && is_of(&memory, info);
         let commits = memory
             .commits()
             .filter(|info| info.as_ref().map_or(true, is_wanted));
         let mut commits = commits.take(self.limit.unwrap_or(usize::MAX));
         // The lanes of the first rows set the number of lanes in the graph.
         let first = commits.by_ref().take(ROWS_ALIGNED).collect::<Result<Vec<_>>>()?;
-        let mut graph = Graph {
-            timeline: Timeline::new(first.iter().map(CommitInfo::lane)),
-            snapshots: SnapshotLine::names(&memory, &context.lane())?,
-            gists: Gists::new(context, &memory, None),
-        };
+        let mut graph = Graph::new(context, &memory, first.iter().map(CommitInfo::lane))?;
         let mut commits = first.into_iter().map(Ok).chain(commits).peekable();
         let mut table = Table::default();
         let mut is_empty = true;
@@ -120,7 +129,7 @@ impl Verb for Log {
             if context.output.json(&line)? {
                 continue;
             }
-            let cells = graph.cells(context, &memory, &info, &line)?;
+            let cells = graph.cells(context, &memory, &info, &line, None)?;
             // The graph shows a gap below the oldest listed commit only if `--limit` did not shorten the list.
             let older = match commits.peek() {
                 Some(Ok(older)) => Some(older.commit.seq),
@@ -180,7 +189,7 @@ fn list_turns(context: &mut Context, memory: &Memory, wanted: &Selection, limit:
 }
 
 /// The graph and the snapshots next to the commits in the output of `log`.
-struct Graph {
+pub(super) struct Graph {
     timeline: Timeline,
     /// The snapshots of each commit by seq, in the form that the user types.
     snapshots: HashMap<u64, Vec<String>>,
@@ -188,19 +197,38 @@ struct Graph {
 }
 
 impl Graph {
+    /// The timeline draws these lanes.
+    pub(super) fn new<'a>(
+        context: &Context,
+        memory: &Memory,
+        lanes: impl Iterator<Item = &'a str>,
+    ) -> Result<Self> {
+        Ok(Self {
+            timeline: Timeline::new(lanes),
+            snapshots: SnapshotLine::names(memory, &context.lane())?,
+            gists: Gists::new(context, memory, None),
+        })
+    }
+
+    /// Returns whether a commit has a snapshot.
+    pub(super) fn is_named(&self, seq: u64) -> bool {
+        self.snapshots.contains_key(&seq)
+    }
+
     /// Returns the first words of an object that the commit changed. A model gets no untrusted text (STX-2).
     fn words_of(&self, memory: &Memory, info: &CommitInfo) -> Result<Option<String>> {
         let changed = memory.changed_in(info)?;
         Ok(changed.map(|object| cut(&self.gists.of(&object), WORDS_CHARS)))
     }
 
-    /// Returns the columns of a commit for people.
-    fn cells(
+    /// Returns the columns of a commit for people. `drawn` takes the place of the timeline.
+    pub(super) fn cells(
         &mut self,
         context: &Context,
         memory: &Memory,
         info: &CommitInfo,
         line: &LogLine,
+        drawn: Option<String>,
     ) -> Result<Columns> {
         let found = |target: CommitDigest| memory.resolve(&Revision::Prefix(target.to_hex()), "");
         // The target may be missing, because a salvage can lose commits.
@@ -208,12 +236,13 @@ impl Graph {
         let target = target.map(|target| target.commit.seq);
         let snapshots = self.snapshots.get(&line.seq).map(|names| names.join(", "));
         let is_rollback = line.op == Op::ROLLBACK;
-        let graph = self.timeline.row(Mark {
+        let mark = Mark {
             seq: line.seq,
             lane: info.lane(),
             named: snapshots.is_some(),
             back_to: target.filter(|_| is_rollback),
-        });
+        };
+        let graph = drawn.unwrap_or_else(|| self.timeline.row(mark));
         let op = match target {
             Some(seq) if is_rollback => format!("rollback to {seq}"),
             Some(seq) => format!("{} of {seq}", line.op),

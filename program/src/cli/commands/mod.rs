@@ -73,6 +73,7 @@ mod left_out;
 mod lineage;
 mod list;
 mod log;
+mod log_graph;
 mod man;
 #[cfg(feature = "mcp")]
 mod mcp;

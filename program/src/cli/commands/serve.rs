@@ -80,7 +80,7 @@ pub(crate) struct Serve {
     mcp: bool,
     #[command(flatten)]
     http: HttpOptions,
-    /// The tools: minimal (4), default (8) or full (15)
+    /// The tools: minimal (4), default (8) or full (17)
     #[arg(long, value_name = "PROFILE", default_value = "default")]
     profile: Profile,
     /// Write in the session that the hooks of this client name, so that one revert covers both
@@ -246,7 +246,10 @@ impl Serve {
 /// Returns what opens the store again after another one was put into its folder, such as a backup.
 fn reopening_store(context: &Context, to_write: bool) -> Reopen {
     let (found, settings) = (context.found_store(), context.settings());
-    let is_checked = !context.options.untrusted_store;
+    let (is_checked, fork) = (
+        !context.options.untrusted_store,
+        context.fork().map(str::to_owned),
+    );
     let options = if to_write {
         context.engine_options()
     } else {
@@ -258,6 +261,10 @@ fn reopening_store(context: &Context, to_write: bool) -> Reopen {
             check(&path)?;
         }
         let memory = options.clone().open(&path)?;
+        let memory = match &fork {
+            Some(name) => memory.open_fork(name)?,
+            None => memory,
+        };
         Ok(agent_with_model(memory, settings.clone()?.0).0)
     })
 }

@@ -12,6 +12,9 @@ use crate::cli::output::{Mode, help_width};
 use crate::cli::overview::overview;
 use treering::Writer;
 
+/// The name of the line that is no fork.
+const MAIN: &str = "main";
+
 /// A command of the shell.
 #[derive(Debug, Parser)]
 #[command(no_binary_name = true, bin_name = "", disable_help_subcommand = true)]
@@ -25,6 +28,12 @@ pub(super) enum Dot {
     /// Set the lane of undo and snap:N. Without NAME, print the lane
     #[command(name = ".lane")]
     Lane { name: Option<String> },
+    /// Read and write the fork NAME; main is the main line. Without NAME, print the fork
+    #[command(name = ".fork")]
+    Fork { name: Option<String> },
+    /// List the forks
+    #[command(name = ".forks")]
+    Forks,
     /// Set the output mode. Without MODE, print the mode
     #[command(name = ".mode")]
     Mode { mode: Option<Mode> },
@@ -66,6 +75,17 @@ impl Shell<'_> {
                 let lane = self.context.lane();
                 self.print("lane", &lane)
             }
+            Dot::Fork { name } => {
+                if let Some(name) = name {
+                    self.set_fork(name)?;
+                }
+                let fork = self.context.fork().unwrap_or(MAIN).to_owned();
+                self.print("fork", &fork)
+            }
+            Dot::Forks => match self.parse_words(&["forks".to_owned()])? {
+                Command::Verb(forks) => self.run_verb(&forks),
+                Command::Dot(_) | Command::Help(_) => Ok(DONE),
+            },
             Dot::Mode { mode: Some(mode) } => {
                 self.context.output.set_mode(mode);
                 Ok(DONE)
@@ -89,6 +109,19 @@ impl Shell<'_> {
         if let Some(kept) = &mut self.context.kept {
             kept.lane.session = Some(name);
         }
+        Ok(())
+    }
+
+    fn set_fork(&mut self, name: String) -> Result<()> {
+        let Some(kept) = &mut self.context.kept else {
+            return Ok(());
+        };
+        let fork = Some(name).filter(|name| name != MAIN);
+        if let Some(fork) = &fork {
+            kept.memory()?.open_fork(fork)?;
+        }
+        // The pinned state is one of the line before.
+        (kept.fork, kept.at) = (fork, None);
         Ok(())
     }
 

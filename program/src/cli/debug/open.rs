@@ -7,7 +7,7 @@ use crate::cli::commands::prelude::*;
 use crate::cli::context::{explain, looks_like_store};
 use crate::cli::open_store::OpenStore;
 
-/// Opens the store and keeps the open store in the context. `--at`, `--session` and `--actor` become defaults of the
+/// Opens the store and keeps the open store in the context. `--at`, `--fork`, `--session` and `--actor` become defaults of the
 /// shell. Only an interactive shell waits for indexes.
 ///
 /// # Errors
@@ -39,6 +39,11 @@ pub(super) fn keep_open(context: &mut Context, writable: bool, interactive: bool
         Err(error) => return Err(explain(error, &path)),
     };
     let mut kept = OpenStore::new(path, memory, writable);
+    kept.fork = context.fork().map(str::to_owned);
+    if let (Some(fork), Ok(memory)) = (&kept.fork, kept.memory()) {
+        memory.open_fork(fork)?;
+    }
+    context.options.in_fork = None;
     kept.lane = std::mem::take(&mut context.options.lane);
     let at = context.take_at();
     context.kept = Some(kept);

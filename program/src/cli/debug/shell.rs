@@ -127,7 +127,7 @@ impl<'a> Shell<'a> {
     }
 
     /// Runs a verb. Options on the line do not change the defaults of the shell.
-    fn run_verb(&mut self, parsed: &Parsed) -> Done {
+    pub(super) fn run_verb(&mut self, parsed: &Parsed) -> Done {
         let options = &self.context.options;
         if parsed.options.store.is_some() {
             return Err(one_store());
@@ -142,6 +142,7 @@ impl<'a> Shell<'a> {
         let options = options.map_err(|error| clap_error(&error, ""))?;
         let options = std::mem::replace(&mut self.context.options, options);
         let mode = self.context.output.mode();
+        let fork = self.context.kept.as_ref().and_then(|kept| kept.fork.clone());
         if parsed.options.json {
             self.context.output.set_mode(Mode::Json);
         }
@@ -149,6 +150,10 @@ impl<'a> Shell<'a> {
         let ended = self.context.output.end_command();
         self.context.output.set_mode(mode);
         self.context.options = options;
+        // A verb about the whole store does without the fork of the shell.
+        if let Some(kept) = &mut self.context.kept {
+            kept.fork = fork;
+        }
         done.and_then(|code| ended.map(|()| code))
     }
 }

@@ -109,10 +109,11 @@ fn greet(context: &mut Context) -> Result<()> {
     context.output.flush()
 }
 
-/// Returns the prompt without and with colours: the lane and the state that verbs read, such as `default 5f0c81d2a1b3>
-/// `.
+/// Returns the prompt without and with colours: the lane, the fork if there is one, and the state that verbs read, such as
+/// `default 5f0c81d2a1b3> `.
 fn prompt(context: &Context, state: Option<&(Memory, View)>, coloured: bool) -> (String, String) {
-    let lane = one_line(&context.lane());
+    let fork = context.fork().map_or_else(String::new, |fork| format!(" {fork}"));
+    let lane = one_line(&format!("{}{fork}", context.lane()));
     let root = match state {
         Some((_, view)) => short(view.root().as_bytes()),
         None => "unreadable".to_owned(),

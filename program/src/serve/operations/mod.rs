@@ -56,6 +56,7 @@ macro_rules! shown {
 mod answer;
 mod arguments;
 mod forget;
+mod fork;
 mod full;
 mod get;
 mod history;
@@ -96,6 +97,8 @@ const OPERATIONS: &[Entry] = &[
     entry::<full::Append>(),
     entry::<full::Unforget>(),
     entry::<full::Quarantine>(),
+    entry::<fork::MakeFork>(),
+    entry::<fork::MergeFork>(),
 ];
 
 /// Returns the operations of a profile.

@@ -28,6 +28,8 @@ pub(super) struct Standing {
     seq: u64,
     objects: u64,
     store: Option<String>,
+    /// The fork that this connection reads and writes, if it is none of the main line.
+    fork: Option<String>,
     /// The scopes that this connection reads.
     scopes: Vec<String>,
     /// The scope in which it stores.
@@ -65,6 +67,7 @@ impl Operation for Status {
             seq: view.commit().commit.seq,
             objects: view.len(),
             store: memory.path().map(absolute),
+            fork: memory.fork_name().map(str::to_owned),
             scope: service.scope(None)?,
             session: caller.session().to_owned(),
             actor: caller.who.writer.actor.clone(),
@@ -76,10 +79,15 @@ impl Operation for Status {
         // The scopes of the session and the actor repeat their names.
         let reads = standing.scopes.iter().filter(|scope| !is_of_caller(scope));
         let reads: Vec<_> = reads.map(|scope| quoted(scope)).collect();
+        let fork = standing
+            .fork
+            .as_deref()
+            .map(|fork| format!("; fork {}", quoted(fork)));
         let mut line = format!(
-            "{}, seq {}; class {}; reads {}; stores in {} as {}; session {}",
+            "{}, seq {}{}; class {}; reads {}; stores in {} as {}; session {}",
             counted(standing.objects, "object"),
             standing.seq,
+            fork.unwrap_or_default(),
             standing.trust,
             reads.join(", "),
             quoted(standing.scope.as_str()),
