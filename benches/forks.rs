@@ -58,7 +58,7 @@ fn live_forks(folder: &Path, size: usize) {
     let memory = options().create(&store).unwrap();
     fill(&memory, &(0..size).collect::<Vec<_>>(), 0);
     memory.close().unwrap();
-    let mut open = |what: &str| -> Duration {
+    let open = |what: &str| -> Duration {
         let took = time(21, || {
             let memory = Options::new().read_only(true).open(&store).unwrap();
             black_box(memory.view().get(&id(1)).unwrap());
