@@ -27,8 +27,8 @@ use crate::serve::Server;
 use crate::serve::http::{Ticket, Token};
 use crate::serve::ui::assets::{ASSETS, Asset};
 use crate::serve::ui::{
-    Reader, Shared, acts, changes, inbox, object, objects, search, sessions, shown, summary, timeline,
-    ways_back,
+    Reader, Shared, acts, changes, conflicts, inbox, object, objects, search, sessions, shown, summary,
+    timeline, ways_back,
 };
 use treering::agent::Agent;
 use treering::{Error, Result, Writer};
@@ -100,6 +100,8 @@ pub(super) fn routes(
         .route("/ui/summary", read(shared, summary::summary))
         .route("/ui/snapshots", read(shared, summary::snapshots))
         .route("/ui/inbox", read(shared, inbox::inbox))
+        .route("/ui/conflicts", read(shared, conflicts::conflicts))
+        .route("/ui/resolve", write(shared, conflicts::resolve))
         .route("/ui/folders", read(shared, objects::folders))
         .route("/ui/objects", read(shared, objects::objects))
         .route("/ui/object", read(shared, object::object))

@@ -74,6 +74,8 @@ fn the_page_shows_a_fork_beside_the_main_line() {
     let commits = |path: &str| rows(&page.get(path)).len();
     assert_eq!(commits("commits?fork=task-7"), commits("commits") + 1);
     assert_eq!(rows(&page.get("changes?from=@&to=fork:task-7")).len(), 1);
+    let to = &page.get("changes?from=@&to=fork:task-7")["to"];
+    assert_eq!(to["op"], "put");
     let missing = page.send("GET", "/ui/summary?fork=none", "", "");
     assert_eq!(missing.json()["error"]["code"], "no_fork");
 }
