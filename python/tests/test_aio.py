@@ -181,8 +181,8 @@ async def test_a_watch_is_closed_by_its_reader_and_with_the_store(caplog: pytest
 
 
 def test_every_call_that_may_block_has_a_coroutine() -> None:
-    # These return at once, return a context manager, or are on the handle `sync`.
-    others = {"with_writer", "with_session", "open", "create", "in_memory", "watch", "sync", "attempt", "draft", "open_draft"}
+    # These return at once, return a context manager, have texts of their own, or are on the handle `sync`.
+    others = {"with_writer", "with_session", "open", "create", "in_memory", "watch", "sync", "attempt", "draft", "open_draft", "fork", "open_fork"}
     for kind, asynchronous in ((treering.Agent, aio.AsyncAgent), (treering.Memory, aio.AsyncMemory)):
         for name, value in inspect.getmembers(kind, callable):
             if name.startswith("_") or name in others:

@@ -124,7 +124,9 @@ _HINTS: Final[dict[str, str]] = {
     "changed_since": "revert() takes back one commit or session, and keeps later work",
     "corrupt": "run verify(), then open with degraded=True to read what is intact",
     "has_children": "remove(id, recursive=True) removes the children, too",
-    "name_taken": "choose another name, or delete the snapshot with delete_snapshot()",
+    "name_taken": "choose another name, or free it with delete_snapshot() or drop_fork()",
+    "no_conflict": "conflicts() lists the open conflicts",
+    "no_fork": "forks() lists the forks",
     "no_place": "open the agent with project=…, session=… or actor=…",
     "no_store": "open with create=True to make a new store",
     "not_a_person": "give a writer such as Writer.person(…)",
@@ -132,6 +134,7 @@ _HINTS: Final[dict[str, str]] = {
     "nothing_to_undo": "the lane is that of the writer: give writer=…",
     "other_lanes": "across_lanes=True also takes back the commits of these lanes; undo() takes back only the own newest commit",
     "shared": "everywhere=True erases the other versions, too",
+    "unmerged": "merge() brings them in; unmerged=True drops the fork with them",
 }
 """The next step in Python for a code whose hint in the library is for the command line."""
 

@@ -53,6 +53,9 @@ fn calls() -> Vec<(&'static str, Value)> {
         ("memory_undo", json!({})),
         ("memory_undo", json!({ "action": "redo" })),
         ("memory_quarantine", json!({})),
+        ("memory_fork", json!({ "name": "task-7" })),
+        ("memory_merge", json!({ "name": "task-7", "dry_run": true })),
+        ("memory_merge", json!({ "name": "task-7" })),
     ]
 }
 

@@ -242,6 +242,11 @@ impl Graph {
             named: snapshots.is_some(),
             back_to: target.filter(|_| is_rollback),
         };
+        // The open memory may not have a commit of another line.
+        let commit = match drawn {
+            Some(_) => short(line.commit.as_bytes()),
+            None => context.short(line.commit.as_bytes()),
+        };
         let graph = drawn.unwrap_or_else(|| self.timeline.row(mark));
         let op = match target {
             Some(seq) if is_rollback => format!("rollback to {seq}"),
@@ -252,7 +257,7 @@ impl Graph {
         let mut cells = vec![
             ("", minor(4, drawing(graph))),
             ("seq", number(line.seq)),
-            ("commit", minor(5, named(context.short(line.commit.as_bytes())))),
+            ("commit", minor(5, named(commit))),
             ("op", plain(op)),
         ];
         cells.extend(count_columns(line.counts));

@@ -16,8 +16,8 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
 use axum::{Json, Router};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::admission::bearer;
@@ -27,9 +27,10 @@ use crate::serve::Server;
 use crate::serve::http::{Ticket, Token};
 use crate::serve::ui::assets::{ASSETS, Asset};
 use crate::serve::ui::{
-    Reader, Shared, acts, changes, inbox, object, objects, search, sessions, shown, summary, timeline,
-    ways_back,
+    Reader, Shared, acts, changes, conflicts, inbox, object, objects, search, sessions, shown, summary,
+    timeline, ways_back,
 };
+use treering::agent::Agent;
 use treering::{Error, Result, Writer};
 
 /// The folder of the files.
@@ -99,6 +100,8 @@ pub(super) fn routes(
         .route("/ui/summary", read(shared, summary::summary))
         .route("/ui/snapshots", read(shared, summary::snapshots))
         .route("/ui/inbox", read(shared, inbox::inbox))
+        .route("/ui/conflicts", read(shared, conflicts::conflicts))
+        .route("/ui/resolve", write(shared, conflicts::resolve))
         .route("/ui/folders", read(shared, objects::folders))
         .route("/ui/objects", read(shared, objects::objects))
         .route("/ui/object", read(shared, object::object))
@@ -149,13 +152,33 @@ pub(super) async fn prepare(server: &Server, shared: Arc<Shared>) {
     drop(prepared.await);
 }
 
+/// The fork that a request asks for; none for the line that the server serves.
+#[derive(Deserialize)]
+struct OfFork {
+    fork: Option<String>,
+}
+
+impl OfFork {
+    /// Returns the agent of the fork.
+    fn agent(&self, served: &Agent) -> Result<Agent> {
+        match &self.fork {
+            Some(name) => served.on(served.memory().open_fork(name)?),
+            None => Ok(served.clone()),
+        }
+    }
+}
+
 fn read<Q, A>(shared: &Arc<Shared>, read: fn(&Reader, &Q) -> Result<A>) -> MethodRouter<Server>
 where
     Q: DeserializeOwned + Send + 'static,
     A: Serialize + Send + 'static,
 {
     let shared = Arc::clone(shared);
-    get(move |State(server): State<Server>, Query(asked): Query<Q>| answered(server, shared, read, asked))
+    get(
+        move |State(server): State<Server>, Query(of): Query<OfFork>, Query(asked): Query<Q>| {
+            answered(server, shared, read, of, asked)
+        },
+    )
 }
 
 fn write<Q, A>(shared: &Arc<Shared>, write: fn(&Reader, &Q) -> Result<A>) -> MethodRouter<Server>
@@ -164,7 +187,11 @@ where
     A: Serialize + Send + 'static,
 {
     let shared = Arc::clone(shared);
-    post(move |State(server): State<Server>, Json(asked): Json<Q>| answered(server, shared, write, asked))
+    post(
+        move |State(server): State<Server>, Query(of): Query<OfFork>, Json(asked): Json<Q>| {
+            answered(server, shared, write, of, asked)
+        },
+    )
 }
 
 /// Returns the answer of a request, with every text written out.
@@ -172,11 +199,12 @@ async fn answered<Q: Send + 'static, A: Serialize + Send + 'static>(
     server: Server,
     shared: Arc<Shared>,
     work: fn(&Reader, &Q) -> Result<A>,
+    of: OfFork,
     asked: Q,
 ) -> Response {
     let caller = server.caller().clone();
     let done = server.run(caller, move |service| {
-        let reader = Reader::new(service.agent().clone(), shared);
+        let reader = Reader::new(of.agent(service.agent())?, shared);
         let document = serde_json::to_value(work(&reader, &asked)?);
         let document = document.map_err(|_| Error::internal("an answer is no JSON"))?;
         Ok(shown(document, service.memory().suite()))

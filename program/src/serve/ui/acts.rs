@@ -22,9 +22,9 @@ use treering::{Change, CommitInfo, Error, ErrorCode, Id, Object, ObjectDigest, R
 /// What every decision has.
 #[derive(Deserialize)]
 pub(crate) struct How {
-    reason: Option<String>,
+    pub(super) reason: Option<String>,
     #[serde(default)]
-    dry_run: bool,
+    pub(super) dry_run: bool,
 }
 
 /// A decision on a quarantined change.
@@ -55,11 +55,11 @@ pub(crate) struct OnItem {
 /// A preview, or the change itself.
 #[derive(Default, Serialize)]
 pub(crate) struct Acted {
-    dry_run: bool,
+    pub(super) dry_run: bool,
     /// The commit; `None` for a preview, a rejection and a change that changed nothing.
-    commit: Option<CommitInfo>,
+    pub(super) commit: Option<CommitInfo>,
     /// What changes.
-    rows: Vec<ChangeRow>,
+    pub(super) rows: Vec<ChangeRow>,
     /// The review of a quarantined change.
     held: Option<HeldReviewed>,
     /// The review of a promotion.
@@ -226,7 +226,7 @@ pub(crate) fn restore(reader: &Reader, asked: &OnItem) -> Result<Acted> {
 }
 
 impl Acted {
-    fn of(how: &How) -> Self {
+    pub(super) fn of(how: &How) -> Self {
         Self {
             dry_run: how.dry_run,
             ..Self::default()
@@ -259,7 +259,7 @@ impl OnItem {
     }
 }
 
-fn changed(id: &Id) -> Error {
+pub(super) fn changed(id: &Id) -> Error {
     Error::conflict(format!("'{id}' changed since you saw it, so nothing was done"))
         .with_code(ErrorCode::Changed)
         .with_ids(vec![id.to_string()])

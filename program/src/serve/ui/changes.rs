@@ -93,7 +93,7 @@ pub(crate) fn changes(reader: &Reader, asked: &ChangesAsked) -> Result<ChangesPa
         start: asked.start,
         count: asked.count,
     };
-    let line = |view: &View| line_of(reader, &view.commit()).map(|(line, _)| line);
+    let line = |view: &View| line_or_fork(reader, view);
     match (&asked.commit, &asked.lane, &asked.from) {
         (Some(commit), None, None) => {
             let newer = reader.state(Some(commit))?;
@@ -113,6 +113,22 @@ pub(crate) fn changes(reader: &Reader, asked: &ChangesAsked) -> Result<ChangesPa
             .with_code(ErrorCode::Usage)
             .with_hint("give commit, lane, or from and to")),
     }
+}
+
+/// Returns the commit of a state, which may be one of a fork.
+fn line_or_fork(reader: &Reader, view: &View) -> Result<LogLine> {
+    let info = view.commit();
+    let found = line_of(reader, &info).map(|(line, _)| line);
+    if !matches!(&found, Err(error) if error.kind() == ErrorKind::NotFound) {
+        return found;
+    }
+    for fork in reader.memory().forks()? {
+        let fork = reader.memory().open_fork(&fork.name)?;
+        if let Ok(line) = LogLine::of(&fork, &info) {
+            return Ok(line);
+        }
+    }
+    found
 }
 
 fn page(

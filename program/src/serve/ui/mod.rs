@@ -17,6 +17,7 @@
 pub(crate) mod acts;
 pub(crate) mod assets;
 pub(crate) mod changes;
+pub(crate) mod conflicts;
 pub(crate) mod inbox;
 pub(crate) mod object;
 pub(crate) mod objects;

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::ROWS_MAX;
 use super::reader::Reader;
 use crate::answers::history::{LogLine, SnapshotLine};
+use treering::fork::ForkInfo;
 use treering::{Origin, Result, Time};
 
 /// The request for the summary, which has no arguments.
@@ -33,6 +34,17 @@ pub(crate) struct Summary {
     /// The writer of the ways back; `None` if the page only reads.
     writer: Option<Writes>,
     warnings: Vec<String>,
+    /// The fork that the page shows; `None` for the main line.
+    fork: Option<String>,
+    forks: Vec<ForkRow>,
+}
+
+/// A fork that the page can show.
+#[derive(Serialize)]
+struct ForkRow {
+    name: String,
+    /// The number of commits since the base.
+    commits: u64,
 }
 
 /// The counts of the ledger.
@@ -57,6 +69,15 @@ struct Writes {
     trust: Origin,
     actor: Option<String>,
     session: Option<String>,
+}
+
+impl From<ForkInfo> for ForkRow {
+    fn from(fork: ForkInfo) -> Self {
+        Self {
+            name: fork.name,
+            commits: fork.commits,
+        }
+    }
 }
 
 /// Returns the state of the memory in numbers.
@@ -101,6 +122,13 @@ pub(crate) fn summary(reader: &Reader, _: &Nothing) -> Result<Summary> {
             session: writer.session.clone(),
         }),
         warnings: memory.warnings(),
+        fork: memory.fork_name().map(str::to_owned),
+        forks: memory
+            .forks()?
+            .into_iter()
+            .take(ROWS_MAX)
+            .map(ForkRow::from)
+            .collect(),
     })
 }
 

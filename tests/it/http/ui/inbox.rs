@@ -354,3 +354,57 @@ fn a_commit_of_the_timeline_shows_a_text_that_changed() {
     let last = rows["rows"].as_array().unwrap().last().unwrap();
     assert!(last["text"].is_null(), "the first commit wrote nothing");
 }
+
+/// INVARIANT PAG-4: a decision about a conflict is one about the sides that the person saw.
+#[test]
+fn a_conflict_is_shown_with_its_sides_and_decided() {
+    let folder = Folder::with_store();
+    folder.put("plan", "first");
+    folder.json(&["fork", "task-7"]);
+    folder.json(&[
+        "put",
+        "plan",
+        "--kind",
+        "fact",
+        "--content",
+        "theirs",
+        "--fork",
+        "task-7",
+    ]);
+    folder.put("plan", "ours");
+    folder.json(&["merge", "task-7"]);
+    let reading = Page::start(&folder, &[]);
+    let row = reading.get("conflicts")["rows"][0].clone();
+    assert_eq!(
+        (&row["id"], &row["fields"]),
+        (&json!("plan"), &json!(["content"]))
+    );
+    let sides = row["sides"].as_array().unwrap();
+    assert_eq!(sides.len(), 2);
+    let names: Vec<String> = sides.iter().map(|side| text(&side["name"])).collect();
+    // Each side differs from the version from which both come.
+    for side in sides {
+        let lines = side["change"]["lines"].as_array().unwrap();
+        assert!(lines.iter().any(|line| line["text"] == "first"), "{side}");
+    }
+    let chosen = sides.iter().find(|side| side["present"] == false).unwrap();
+    let decision = json!({ "id": "plan", "sides": names, "take": chosen["name"] });
+    assert_eq!(
+        reading.post("resolve", &decision).json()["error"]["code"],
+        "read_only"
+    );
+
+    let page = Page::start(&folder, &["--write"]);
+    let other = with(&decision, &json!({ "sides": [names[0]] }));
+    assert_eq!(page.post("resolve", &other).json()["error"]["code"], "changed");
+    let before = commits(&page);
+    let preview = page
+        .post("resolve", &with(&decision, &json!({ "dry_run": true })))
+        .json();
+    assert_eq!(preview["rows"].as_array().unwrap().len(), 1, "{preview}");
+    assert_eq!(commits(&page), before);
+    assert!(page.post("resolve", &decision).json()["commit"].is_object());
+    assert_eq!(page.get("conflicts")["rows"], json!([]));
+    let again = page.post("resolve", &decision).json();
+    assert_eq!(again["error"]["code"], "no_conflict");
+}

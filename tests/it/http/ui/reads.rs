@@ -43,6 +43,43 @@ fn the_summary_counts_objects_by_their_class() {
     assert!(summary["writer"].is_null());
 }
 
+/// A tab shows one line: the one that the server serves, or a fork by its name.
+#[test]
+fn the_page_shows_a_fork_beside_the_main_line() {
+    let folder = Folder::with_store();
+    folder.put("plan", "first");
+    folder.json(&["fork", "task-7"]);
+    folder.json(&[
+        "put",
+        "found",
+        "--kind",
+        "note",
+        "--content",
+        "x",
+        "--fork",
+        "task-7",
+    ]);
+    let page = Page::start(&folder, &[]);
+    let main = page.get("summary");
+    assert_eq!(
+        (&main["objects"], &main["fork"], &main["forks"]),
+        (
+            &json!(1),
+            &json!(null),
+            &json!([{ "name": "task-7", "commits": 1 }])
+        )
+    );
+    let fork = page.get("summary?fork=task-7");
+    assert_eq!((&fork["objects"], &fork["fork"]), (&json!(2), &json!("task-7")));
+    let commits = |path: &str| rows(&page.get(path)).len();
+    assert_eq!(commits("commits?fork=task-7"), commits("commits") + 1);
+    assert_eq!(rows(&page.get("changes?from=@&to=fork:task-7")).len(), 1);
+    let to = &page.get("changes?from=@&to=fork:task-7")["to"];
+    assert_eq!(to["op"], "put");
+    let missing = page.send("GET", "/ui/summary?fork=none", "", "");
+    assert_eq!(missing.json()["error"]["code"], "no_fork");
+}
+
 /// A person pastes the commands of the page into a shell in any folder.
 #[test]
 fn the_summary_has_the_absolute_path_of_the_store() {

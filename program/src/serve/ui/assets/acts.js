@@ -94,6 +94,13 @@ export const restore = (page, item, at, after) => openDialog(page, Object.assign
   text: "The item gets the text and fields that it had then. The present version stays in the history.",
 }), { asked: { id: nameOf(item), digest: item.digest ?? undefined, at } }));
 
+// Decides about a conflict of a merge: takes one side.
+export const resolve = (page, conflict, side) => openDialog(page, Object.assign(new OfItem("resolve", conflict, {
+  title: side.name === "removed" ? "Remove the item" : "Take this version", verb: side.name === "removed" ? "Remove" : "Take it", done: "Decided", effect: "will be replaced",
+  text: side.present ? "The memory shows this version already. The conflict is closed, and the other versions stay in the history." : "The item gets this version. The other versions stay in the history.",
+  shown(read) { return [h("div", { class: "cards" }, ...read.rows.map((row) => card(row, { view: "objects" }, () => this.effect)))]; },
+}), { asked: { id: nameOf(conflict), sides: conflict.sides.map(({ name }) => name), take: side.name } }));
+
 class Trust extends OfItem {
   shown({ review }) {
     const keep = new Set();

@@ -6,6 +6,17 @@ const KEY = "treering-token";
 // How long another tab may take to hand on its token.
 const TAB_MS = 300;
 
+// The fork that this tab shows; null for the line that the server serves.
+const FORK = "treering-fork";
+export const shownFork = () => sessionStorage.getItem(FORK);
+
+// Shows a fork, or the line that the server serves. The page begins anew, because all that it shows is of one line.
+export function showFork(name) {
+  if (name) sessionStorage.setItem(FORK, name);
+  else sessionStorage.removeItem(FORK);
+  location.reload();
+}
+
 const token = () => sessionStorage.getItem(KEY);
 // A tab that has the page hands the token to a new tab of the same browser, so a bookmark opens, too.
 const tabs = new BroadcastChannel(KEY);
@@ -76,7 +87,7 @@ async function read(response) {
 
 // Reads something. Parameters that are undefined or empty are left out.
 export async function get(path, params = {}, signal) {
-  const kept = Object.entries(params).filter(([, value]) => value !== undefined && value !== null && value !== "");
+  const kept = Object.entries({ ...params, fork: shownFork() }).filter(([, value]) => value !== undefined && value !== null && value !== "");
   const query = new URLSearchParams(kept).toString();
   return read(await send(`${path}${query ? `?${query}` : ""}`, { signal }));
 }
@@ -84,7 +95,8 @@ export async function get(path, params = {}, signal) {
 // Previews or makes a change, or exchanges a ticket.
 export async function post(path, document, ticket) {
   const headers = { "Content-Type": "application/json", ...(ticket ? { Authorization: `Bearer ${ticket}` } : {}) };
-  return read(await send(path, { method: "POST", headers, body: JSON.stringify(document) }));
+  const fork = shownFork() && !ticket ? `?${new URLSearchParams({ fork: shownFork() })}` : "";
+  return read(await send(`${path}${fork}`, { method: "POST", headers, body: JSON.stringify(document) }));
 }
 
 // Calls `heard(name, data)` for each event of the server, and `changed(isLive)` when the connection opens or ends. Returns

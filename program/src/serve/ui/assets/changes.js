@@ -112,7 +112,7 @@ export class CompareView {
     const about = h("div", { class: "about" });
     const cards = changeCards({ from: place.from, to: place.to }, { view: "compare", from: place.from, to: place.to });
     cards.addEventListener("read", ({ detail }) => {
-      put(about, h("p", { class: "between" }, "From ", point(detail.from), " to ", point(detail.to)), countsOf(detail), h("span", { class: "muted", text: counted(detail.total, "item") }));
+      put(about, h("p", { class: "between" }, "From ", point(detail.from, place.from), " to ", point(detail.to, place.to)), countsOf(detail), h("span", { class: "muted", text: counted(detail.total, "item") }));
     });
     put(this.result, about, cards);
   }
@@ -143,6 +143,8 @@ export class CompareView {
   }
 }
 
-function point(line) {
+// A commit of a fork is in no timeline of another line.
+function point(line, name) {
+  if (name?.startsWith("fork:")) return name;
   return line ? link({ view: "timeline", commit: `seq:${line.seq}` }, { title: moment(line.time) }, `commit ${number(line.seq)}`) : "nothing";
 }

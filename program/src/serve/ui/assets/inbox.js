@@ -1,7 +1,8 @@
 // The front page: what waits for the person, what was learned today, and what the memory says.
 
 import { get } from "./api.js";
-import { actions, forget, reject, release } from "./acts.js";
+import { actions, forget, reject, release, resolve } from "./acts.js";
+import { card } from "./changes.js";
 import { commandCode, empty, failure, glyph, h, laneName, link, put, skeleton } from "./dom.js";
 import { ago, command, counted, laneKey, laneOf, moment, nameOf, number, quoted } from "./format.js";
 import { signs } from "./object.js";
@@ -65,8 +66,10 @@ export class InboxView {
   async #load() {
     let inbox;
     try {
-      const [read, sessions] = await Promise.all([readInbox(this.count ?? 20), get("sessions", { order: "signs", count: 3 }).catch(() => ({ rows: [] })), this.page.ready]);
+      const none = () => ({ rows: [] });
+      const [read, sessions, conflicts] = await Promise.all([readInbox(this.count ?? 20), get("sessions", { order: "signs", count: 3 }).catch(none), get("conflicts").catch(none), this.page.ready]);
       inbox = read;
+      this.conflicts = conflicts.rows;
       this.sessions = sessions.rows.filter((row) => row.alive > 0 && (row.replaced_others > 0 || row.alive_flagged > 0));
     } catch (error) {
       return put(this.body, failure(error, () => this.#load()));
@@ -79,7 +82,7 @@ export class InboxView {
 
   #draw() {
     const { inbox, page } = this;
-    const [waits, sessions] = [waitingOf(inbox), this.sessions.length];
+    const [waits, sessions] = [waitingOf(inbox) + this.conflicts.length, this.sessions.length];
     page.showWaiting(waits);
     const focused = document.activeElement?.dataset?.name;
     const isEmpty = page.summary?.objects === 0 && inbox.quarantined.total === 0;
@@ -107,6 +110,7 @@ export class InboxView {
     }
     const groups = [
       this.#group("held", "Stopped by the scan", "Not part of the memory until you release them.", inbox.quarantined.total, inbox.quarantined.items.map((held) => this.#held(held))),
+      this.#group("conflicts", "Changed on both sides", "A merge found these changed on both sides. One version is shown until you decide.", this.conflicts.length, this.conflicts.map((conflict) => this.#conflict(conflict))),
       this.#group("disputes", "Do not agree", "Two facts of which only one can be true.", openPairs(inbox).length, openPairs(inbox).map((pair) => this.#dispute(pair))),
       this.#group("sessions", "Sessions to check", "They changed what others wrote, or wrote something suspicious.", this.sessions.length, this.sessions.map((row) => this.#session(row))),
       this.#group("withheld", "Not trusted yet", "From the web, files and tools. Agents do not read them until you trust them.", inbox.withheld.total, inbox.withheld.items.map((item) => this.#note(item, { trusts: true })), { only: "untrusted" }),
@@ -187,6 +191,17 @@ export class InboxView {
     };
     return h("article", { class: "note dispute" }, side(pair.newer, pair.older), side(pair.older, pair.newer),
       this.canWrite ? h("div", { class: "acts" }, h("button", { type: "button", class: "act quiet", title: "This browser does not show the pair again", on: { click: both } }, "Both are right")) : null);
+  }
+
+  // Shows each side as its difference to the version from which all sides come.
+  #conflict(conflict) {
+    const side = (one) => h("div", { class: "side" },
+      h("p", { class: "note-about" }, one.trust ? badge(one.trust) : null, one.present ? h("span", { text: "shown at present" }) : null, ...this.#maker(one)),
+      h("div", { class: "cards" }, card(one.change, { view: "inbox" }, () => (one.name === "removed" ? "was removed" : ""))),
+      this.canWrite ? h("div", { class: "acts" }, h("button", { type: "button", class: "act", on: { click: () => resolve(this.page, conflict, one) } }, glyph("check"), one.name === "removed" ? "Remove it" : "Take this one")) : null);
+    return h("article", { class: "note dispute" },
+      h("p", { class: "note-text" }, link({ view: "inbox", id: nameOf(conflict) }, { class: "open", data: { name: nameOf(conflict) } }, conflict.id), ` differs in ${conflict.fields.join(", ")}`),
+      ...conflict.sides.map(side), this.canWrite ? null : this.#by("resolve --take DIGEST", conflict));
   }
 
   #session(row) {

@@ -1,6 +1,6 @@
 // The page: its places, its head, and its keys. A place is the fragment of the address: #/view?parameters.
 
-import { dropToken, follow, get, takeToken } from "./api.js";
+import { dropToken, follow, get, showFork, shownFork, takeToken } from "./api.js";
 import { CompareView } from "./changes.js";
 import { closeDialogs } from "./dialog.js";
 import { empty, failure, glyph, h, hashOf, link, put } from "./dom.js";
@@ -83,6 +83,7 @@ async function showSummary() {
     summary = await get("summary");
   } catch (error) {
     if (error.status === 401) return showLocked();
+    if (error.code === "no_fork" && shownFork()) return showFork(null);
     return put(at("head"), h("p", { class: "muted", text: error.message }));
   }
   page.summary = summary;
@@ -95,11 +96,23 @@ async function showSummary() {
     h("p", { class: "big" }, h("strong", { text: number(summary.objects) }), summary.objects === 1 ? " item" : " items"),
     h("p", {}, link({ view: "timeline", commit: seq }, {}, `commit ${number(head.seq)}`), ` ${opName(head.op)} `, h("time", { datetime: head.time, title: moment(head.time), text: ago(head.time) })),
     h("p", { class: "muted", text: `${counted(summary.commits, "commit")}, ${counted(summary.snapshots, "snapshot")}` }),
+    ...forkChoice(summary),
     ...summary.warnings.map((warning) => h("p", { class: "callout warn", text: warning })));
   put(at("trusts"), ...overview(summary.work, summary.objects, (only, text) => link({ view: "objects", only }, { class: "look" }, text)));
   put(at("mode"), summary.writer ? h("span", { class: "badge writes" }, `writes as ${writerIn(summary.writer)}`) : "read-only");
   if (!summary.work) setTimeout(showSummary, 700);
   return undefined;
+}
+
+// Lets the person choose the line that the page shows, and compare a fork with the present state.
+function forkChoice({ fork, forks }) {
+  if (!forks.length) return [];
+  const option = (value, text) => h("option", { value, text, selected: (shownFork() ?? "") === value });
+  const select = h("select", { id: "fork", "aria-label": "Fork" }, option("", shownFork() || !fork ? "main line" : fork),
+    ...forks.map(({ name, commits }) => option(name, `${name}: ${counted(commits, "commit")}`)));
+  select.addEventListener("change", () => showFork(select.value));
+  const links = fork ? [] : forks.filter(({ commits }) => commits > 0).slice(0, 5);
+  return [h("p", { class: "forks" }, select), ...links.map(({ name }) => h("p", {}, link({ view: "compare", from: "@", to: `fork:${name}` }, {}, `what ${name} changes`)))];
 }
 
 // Says how to open the page. `why` is the answer to the ticket of the address, if it had one.
