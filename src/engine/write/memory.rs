@@ -12,6 +12,7 @@ use crate::engine::trace;
 use crate::engine::write::attempt::{Attempted, Check, Refusal, caught};
 use crate::engine::write::fork::{Fork, ForkInfo, no_fork};
 use crate::engine::write::kept_draft::draft_named;
+use crate::engine::write::merge::{Merge, OpenConflict, Resolution, conflicts_in, stage_resolution};
 use crate::engine::write::revert::{Conflicts, Revert};
 use crate::engine::write::rollback::{Reversing, Rollback, later_changes};
 use crate::engine::write::session::TAINT_OP;
@@ -19,7 +20,7 @@ use crate::engine::write::snapshot::{ReferenceInfo, SnapshotInfo};
 use crate::engine::write::{Committed, Draft, PolicyVerdict, Writer, check_trusted, newest_references};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{
-    Op, Origin, Reference, ReferenceClass, ReferenceName, StagedChange, check_snapshot_name,
+    Id, Op, Origin, Reference, ReferenceClass, ReferenceName, StagedChange, check_snapshot_name,
 };
 use crate::store::{LineInfo, Store};
 
@@ -665,5 +666,36 @@ impl Memory {
     pub fn fork_base(&self) -> Result<Option<CommitInfo>> {
         let base = self.inner.store().base().map(|base| CommitInfo::of(&base));
         Ok(base)
+    }
+
+    /// Plans a merge of another line into this one: `main`, or a fork by its name. [`Merge::by`] commits it.
+    ///
+    /// What one side changed alone is taken. What both changed is merged field by field, texts line by line. What cannot be
+    /// decided is left open as a conflict, which [`Self::conflicts`] lists and [`Self::resolve_conflict`] decides.
+    pub fn merge<'a>(&'a self, name: &'a str) -> Merge<'a> {
+        Merge::new(self, name)
+    }
+
+    /// Returns the open conflicts of this line, sorted by id.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object or commit cannot be read.
+    pub fn conflicts(&self) -> Result<Vec<OpenConflict>> {
+        conflicts_in(&self.view())
+    }
+
+    /// Decides about an open conflict, in one commit with the operation `resolve`.
+    ///
+    /// # Errors
+    /// `NotFound` (code `no_conflict`) if the object has no open conflict, or (code `erased`) if the version was erased;
+    /// `InvalidInput` if the version is none of the sides; `Denied` (code `less_trusted`); the errors of
+    /// [`Memory::commit`].
+    ///
+    /// # Durability
+    /// When the call returns, the change is as durable as a commit.
+    pub fn resolve_conflict(&self, id: &Id, resolution: Resolution, writer: &Writer) -> Result<Committed> {
+        let mut draft = Draft::new(self.refresh()?, writer.clone());
+        stage_resolution(&mut draft, id, resolution)?;
+        self.commit(draft, "resolve")
     }
 }

@@ -153,7 +153,6 @@ pub(super) const GROUPS: Groups = &[
             entry::<show::Show>("show"),
             entry::<lanes::Lanes>("lanes"),
             entry::<undo::Undo>("undo"),
-            entry::<undo::Redo>("redo"),
             entry::<diff::Diff>("diff"),
             entry::<blame::Blame>("blame"),
             entry::<bisect::Bisect>("bisect"),
@@ -202,6 +201,8 @@ pub(super) const GROUPS: Groups = &[
         &[
             // The help of `fork` names it.
             entry::<fork::Forks>("forks"),
+            // The help of `undo` names it.
+            entry::<undo::Redo>("redo"),
             // The help of `merge` names them.
             entry::<merge::Conflicts>("conflicts"),
             entry::<merge::Resolve>("resolve"),

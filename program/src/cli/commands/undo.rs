@@ -18,7 +18,7 @@ const OBJECTS_TOLD: usize = 20;
 
 /// Reverse your last change
 ///
-/// Your last change is the newest commit of your lane.
+/// Your last change is the newest commit of your lane. treering redo repeats what was undone.
 ///
 /// # Notes
 /// With --turn, all commits of a turn are taken back as one: from a prompt of the person to the next one, as the hooks of a

@@ -93,7 +93,7 @@ fn what_one_side_changed_alone_comes_over_and_nothing_comes_twice() -> Result<()
         assert!(!again.committed.changed);
         assert_eq!(memory.view().commit().digest, head.digest);
     }
-    // SID-2: the other direction has the same root.
+    // MSD-2: the other direction has the same root.
     let there = forked(&fork, "there");
     assert!(merged(&there, "main").conflicts.is_empty());
     assert_eq!(there.view().root(), memory.view().root());

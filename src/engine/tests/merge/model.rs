@@ -258,7 +258,7 @@ fn random_graphs_of_forks_and_merges() {
     assert!(one_base > 200 && several > 10 && conflicts > 100, "{seen:?}");
 }
 
-/// SID-2: if no conflict is open, it does not matter which side merges.
+/// MSD-2: if no conflict is open, it does not matter which side merges.
 #[test]
 fn two_sides_that_merge_each_other_have_one_root() {
     let (mut clean, mut random) = (0, SplitMix64::new(5));

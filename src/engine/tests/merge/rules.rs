@@ -8,7 +8,7 @@ use crate::engine::{Draft, Erasing, Options, PolicyVerdict, VerifyDepth, WritePo
 use crate::object::Value;
 use crate::testing::sim_disk::SimDisk;
 
-/// SID-1: what is less trusted takes no place, and removes nothing.
+/// MSD-1: what is less trusted takes no place, and removes nothing.
 #[test]
 fn a_less_trusted_side_replaces_and_removes_nothing_by_itself() -> Result<()> {
     let memory = Memory::in_memory()?;

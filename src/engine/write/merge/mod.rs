@@ -41,6 +41,7 @@ use crate::threads::Mutex;
 
 pub use self::conflict::MergeConflict;
 pub use self::resolve::{ConflictSide, OpenConflict, Resolution};
+pub(super) use self::resolve::{conflicts_in, stage_resolution};
 
 /// What decides about conflicts, so that none stays open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -194,14 +195,10 @@ struct Planned {
     theirs: Option<Commit>,
 }
 
-impl Memory {
-    /// Plans a merge of another line into this one: `main`, or a fork by its name. [`Merge::by`] commits it.
-    ///
-    /// What one side changed alone is taken. What both changed is merged field by field, texts line by line. What cannot be
-    /// decided is left open as a conflict, which [`Self::conflicts`] lists and [`Self::resolve_conflict`] decides.
-    pub fn merge<'a>(&'a self, name: &'a str) -> Merge<'a> {
-        Merge {
-            memory: self,
+impl<'a> Merge<'a> {
+    pub(in crate::engine::write) fn new(memory: &'a Memory, name: &'a str) -> Self {
+        Self {
+            memory,
             name,
             again: false,
             strategy: None,
@@ -209,9 +206,7 @@ impl Memory {
             expected: None,
         }
     }
-}
 
-impl<'a> Merge<'a> {
     /// Compares with the commit at which the lines parted, whatever was merged since. So work that was merged and then
     /// overwritten comes again.
     pub fn again(mut self) -> Self {

@@ -73,55 +73,50 @@ impl View {
     }
 }
 
-impl Memory {
-    /// Returns the open conflicts of this line, sorted by id.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if an object or commit cannot be read.
-    pub fn conflicts(&self) -> Result<Vec<OpenConflict>> {
-        let view = self.view();
-        let query = Query::default().kind(Kind::new(MERGE_CONFLICT)?);
-        let mut all = Vec::new();
-        for object in view.query(&query)? {
-            if let Some(named) = Named::of(&object?) {
-                all.push(open(&view, named)?);
-            }
+/// Returns the open conflicts of a state, sorted by id.
+///
+/// # Errors
+/// `Corrupt` or `Io` if an object or commit cannot be read.
+pub(in crate::engine::write) fn conflicts_in(view: &View) -> Result<Vec<OpenConflict>> {
+    let query = Query::default().kind(Kind::new(MERGE_CONFLICT)?);
+    let mut all = Vec::new();
+    for object in view.query(&query)? {
+        if let Some(named) = Named::of(&object?) {
+            all.push(open(view, named)?);
         }
-        all.sort_unstable_by(|one, other| one.id.cmp(&other.id));
-        Ok(all)
     }
+    all.sort_unstable_by(|one, other| one.id.cmp(&other.id));
+    Ok(all)
+}
 
-    /// Decides about an open conflict, in one commit with the operation `resolve`.
-    ///
-    /// # Errors
-    /// `NotFound` (code `no_conflict`) if the object has no open conflict, or (code `erased`) if the version was erased;
-    /// `InvalidInput` if the version is none of the sides; `Denied` (code `less_trusted`); the errors of
-    /// [`Memory::commit`].
-    ///
-    /// # Durability
-    /// When the call returns, the change is as durable as a commit.
-    pub fn resolve_conflict(&self, id: &Id, resolution: Resolution, writer: &Writer) -> Result<Committed> {
-        let mut draft = Draft::new(self.refresh()?, writer.clone());
-        let Some((conflict, named)) = draft.base().named_conflict(id)? else {
-            return Err(Error::not_found(format!("'{id}' has no open conflict"))
-                .with_code(ErrorCode::NoConflict)
-                .with_hint("`conflicts` lists the open conflicts"));
-        };
-        match resolution {
-            Resolution::Take(version) if named.sides.contains(&Some(version)) => {
-                draft.restore_version(id, version)?;
-            }
-            Resolution::Take(version) => {
-                let text = format!("the version {version} is none of the sides of the conflict about '{id}'");
-                return Err(Error::invalid(text).with_hint("`conflicts` lists the sides"));
-            }
-            Resolution::Remove => drop(draft.remove(id)?),
-            Resolution::Content(text) => put_text(&mut draft, id, &named, text)?,
+/// Stages a decision about an open conflict.
+///
+/// # Errors
+/// The errors of [`Memory::resolve_conflict`](crate::Memory::resolve_conflict), except those of the commit.
+pub(in crate::engine::write) fn stage_resolution(
+    draft: &mut Draft,
+    id: &Id,
+    resolution: Resolution,
+) -> Result<()> {
+    let Some((conflict, named)) = draft.base().named_conflict(id)? else {
+        return Err(Error::not_found(format!("'{id}' has no open conflict"))
+            .with_code(ErrorCode::NoConflict)
+            .with_hint("`conflicts` lists the open conflicts"));
+    };
+    match resolution {
+        Resolution::Take(version) if named.sides.contains(&Some(version)) => {
+            draft.restore_version(id, version)?;
         }
-        draft.remove(conflict.id())?;
-        draft.expect(conflict.id(), Some(conflict.digest()));
-        self.commit(draft, "resolve")
+        Resolution::Take(version) => {
+            let text = format!("the version {version} is none of the sides of the conflict about '{id}'");
+            return Err(Error::invalid(text).with_hint("`conflicts` lists the sides"));
+        }
+        Resolution::Remove => drop(draft.remove(id)?),
+        Resolution::Content(text) => put_text(draft, id, &named, text)?,
     }
+    draft.remove(conflict.id())?;
+    draft.expect(conflict.id(), Some(conflict.digest()));
+    Ok(())
 }
 
 /// Stages the object as it is now, or as a side has it, with another text.

@@ -4,9 +4,9 @@
 //! Layer 5.
 //!
 //! # Invariants
-//! - SID-1: no version takes the place of a more trusted one by itself, and no less trusted commit removes an object. A
+//! - MSD-1: no version takes the place of a more trusted one by itself, and no less trusted commit removes an object. A
 //!   version that a merge makes has the class of its least trusted side.
-//! - SID-2: without an open conflict, the result does not depend on which side merges.
+//! - MSD-2: without an open conflict, the result does not depend on which side merges.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -196,7 +196,7 @@ impl Deciding<'_> {
             let merged = was.merge(self.ours, both, preferred)?;
             (merged_as(merged.object, [ours, theirs], both), merged.conflicts)
         } else {
-            // SID-1
+            // MSD-1
             let differ = merge_fields(Base::Unknown, both[0], both[1], preferred).conflicts;
             (whole(preferred), differ)
         };
@@ -317,7 +317,7 @@ fn larger(ours: &Object, theirs: &Object) -> Side {
     }
 }
 
-/// Returns the less trusted of two classes. Of two untrusted ones, the order of the arguments does not matter (SID-2).
+/// Returns the less trusted of two classes. Of two untrusted ones, the order of the arguments does not matter (MSD-2).
 pub(super) fn least(one: Origin, other: Origin) -> Origin {
     if one.distrust() == other.distrust() {
         if one.tag() > other.tag() { one } else { other }
