@@ -86,7 +86,12 @@ impl Lines {
 fn join(row: &mut [char], from: usize, to: usize, corner: char) {
     let (first, last) = (2 * from.min(to), 2 * from.max(to));
     for place in row.iter_mut().take(last).skip(first + 1) {
-        *place = if matches!(place, '|' | '+') { '+' } else { '-' };
+        *place = match *place {
+            '|' | '+' => '+',
+            // Another line ends here.
+            '\'' | '.' => *place,
+            _ => '-',
+        };
     }
     if let Some(place) = row.get_mut(2 * to) {
         *place = corner;

@@ -249,11 +249,11 @@ fn a_merge_outlives_the_process_and_a_collection() -> Result<()> {
         put(&memory, "later-here", &format!("by main {number}"));
     }
     let (root, conflicts) = (memory.view().root(), memory.conflicts()?.len());
-    drop((memory, fork));
-    let memory = on_disk(&disk, options(HOUR), false)?;
-    assert_eq!(memory.view().root(), root);
     assert!(memory.verify(VerifyDepth::Full)?.ok);
     memory.gc(&tight(), None)?;
+    assert_eq!(memory.view().root(), root);
+    drop((memory, fork));
+    let memory = on_disk(&disk, options(HOUR), false)?;
     assert_eq!(memory.view().root(), root);
     assert!(memory.verify(VerifyDepth::Full)?.ok);
     assert_eq!(memory.conflicts()?.len(), conflicts);
