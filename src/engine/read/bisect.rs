@@ -97,12 +97,11 @@ pub(crate) fn bisect(
     Ok(Bisected { from, ..found })
 }
 
+/// Tests the state of a commit of a line.
+type Test<'a> = dyn FnMut(&Arc<Store>, Arc<CommitEntry>) -> Result<bool> + 'a;
+
 /// Searches the commits that a bad merge brought in, if the other line was bad too.
-fn in_merge(
-    store: &Arc<Store>,
-    merge: &CommitEntry,
-    test: &mut dyn FnMut(&Arc<Store>, Arc<CommitEntry>) -> Result<bool>,
-) -> Result<Option<CommitInfo>> {
+fn in_merge(store: &Arc<Store>, merge: &CommitEntry, test: &mut Test<'_>) -> Result<Option<CommitInfo>> {
     let parent = merge.commit.parents.get(1).copied();
     let side = parent.map(|parent| store.commit_of_any(parent)).transpose()?;
     let Some((line, newest)) = side.flatten() else {

@@ -69,8 +69,9 @@ impl Selection {
             };
             names.add(&entry.commit);
             if entry.is_merge() {
-                let brought = store.brought_by(&entry)?;
-                brought.iter().for_each(|brought| names.add(&brought.commit));
+                for brought in store.brought_by(&entry)? {
+                    names.add(&brought.commit);
+                }
             }
         }
         for reference in memory.references() {

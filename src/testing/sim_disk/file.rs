@@ -24,7 +24,7 @@ pub(super) struct SimFile {
 impl SimFile {
     /// Returns whether a write adds zeros to the end of a segment. They belong to no group.
     fn is_room(&self, inode: &Inode, start: usize, bytes: &[u8]) -> bool {
-        let is_segment = self.name.ends_with(".seg");
+        let is_segment = self.name.strip_suffix(".seg").is_some();
         is_segment && start >= inode.current.len() && bytes.iter().all(|byte| *byte == 0)
     }
 

@@ -44,6 +44,7 @@ const SOURCES_CHARS: usize = 80;
 /// ```
 #[derive(Args, Debug)]
 #[command(args = args::reads_by_writer(), verbatim_doc_comment)]
+#[expect(clippy::struct_excessive_bools, reason = "each flag is an independent option")]
 pub(crate) struct Log {
     /// Print at most N rows
     #[arg(long, value_name = "N")]

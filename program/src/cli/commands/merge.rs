@@ -130,12 +130,7 @@ fn changes(context: &Context, merged: &Merged, draft: Option<&Draft>) -> Result<
             ChangeKind::Removed => ("-", Meaning::Bad),
         };
         let id = one_line(change.id.as_str());
-        lines.push(
-            context
-                .output
-                .paint(meaning, format_args!("{mark} {id}"))
-                .to_string(),
-        );
+        lines.push(context.output.paint(meaning, format_args!("{mark} {id}")));
     }
     let more = merged.changes.len().saturating_sub(most);
     if more > 0 {
@@ -186,7 +181,7 @@ impl Side {
         Self {
             digest: side
                 .version
-                .map_or_else(|| REMOVED.to_owned(), |version| version.to_hex()),
+                .map_or_else(|| REMOVED.to_owned(), ObjectDigest::to_hex),
             session: by.and_then(|by| by.commit.session.clone()),
             trust: side.trust,
             time: by.map(|by| by.commit.time),

@@ -4,7 +4,8 @@
 //! Sources, as of November 2026: code.claude.com/docs/en/settings and /hooks, developers.openai.com/codex/hooks and /mcp,
 //! google-gemini/gemini-cli docs/hooks/index.md, code.visualstudio.com/docs/agent-customization/hooks,
 //! cursor.com/docs/agent/hooks, opencode.ai/docs/config and /plugins; agentskills.io for the skill. The folders in variables:
-//! CLAUDE_CONFIG_DIR (Claude Code), CODEX_HOME (Codex), GEMINI_CLI_HOME (Gemini CLI) and COPILOT_HOME (Copilot CLI).
+//! `CLAUDE_CONFIG_DIR` (Claude Code), `CODEX_HOME` (Codex), `GEMINI_CLI_HOME` (Gemini CLI) and `COPILOT_HOME` (Copilot
+//! CLI).
 //!
 //! # Layer
 //! Layer 10, part of cli.

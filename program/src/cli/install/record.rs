@@ -98,7 +98,9 @@ pub(crate) fn remove_folders() {
     // Without an installation, what is left has become the user's.
     if is_last {
         drop(fs::remove_file(&list));
-        own.iter().for_each(|made| drop(fs::remove_dir(made)));
+        for made in &own {
+            drop(fs::remove_dir(made));
+        }
     } else {
         drop(save(&list, &[left, own].concat()));
     }

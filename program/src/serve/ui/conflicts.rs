@@ -143,7 +143,7 @@ impl SideRow {
 }
 
 fn name(side: &ConflictSide) -> String {
-    let version = side.version.map(|version| version.to_hex());
+    let version = side.version.map(ObjectDigest::to_hex);
     version.unwrap_or_else(|| REMOVED.to_owned())
 }
 

@@ -119,9 +119,10 @@ impl World {
             }
             2 => {
                 let mut object = note(name, "first\nsecond\nthird");
-                object
-                    .attributes
-                    .insert(["x", "y"][random.below(2)], random.below(3) as i64);
+                object.attributes.insert(
+                    ["x", "y"][random.below(2)],
+                    i64::try_from(random.below(3)).unwrap(),
+                );
                 memory.put(object, &writer).map(drop)
             }
             3 => match memory.reverse_preview("undo", &writer) {

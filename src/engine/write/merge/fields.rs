@@ -100,13 +100,16 @@ impl<T> Was<T> {
     }
 }
 
-/// Returns the value of the side that changed it alone, or the value that both have. Otherwise returns `None`.
-fn changed_alone<T: PartialEq>(was: Was<T>, ours: Option<T>, theirs: Option<T>) -> Option<Option<T>> {
+/// Both sides changed a value, to different ones.
+struct Differ;
+
+/// Returns the value of the side that changed it alone, or the value that both have.
+fn changed_alone<T: PartialEq>(was: Was<T>, ours: Option<T>, theirs: Option<T>) -> Result<Option<T>, Differ> {
     match was {
-        _ if ours == theirs => Some(ours),
-        Was::Known(base) if base == theirs => Some(ours),
-        Was::Known(base) if base == ours => Some(theirs),
-        _ => None,
+        _ if ours == theirs => Ok(ours),
+        Was::Known(base) if base == theirs => Ok(ours),
+        Was::Known(base) if base == ours => Ok(theirs),
+        _ => Err(Differ),
     }
 }
 
@@ -146,7 +149,7 @@ impl<'a> Merge<'a> {
     ) -> Option<&'a T> {
         let (ours, theirs) = (get(self.ours), get(self.theirs));
         let merged = changed_alone(self.was(name).and_then(get), ours, theirs);
-        merged.unwrap_or_else(|| self.conflict(name, ours, theirs))
+        merged.unwrap_or_else(|Differ| self.conflict(name, ours, theirs))
     }
 
     /// Merges the text by lines.
@@ -176,7 +179,7 @@ impl<'a> Merge<'a> {
                 .flatten()
                 .min()
         };
-        merged.map_or_else(earlier, Option::<&Time>::copied)
+        merged.map_or_else(|Differ| earlier(), Option::<&Time>::copied)
     }
 
     fn attributes(&mut self) -> Attributes {
@@ -189,7 +192,7 @@ impl<'a> Merge<'a> {
             let was = self.was(&field).and_then(|object| object.attributes.get(name));
             let (ours, theirs) = (ours.get(name), theirs.get(name));
             let value = merge_values(was, ours, theirs);
-            let value = value.unwrap_or_else(|| self.conflict(field, ours, theirs).cloned());
+            let value = value.unwrap_or_else(|Differ| self.conflict(field, ours, theirs).cloned());
             if let Some(value) = value {
                 merged.insert(name, value);
             }
@@ -210,12 +213,16 @@ impl<'a> Merge<'a> {
     }
 }
 
-/// Merges the value of an attribute. Maps are merged key by key, and lists of texts as sets. `None` is a conflict.
-fn merge_values(was: Was<&Value>, ours: Option<&Value>, theirs: Option<&Value>) -> Option<Option<Value>> {
-    if let Some(value) = changed_alone(was, ours, theirs) {
-        return Some(value.cloned());
+/// Merges the value of an attribute. Maps are merged key by key, and lists of texts as sets.
+fn merge_values(
+    was: Was<&Value>,
+    ours: Option<&Value>,
+    theirs: Option<&Value>,
+) -> Result<Option<Value>, Differ> {
+    if let Ok(value) = changed_alone(was, ours, theirs) {
+        return Ok(value.cloned());
     }
-    match (was, ours?, theirs?) {
+    match (was, ours.ok_or(Differ)?, theirs.ok_or(Differ)?) {
         (Was::Known(base), Value::Map(ours), Value::Map(theirs)) => {
             let base = base.and_then(|base| match base {
                 Value::Map(base) => Some(base),
@@ -229,13 +236,15 @@ fn merge_values(was: Was<&Value>, ours: Option<&Value>, theirs: Option<&Value>) 
                     merged.insert(key.clone(), value);
                 }
             }
-            Some(Some(Value::Map(merged)))
+            Ok(Some(Value::Map(merged)))
         }
         (Was::Known(base), ours, theirs) => {
-            let base = base.map_or(Some(Vec::new()), as_set)?;
-            merge_sets(&base, &as_set(ours)?, &as_set(theirs)?).map(Some)
+            let base = base.map_or(Some(Vec::new()), as_set);
+            let sets = base.and_then(|base| Some((base, as_set(ours)?, as_set(theirs)?)));
+            let (base, ours, theirs) = sets.ok_or(Differ)?;
+            merge_sets(&base, &ours, &theirs).map(Some).ok_or(Differ)
         }
-        (Was::Unknown, ..) => None,
+        (Was::Unknown, ..) => Err(Differ),
     }
 }
 

@@ -5,11 +5,10 @@
 
 use super::conflict::{MERGE_CONFLICT, MergeConflict, Named, conflict_id};
 use crate::digest::ObjectDigest;
-use crate::engine::memory::Memory;
 use crate::engine::read::query::Query;
 use crate::engine::read::{CommitInfo, View};
+use crate::engine::write::Draft;
 use crate::engine::write::incoming::OriginRule;
-use crate::engine::write::{Committed, Draft, Writer};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Id, Kind, Object, Origin};
 

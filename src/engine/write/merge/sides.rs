@@ -158,7 +158,7 @@ impl Deciding<'_> {
             was,
             versions: (ours, theirs),
         };
-        Ok(match self.chosen(key, &asked, remover)? {
+        Ok(match self.chosen(key, &asked, remover.as_deref())? {
             Choice::Open => Decided {
                 outcome: keeps,
                 open: fields,
@@ -227,7 +227,7 @@ impl Deciding<'_> {
     }
 
     /// Asks who decides about a conflict.
-    fn chosen(&self, key: &KeyPath, asked: &Asked<'_>, remover: Option<Arc<CommitEntry>>) -> Result<Choice> {
+    fn chosen(&self, key: &KeyPath, asked: &Asked<'_>, remover: Option<&CommitEntry>) -> Result<Choice> {
         let (ours, theirs) = asked.versions;
         let base = self.kept(asked.was.entry())?;
         let Some(id) = ours.or(theirs).map(|object| object.id().clone()) else {
@@ -235,7 +235,7 @@ impl Deciding<'_> {
         };
         let times = || {
             let versions = self.versions(key)?;
-            let removed = remover.as_ref().map(|remover| remover.commit.time);
+            let removed = remover.map(|remover| remover.commit.time);
             let time = |store: &Store, entry: Option<Entry>| -> Result<Option<Time>> {
                 entry.map_or(Ok(removed), |entry| store.updated(&entry))
             };
@@ -244,7 +244,7 @@ impl Deciding<'_> {
                 time(&self.theirs.0, versions.theirs)?,
             ])
         };
-        let trusts = [ours, theirs].map(|side| side.map_or(trust_of(remover.as_deref()), Object::origin));
+        let trusts = [ours, theirs].map(|side| side.map_or(trust_of(remover), Object::origin));
         (self.choose)(&Conflicting {
             id: &id,
             fields: asked.fields,

@@ -14,7 +14,7 @@ use crate::engine::read::common_lines;
 
 /// Merges two texts that both changed `base`. Returns `None` if both changed the same lines, or lines that touch.
 pub(super) fn merge_texts(base: &str, ours: &str, theirs: &str) -> Option<String> {
-    let [base, ours, theirs] = [base, ours, theirs].map(|text| Vec::from_iter(text.split('\n')));
+    let [base, ours, theirs] = [base, ours, theirs].map(|text| text.split('\n').collect::<Vec<_>>());
     let (in_ours, in_theirs) = (places(&base, &ours), places(&base, &theirs));
     let mut merged: Vec<&str> = Vec::with_capacity(ours.len().max(theirs.len()));
     let mut done = [0; 3];
@@ -137,10 +137,7 @@ mod tests {
             // `split` gives an empty text one empty line, which is none of the lines that are compared here.
             let lines: Vec<&str> = merged.split('\n').filter(|line| !line.is_empty()).collect();
             for line in ours.iter().chain(&theirs).chain(&base) {
-                let is_wanted = match base.contains(line) {
-                    true => ours.contains(line) && theirs.contains(line),
-                    false => true,
-                };
+                let is_wanted = !base.contains(line) || ours.contains(line) && theirs.contains(line);
                 assert_eq!(
                     lines.contains(&line.as_str()),
                     is_wanted,

@@ -297,7 +297,7 @@ fn add_inner_words(stems: &mut Literals, spelling: &[String], owners: &mut Vec<(
     for offset in 1..longest {
         for outer in spelling.iter().filter(|outer| outer.len() > offset) {
             stems.each_at(outer.as_bytes(), offset, |word, length| {
-                here.push((offset + length, word))
+                here.push((offset + length, word));
             });
             for (end, word) in here.drain(..).filter(|(_, word)| *word < spelling.len()) {
                 let beginning = stems.add(&outer.as_bytes()[..end]);

@@ -209,9 +209,9 @@ fn check_joined(
         .map_or(span.start, |name| name.start.min(span.start));
     let start = text.floor_char_boundary(first.saturating_sub(BEFORE_MAX));
     let mut whole = text[start..span.end].to_owned();
-    later
-        .iter()
-        .for_each(|piece| whole.push_str(&text[piece.clone()]));
+    for piece in later {
+        whole.push_str(&text[piece.clone()]);
+    }
     let name = name.map(|name| name.start - start..name.end - start);
     let end = whole.len();
     check(rule, &whole, span.start - start..end, name)
