@@ -38,11 +38,17 @@ def rogue(fork: Memory) -> None:
 AGENTS: tuple[Callable[[Memory], None], ...] = (scout, booker, rogue)
 
 
-def run_on_fork(memory: Memory, agent: Callable[[Memory], None]) -> str:
-    """Runs one sub-agent on a fork, which is merged at the end. An exception drops it."""
+def fork_for(memory: Memory, agent: Callable[[Memory], None]) -> Memory:
+    """Makes the fork of a sub-agent, whose writes count as those of a model."""
+    name = agent.__name__
+    return memory.fork(name, trust_cap="model", writer=Writer.model(name, session=name))
+
+
+def run_on_fork(fork: Memory, agent: Callable[[Memory], None]) -> str:
+    """Runs one sub-agent on its fork, which is merged at the end. An exception drops it."""
     name = agent.__name__
     try:
-        with memory.fork(name, trust_cap="model", writer=Writer.model(name, session=name)) as fork:
+        with fork:
             agent(fork)
     except RuntimeError as error:
         return f"{name} is dropped: {error}"
@@ -62,8 +68,10 @@ def main(folder: str) -> None:
     """Runs all sub-agents at the same time, and decides what they left open."""
     with Memory.open(folder, create=True, writer=Writer.model("lead", session="lead")) as memory:
         memory.put("plan", PLAN)
+        # All forks begin here, so that no sub-agent begins with the work of another one.
+        forks = [fork_for(memory, agent) for agent in AGENTS]
         with ThreadPoolExecutor() as threads:
-            outcomes = [threads.submit(run_on_fork, memory, agent) for agent in AGENTS]
+            outcomes = [threads.submit(run_on_fork, *pair) for pair in zip(forks, AGENTS)]
         for outcome in outcomes:
             print(outcome.result())
         for conflict in memory.conflicts():

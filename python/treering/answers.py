@@ -962,7 +962,9 @@ class Hit(_a.HitMethods):
     each writer.
     """
     flags: tuple[str, ...]
-    """The rules of the scan that the text matched when it was written, or matches now."""
+    """The rules of the scan that the text matched when it was written, or matches now. ``merge-conflict``: a merge
+    left a conflict about the item open.
+    """
     tokens: int
     """The size of the text in tokens of about four characters."""
     why: tuple[str, ...]

@@ -169,14 +169,6 @@ impl Store {
         }
     }
 
-    /// Returns the store of the line at which this line begins; `None` for the main line.
-    pub(crate) fn line_below(&self) -> Option<Arc<Self>> {
-        match &self.below {
-            Below::Line(up_to) => Some(Arc::clone(&up_to.store)),
-            _ => None,
-        }
-    }
-
     /// Returns the commits of this line behind its base.
     pub(super) fn own_commits(&self) -> Vec<Arc<CommitEntry>> {
         self.catalog.read_recursive().line.kept.clone()

@@ -296,3 +296,19 @@ fn of_a_circle_the_larger_key_path_keeps_its_parent_whoever_merges() -> Result<(
     }
     Ok(())
 }
+
+#[test]
+fn a_fork_that_any_line_merged_is_dropped_without_more_words() -> Result<()> {
+    let (memory, user) = (Memory::in_memory()?, Writer::user());
+    let outer = forked(&memory, "outer");
+    // Both begin at one commit of the main line.
+    let inner = forked(&outer, "inner");
+    put(&inner, "a", "x");
+    assert_eq!(
+        memory.drop_fork("inner", false, &user).unwrap_err().code(),
+        ErrorCode::Unmerged
+    );
+    drop(merged(&outer, "inner"));
+    assert_eq!(memory.drop_fork("inner", false, &user)?.commits, 1);
+    Ok(())
+}

@@ -147,7 +147,7 @@ fn not_made((store, head): &Commit, since: u64) -> Result<BTreeSet<u64>> {
 }
 
 impl Inner {
-    /// Returns whether the main line, or the line at which this one begins, has merged all of a line.
+    /// Returns whether another live line contains the newest commit of a line, because it merged it.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a commit cannot be read.
@@ -156,9 +156,19 @@ impl Inner {
         let Some(store) = main.line(&line.name)? else {
             return Ok(false);
         };
-        let (below, head) = (store.line_below(), store.head()?);
+        let head = store.head()?;
+        // A merge is later than what it brings in (CMT-3), so most lines need not be opened.
+        let newer: Vec<_> = {
+            let lines = main.lines();
+            let newer = lines.live().filter(|other| other.time > head.commit.time);
+            newer.map(|other| Arc::clone(&other.name)).collect()
+        };
         let theirs = (store, head);
-        for into in [Some(main), below].into_iter().flatten() {
+        let others = newer.iter().filter(|name| **name != line.name);
+        for into in std::iter::once(None).chain(others.map(Some)) {
+            let Some(into) = into.map_or(Ok(Some(Arc::clone(&main))), |name| main.line(name))? else {
+                continue;
+            };
             let head = into.head()?;
             let ours = (into, head);
             let bases = Commits::of(&ours, &theirs)?.bases(&ours, &theirs)?;
