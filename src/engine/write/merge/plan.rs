@@ -51,10 +51,12 @@ impl Merge<'_> {
             let open = self.stage_decided((&view, &theirs), &bases, &mut draft)?;
             changes = draft.changes();
             changes.retain(|change| !change.id.as_str().starts_with(MERGE_CONFLICT));
+            // A conflict that was open before with the same versions is no change, but it stays open.
+            conflicts = open.values().map(Named::summary).collect();
             for (key, named) in open {
                 stage_conflict(&mut draft, &key, named)?;
             }
-            conflicts = open_in(&draft);
+            add_open(&mut conflicts, &draft);
             check(&view, &draft, writer)?;
         }
         // A repeated merge that changes nothing makes no commit (MRG-2).
@@ -295,12 +297,13 @@ fn stage_conflict(draft: &mut Draft, key: &KeyPath, mut named: Named) -> Result<
     draft.stage_as(object, class.unwrap_or(Origin::Import)).map(drop)
 }
 
-/// Returns the conflicts that the draft leaves open, sorted by id.
-fn open_in(draft: &Draft) -> Vec<MergeConflict> {
+/// Adds the conflicts that the draft stages, and sorts them by id.
+fn add_open(conflicts: &mut Vec<MergeConflict>, draft: &Draft) {
     let staged = draft.staged.values();
     let objects = staged.filter_map(|change| Some(&change.new.as_ref()?.object));
-    let conflicts = objects.filter_map(|object| Some(Named::of(object)?.summary()));
-    let mut conflicts: Vec<_> = conflicts.collect();
+    for conflict in objects.filter_map(|object| Some(Named::of(object)?.summary())) {
+        conflicts.retain(|known| known.id != conflict.id);
+        conflicts.push(conflict);
+    }
     conflicts.sort_unstable_by(|one, other| one.id.cmp(&other.id));
-    conflicts
 }
