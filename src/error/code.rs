@@ -202,6 +202,8 @@ codes! {
     Rejected = "rejected",
     /// A file cannot set the attribute, because only verbs of an agent set this attribute.
     ReservedKey = "reserved_key",
+    /// Only a merge gives an object this kind.
+    ReservedKind = "reserved_kind",
     /// The name of the operation is reserved for the engine.
     ReservedOp = "reserved_op",
     /// Another process rewrote the log during the operation.

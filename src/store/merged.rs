@@ -21,13 +21,17 @@ impl CommitEntry {
 }
 
 impl Store {
-    /// Returns the commits of other lines that a merge brought in, and those that their own merges brought in. Contains
-    /// also what an earlier merge of the same line brought in.
+    /// Returns the commits of other lines that a merge brought in, and those that their own merges brought in, without
+    /// those that are in `known` already, which they are added to.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a commit cannot be read.
-    pub(crate) fn brought_by(self: &Arc<Self>, merge: &CommitEntry) -> Result<Vec<Arc<CommitEntry>>> {
-        let (mut known, mut found) = (HashSet::new(), Vec::new());
+    pub(crate) fn brought_by(
+        self: &Arc<Self>,
+        merge: &CommitEntry,
+        known: &mut HashSet<CommitDigest>,
+    ) -> Result<Vec<Arc<CommitEntry>>> {
+        let mut found = Vec::new();
         let mut open: Vec<CommitDigest> = merge.commit.parents.iter().skip(1).copied().collect();
         while let Some(newest) = open.pop() {
             // The line of a dropped fork may be collected.
@@ -47,6 +51,37 @@ impl Store {
         Ok(found)
     }
 
+    /// Returns the commits of other lines that merges after commit `from` brought in, and no earlier merge.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a commit cannot be read.
+    pub(crate) fn brought_after(self: &Arc<Self>, from: u64) -> Result<Vec<Arc<CommitEntry>>> {
+        let (mut known, mut found) = (HashSet::new(), Vec::new());
+        if !self.has_lines() {
+            return Ok(found);
+        }
+        let (Ok(first) | Err(first)) = self.position(from + 1)?;
+        let merges = |range: std::ops::Range<usize>| {
+            let commits = range.map(|index| self.commit_at(index).transpose());
+            commits.flatten().filter(|commit| match commit {
+                Ok(commit) => commit.is_merge(),
+                Err(_) => true,
+            })
+        };
+        let newer = merges(first..self.kept()).collect::<Result<Vec<_>>>()?;
+        if newer.is_empty() {
+            return Ok(found);
+        }
+        for merge in merges(0..first) {
+            let merge = merge?;
+            self.brought_by(&merge, &mut known)?;
+        }
+        for merge in newer {
+            found.extend(self.brought_by(&merge, &mut known)?);
+        }
+        Ok(found)
+    }
+
     /// Returns the commit of another line that wrote the version which a merge brought, or removed the id. Returns `None`
     /// if the merge made the version itself, or if the other line was collected.
     ///
@@ -60,6 +95,7 @@ impl Store {
     ) -> Result<Option<Arc<CommitEntry>>> {
         if let Some(version) = version {
             let maker = self.commit_behind(Locator::from_u64(version.place))?;
+            let maker = maker.map(|(_, maker)| maker);
             return Ok(maker.filter(|maker| maker.digest != merge.digest));
         }
         let (mut line, mut merge) = (Arc::clone(self), merge.commit.clone());

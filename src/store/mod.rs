@@ -74,7 +74,7 @@ pub(crate) use lines::LineInfo;
 use lines::LineRecord;
 use past::Runs;
 pub(crate) use records::{erased_error, object_of};
-pub(crate) use references::{RING, ReferenceEntry, References};
+pub(crate) use references::{RING, ReferenceEntry, References, kept_commit};
 pub(crate) use rewrite::{Erasure, KeptLines, Live, Plan, Sink};
 pub(crate) use rewritten::Erased;
 pub use rewritten::MAP_ENTRY_BYTES;
@@ -432,14 +432,38 @@ impl Store {
         if commit.batch == batch {
             return Ok(Some((commit.commit.time, commit)));
         }
-        // The record of a staged change is older than the commit that makes the change.
+        // Another line, or a draft, wrote the record before a commit of this line links it. Most such commits are merges
+        // and ways back, and a look at their states is enough.
+        let links = |commit: &CommitEntry| commit.is_merge() || commit.commit.target.is_some();
+        let made = match self.first_with(entry, first, links)? {
+            None => self.first_with(entry, first, |_| true)?,
+            made => made,
+        };
+        Ok(made.map(|commit| (commit.commit.time, commit)))
+    }
+
+    /// Returns the first commit from an index on that has the version of an entry, and whose parent lacks it, of those
+    /// that `may` have made it current.
+    fn first_with(
+        &self,
+        entry: &Entry,
+        first: usize,
+        may: impl Fn(&CommitEntry) -> bool,
+    ) -> Result<Option<Arc<CommitEntry>>> {
+        let has = |commit: &CommitEntry| -> Result<bool> {
+            let found = self.state(commit)?.get(&entry.key, self)?;
+            Ok(found.is_some_and(|found| found.digest == entry.digest))
+        };
         for index in first..self.kept() {
-            let Some(commit) = self.commit_at(index)? else {
-                break;
+            let Some(commit) = self.commit_at(index)?.filter(|commit| may(commit)) else {
+                continue;
             };
-            let found = self.state(&commit)?.get(&entry.key, self)?;
-            if found.is_some_and(|found| found.digest == entry.digest) {
-                return Ok(Some((commit.commit.time, commit)));
+            if has(&commit)?
+                && !self
+                    .commit_below(index)?
+                    .map_or(Ok(false), |before| has(&before))?
+            {
+                return Ok(Some(commit));
             }
         }
         Ok(None)

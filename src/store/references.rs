@@ -142,7 +142,7 @@ fn ring_of(line: Option<&str>, lane: &str) -> (String, String) {
 }
 
 /// Returns the commit that must be kept because the reference names it. The commit of a taint need not be kept (REF-4).
-fn kept_commit(reference: &Reference) -> Option<CommitDigest> {
+pub(crate) fn kept_commit(reference: &Reference) -> Option<CommitDigest> {
     reference.commit.filter(|_| !reference.name.is_taint())
 }
 

@@ -169,6 +169,18 @@ impl Store {
         }
     }
 
+    /// Returns whether the line of this store begins in another one, directly or by lines between them.
+    pub(crate) fn begins_in(&self, other: &Self) -> bool {
+        let mut line = self;
+        while let Below::Line(up_to) = &line.below {
+            line = &up_to.store;
+            if line.is_same_line(other) {
+                return true;
+            }
+        }
+        false
+    }
+
     /// Returns the commits of this line behind its base.
     pub(super) fn own_commits(&self) -> Vec<Arc<CommitEntry>> {
         self.catalog.read_recursive().line.kept.clone()
@@ -198,12 +210,15 @@ impl Store {
         Ok(found.map(|found| (found.store, found.base)))
     }
 
-    /// Returns the commit of the batch that has the record at `place`, of this line or of any other. Returns `None` if
-    /// the batch has no commit, or if its line was collected.
+    /// Returns the commit of the batch that has the record at `place`, of this line or of any other, with the store of
+    /// its line. Returns `None` if the batch has no commit, or if its line was collected.
     ///
     /// # Errors
     /// The errors of [`Self::commit_at`] and [`Self::line`].
-    pub(crate) fn commit_behind(self: &Arc<Self>, place: Locator) -> Result<Option<Arc<CommitEntry>>> {
+    pub(crate) fn commit_behind(
+        self: &Arc<Self>,
+        place: Locator,
+    ) -> Result<Option<(Arc<Self>, Arc<CommitEntry>)>> {
         let batch = self.records.batch_of(place.to_u64())?;
         let main = self.main_line();
         let line = {
@@ -217,8 +232,8 @@ impl Store {
         };
         let store = line.map_or(Ok(main.clone()), |first_batch| main.line_of(first_batch))?;
         let first = store.first_where(|commit| commit.batch >= batch)?;
-        let commit = store.commit_at(first)?;
-        Ok(commit.filter(|commit| commit.batch == batch))
+        let commit = store.commit_at(first)?.filter(|commit| commit.batch == batch);
+        Ok(commit.map(|commit| (store, commit)))
     }
 
     /// Returns the newest commit of a line, or the commit at which it begins, without opening the line.
@@ -241,14 +256,21 @@ impl Store {
     /// # Errors
     /// The errors of [`Self::commit_at`].
     pub(crate) fn newest_shared(&self, other: &Arc<Self>) -> Result<Option<Arc<CommitEntry>>> {
-        let mut other = other;
-        while let Below::Line(up_to) = &other.below {
-            if let Some(shared) = self.by_digest(up_to.base.digest)? {
-                return Ok(Some(shared));
+        // One line begins on the other one, or both begin on a third one. Either way, a base of one is in the other.
+        let shared = [self.newest_base_in(other)?, other.newest_base_in(self)?];
+        Ok(shared.into_iter().flatten().max_by_key(|shared| shared.seq()))
+    }
+
+    /// Returns the first commit that `other` has, of those at which this line and the lines below it begin.
+    fn newest_base_in(&self, other: &Self) -> Result<Option<Arc<CommitEntry>>> {
+        let mut line = self;
+        while let Below::Line(up_to) = &line.below {
+            if let Some(base) = other.by_digest(up_to.base.digest)? {
+                return Ok(Some(base));
             }
-            other = &up_to.store;
+            line = &up_to.store;
         }
-        self.base().map_or(Ok(None), |base| other.by_digest(base.digest))
+        Ok(None)
     }
 
     /// Returns whether both are the same line, of the same log or of a rewritten one.

@@ -7,7 +7,7 @@
 //! - SEL-1: a selection contains the kept commits that meet every given condition. Several values of one condition
 //!   contain the commits that meet one of them.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::{Revision, revision};
@@ -138,6 +138,7 @@ impl Selection {
         let mut names = Names::of(store.suite);
         // SEL-1: every given condition must be met.
         let meets = |commit: &Commit| self.made_in(store.suite, commit) && self.is_in_time(commit.time);
+        let mut known = HashSet::new();
         let mut choose = |entry: &CommitEntry| -> Result<()> {
             let commit = &entry.commit;
             names.add(commit);
@@ -146,12 +147,15 @@ impl Selection {
                 chosen.own.insert(entry.seq());
             }
             if entry.is_merge() && given.is_empty() {
-                for brought in store.brought_by(entry)? {
+                for brought in store.brought_by(entry, &mut known)? {
                     names.add(&brought.commit);
                     if meets(&brought.commit) {
-                        chosen.merges.insert(entry.seq());
-                        chosen.brought.insert(brought.digest);
+                        chosen.brought.insert(brought.digest, brought);
                     }
+                }
+                // A merge may also bring again what an earlier merge brought.
+                if !chosen.brought.is_empty() {
+                    chosen.merges.insert(entry.seq());
                 }
             }
             Ok(())
@@ -194,8 +198,8 @@ pub(crate) struct Chosen {
     /// The seqs of those of the line itself.
     pub(crate) own: BTreeSet<u64>,
     /// The commits of other lines that merges brought in.
-    pub(crate) brought: HashSet<CommitDigest>,
-    /// The seqs of these merges.
+    pub(crate) brought: HashMap<CommitDigest, Arc<CommitEntry>>,
+    /// The seqs of the merges that may have brought them.
     pub(crate) merges: BTreeSet<u64>,
     /// Whether what a merge brought counts for its writers. A merge that is named itself counts whole.
     pub(crate) sees_through: bool,

@@ -6,7 +6,7 @@
 //! # Invariants
 //! - WBY-1: a version counts as written by its first writer, also after undo, rollback or restore brought it back.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use super::selection::{Names, SORTS};
 use super::{CommitInfo, Selection, View};
@@ -63,13 +63,14 @@ impl Selection {
         }
         let mut names = Names::of(memory.inner.store().suite);
         let store = memory.inner.store();
-        for index in (0..store.kept()).rev() {
+        let mut known = HashSet::new();
+        for index in 0..store.kept() {
             let Some(entry) = store.commit_at(index)? else {
                 continue;
             };
             names.add(&entry.commit);
             if entry.is_merge() {
-                for brought in store.brought_by(&entry)? {
+                for brought in store.brought_by(&entry, &mut known)? {
                     names.add(&brought.commit);
                 }
             }

@@ -13,7 +13,7 @@ use crate::digest::{DIGEST_LEN, to_hex};
 use crate::error::{Cause, Finding, Result, Severity};
 use crate::log::{Batch, Locator, RecordKind, segment_name};
 use crate::object::{Commit, Object, Reference, ReferenceName};
-use crate::store::{Store, object_of};
+use crate::store::{Store, kept_commit, object_of};
 
 use crate::engine::write::newest_references;
 
@@ -81,7 +81,8 @@ impl Dangling {
                 continue;
             };
             let name = &reference.name;
-            if let Some(commit) = reference.commit
+            // A collection may have thinned the commit of a taint (REF-4).
+            if let Some(commit) = kept_commit(&reference)
                 && store.commit_of_any(commit)?.is_none()
             {
                 missing.push(finding(by, format!("the commit {commit} that {name} names")));

@@ -541,6 +541,7 @@ impl Draft {
         if self.digest(id)?.is_none() {
             return Ok(false);
         }
+        self.check_conflict(id, None)?;
         let key = self.base.key(id);
         let old = self.base_object(id, &key)?;
         self.unstage(&key);

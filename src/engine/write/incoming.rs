@@ -9,9 +9,11 @@
 use std::collections::BTreeSet;
 
 use crate::digest::{HashSuite, KeyPath};
-use crate::error::Result;
-use crate::object::{Encoded, NewObject, Object, Origin};
+use crate::error::{Error, ErrorCode, Result};
+use crate::object::{Encoded, Id, Kind, NewObject, Object, Origin};
 
+use super::authorisation::less_trusted;
+use super::merge::conflict::{MERGE_CONFLICT, is_conflict_id};
 use super::{Draft, Staged};
 
 /// The rule that determines the origin of a staged object.
@@ -130,6 +132,7 @@ impl Draft {
 
     /// Stages an object by a rule, and notes what this means for the sessions of the draft.
     fn stage_incoming(&mut self, new: Incoming, rule: OriginRule) -> Result<Staged> {
+        self.check_conflict(&new.object.id, Some(&new.object.kind))?;
         // Whether the version gets exactly this class. Then its origin also does not depend on the sessions of the draft.
         let (class, is_exact) = match rule {
             OriginRule::AtMost(class) | OriginRule::Said(class) => (class, false),
@@ -158,6 +161,30 @@ impl Draft {
         };
         self.admit_in(sessions, origin)?;
         self.stage_with(new, origin, matches!(rule, OriginRule::Said(_)))
+    }
+
+    /// Returns an error if the writer may not put this kind, or remove, at an id. Conflicts that an object hides or shows
+    /// are for merges, and for people and hosts who copy them.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `reserved_kind`); `Denied` (code `less_trusted`).
+    pub(super) fn check_conflict(&self, id: &Id, kind: Option<&Kind>) -> Result<()> {
+        let is_kind = kind.is_some_and(|kind| *kind == MERGE_CONFLICT);
+        if !is_conflict_id(id.as_str()) {
+            if !is_kind {
+                return Ok(());
+            }
+            let text =
+                format!("'{id}' cannot have the kind {MERGE_CONFLICT}, because only a merge makes conflicts");
+            return Err(Error::invalid(text)
+                .with_code(ErrorCode::ReservedKind)
+                .with_hint("choose another kind; `conflicts` lists the open conflicts"));
+        }
+        if Origin::Host.is_above(self.writer.trust) {
+            return Err(less_trusted(self.writer.trust, vec![id.to_string()])
+                .with_hint("nothing was changed; `resolve` decides about an open conflict"));
+        }
+        Ok(())
     }
 
     /// Stages an object with this origin, for a caller that has checked the origin.

@@ -80,6 +80,12 @@ impl Inner {
                 *lanes.entry(commit.commit.lane().to_owned()).or_default() += 1;
             }
         }
+        // A merge by the writer may bring the work of others.
+        for brought in store.brought_after(from)? {
+            if brought.commit.lane() != writer.lane() {
+                *lanes.entry(brought.commit.lane().to_owned()).or_default() += 1;
+            }
+        }
         // The lanes of thinned commits are unknown.
         let thinned = thinned_in(&store, &(from + 1..u64::MAX));
         if lanes.is_empty() && thinned == 0 {
@@ -117,6 +123,9 @@ impl Inner {
         for index in first..store.kept() {
             let commit = store.commit_at(index)?;
             commit.map_or(Ok(()), |commit| check_takes_back(settings, writer, &commit))?;
+        }
+        for brought in store.brought_after(target.shared)? {
+            check_takes_back(settings, writer, &brought)?;
         }
         if thinned_in(&store, &(target.shared + 1..u64::MAX)) > 0 {
             check_takes_back_any(settings, writer, "thinned commits")?;

@@ -5,7 +5,8 @@
 //!
 //! # Invariants
 //! - REL-1: of a line that stays, every commit stays, and so do the commit at which the line begins, the commits that its
-//!   rollbacks and merges name, and the newest merge of it into the main line. So the next merge finds the newest base.
+//!   rollbacks and merges name, and the merges of it into the main line, with the commits that took them back. So the
+//!   next merge finds the newest base, and knows which merges count.
 //! - REL-2: the batches of lines keep their order among all batches. What such a batch needs is in it or in an earlier one.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -14,7 +15,7 @@ use std::sync::Arc;
 use crate::digest::CommitDigest;
 use crate::error::{Error, Result};
 use crate::log::{Batch, BatchBuilder, Locator, RecordKind};
-use crate::object::Time;
+use crate::object::{Op, Time};
 use crate::store::lines::LineRecord;
 use crate::store::{CommitEntry, Store};
 use crate::trie::Trie;
@@ -87,31 +88,37 @@ impl Store {
             }
         }
         if !lines.is_empty() {
-            self.add_newest_merges(lines, &mut needed)?;
+            self.add_merges(lines, &mut needed)?;
         }
         Ok(needed)
     }
 
-    /// Adds the newest merge of each of these lines into this one (REL-1).
-    fn add_newest_merges(
-        self: &Arc<Self>,
-        lines: &KeptLines,
-        needed: &mut HashSet<CommitDigest>,
-    ) -> Result<()> {
-        let mut left = lines.clone();
-        for index in (0..self.kept()).rev() {
-            let Some(commit) = self.commit_at(index)?.filter(|commit| commit.is_merge()) else {
+    /// Adds the merges of these lines into this one, and the commits that decide whether a merge counts (REL-1).
+    fn add_merges(self: &Arc<Self>, lines: &KeptLines, needed: &mut HashSet<CommitDigest>) -> Result<()> {
+        let (mut merges, mut newest) = (HashSet::new(), None);
+        for index in 0..self.kept() {
+            let Some(commit) = self.commit_at(index)? else {
                 continue;
             };
             for parent in commit.commit.parents.iter().skip(1) {
                 let side = self.commit_of_any(*parent)?;
                 let line = side.and_then(|(side, _)| side.own.as_ref().map(|own| own.first_batch));
-                if line.is_some_and(|line| left.remove(&line)) {
+                if line.is_some_and(|line| lines.contains(&line)) {
                     needed.insert(commit.digest);
+                    merges.insert(commit.digest);
+                    newest = Some(commit.seq());
                 }
             }
-            if left.is_empty() {
-                break;
+            let (Some(target), Some(newest)) = (commit.commit.target, newest) else {
+                continue;
+            };
+            let is_over = || -> Result<bool> {
+                let target = self.by_digest(target)?;
+                Ok(target.is_some_and(|target| target.seq() < newest))
+            };
+            let decides = merges.contains(&target) || commit.commit.op.as_str() == Op::ROLLBACK && is_over()?;
+            if decides {
+                needed.extend([commit.digest, target]);
             }
         }
         Ok(())

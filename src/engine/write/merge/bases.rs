@@ -3,7 +3,7 @@
 //! # Layer
 //! Layer 5.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::base::common_ancestors;
 use super::fields::{Base, MergedFields, Side, merge_fields};
@@ -13,10 +13,13 @@ use crate::engine::read::State;
 use crate::engine::write::settle::{is_erased, is_same};
 use crate::error::Result;
 use crate::object::NewObject;
-use crate::trie::Entry;
+use crate::trie::{Change, Entry};
 
 /// How often bases of bases are merged. A history with more crossings has more conflicts.
 const DEPTH_MAX: usize = 8;
+
+/// The objects that a side changed since a base. With several bases, `old` is the version of one of them.
+pub(super) type ChangedIn = BTreeMap<KeyPath, Change>;
 
 /// What is known of the common version of an object.
 #[derive(Clone)]
@@ -101,32 +104,46 @@ impl<'a> Bases<'a> {
         Ok(Self { commits, all, states })
     }
 
-    /// Returns the keys of the objects in which `theirs` differs from a base.
+    /// Returns the objects in which `theirs` differs from a base.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a node cannot be read. The host may stop it.
-    pub(super) fn changed_in(&self, theirs: &State) -> Result<BTreeSet<KeyPath>> {
-        let mut keys = BTreeSet::new();
+    pub(super) fn changed_in(&self, theirs: &State) -> Result<ChangedIn> {
+        let mut changed = BTreeMap::new();
         for base in &self.states {
             for change in base.diff(theirs, &base.nodes_with(theirs)) {
-                keys.insert(change?.key);
+                let change = change?;
+                changed.insert(change.key, change);
             }
         }
-        Ok(keys)
+        Ok(changed)
     }
 
-    /// Returns the common version of an object.
+    /// Returns the common version of an object that they changed.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a state or version cannot be read.
+    pub(super) fn before(&self, change: &Change) -> Result<Was> {
+        match self.states.as_slice() {
+            [_] => Ok(Was::of(change.old)),
+            _ => self.merged_of_all(&change.key),
+        }
+    }
+
+    /// Returns the common version of any object.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a state or version cannot be read.
     pub(super) fn was(&self, key: &KeyPath) -> Result<Was> {
         match self.states.as_slice() {
             [base] => Ok(Was::of(base.entry_at(key)?)),
-            _ => {
-                let all: Vec<u64> = self.all.iter().map(|(_, entry)| entry.batch).collect();
-                self.merged(key, &all, DEPTH_MAX)
-            }
+            _ => self.merged_of_all(key),
         }
+    }
+
+    fn merged_of_all(&self, key: &KeyPath) -> Result<Was> {
+        let all: Vec<u64> = self.all.iter().map(|(_, entry)| entry.batch).collect();
+        self.merged(key, &all, DEPTH_MAX)
     }
 
     /// Merges the versions of an object in several commits.

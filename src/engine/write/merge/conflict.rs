@@ -7,15 +7,16 @@
 //! Layer 5.
 //!
 //! # Invariants
-//! - CFL-1: a conflict is derived from all versions that it names. So garbage collection keeps them, and the conflict is
-//!   no more trusted than any of them.
+//! - CFL-1: a conflict is derived from exactly the versions that it names. So garbage collection keeps them, and the
+//!   conflict is no more trusted than any of them. An object that breaks this rule is no conflict.
 //! - CFL-2: two conflicts of one object are one, with the versions of both.
 
 use std::collections::BTreeSet;
 
-use crate::digest::{KeyPath, ObjectDigest, to_hex};
+use crate::digest::{DIGEST_LEN, KeyPath, ObjectDigest, to_hex};
 use crate::error::Result;
 use crate::object::{Id, Kind, NewObject, Object, Value};
+use crate::store::Store;
 
 /// The kind of an object that holds an open conflict.
 pub const MERGE_CONFLICT: &str = "merge-conflict";
@@ -48,6 +49,15 @@ pub(crate) struct Named {
     pub(crate) base: Option<ObjectDigest>,
 }
 
+/// Returns whether an id has the form of [`conflict_id`].
+pub(crate) fn is_conflict_id(id: &str) -> bool {
+    let key = id
+        .strip_prefix(MERGE_CONFLICT)
+        .and_then(|rest| rest.strip_prefix('/'));
+    let is_hex = |byte: u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(&byte);
+    key.is_some_and(|key| key.len() == 2 * DIGEST_LEN && key.bytes().all(is_hex))
+}
+
 /// Returns the id of the conflict of the object with this key path.
 ///
 /// # Errors
@@ -57,8 +67,33 @@ pub(crate) fn conflict_id(key: &KeyPath) -> Result<Id> {
 }
 
 impl Named {
-    /// Reads an open conflict. Returns `None` for another object, also for one of this kind that somebody else wrote.
-    pub(crate) fn of(object: &Object) -> Option<Self> {
+    /// Reads an open conflict. Returns `None` for another object, also for one that breaks CFL-1.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a version cannot be read.
+    pub(crate) fn of(object: &Object, store: &Store) -> Result<Option<Self>> {
+        let Some(named) = Self::decode(object).filter(|_| is_conflict_id(object.id().as_str())) else {
+            return Ok(None);
+        };
+        let derived: BTreeSet<ObjectDigest> = object.derived_from().collect();
+        let is_own = *object.id() == conflict_id(&store.suite.key_path(named.of.as_str()))?;
+        if !is_own || derived != named.versions().collect() {
+            return Ok(None);
+        }
+        for version in named.versions() {
+            let found = store.records.find_object(version)?;
+            let fits = |version: &Object| {
+                let is_of = version.is_placeholder() || *version.id() == named.of;
+                is_of && !object.origin().is_above(version.origin())
+            };
+            if found.is_some_and(|(_, version)| !fits(&version)) {
+                return Ok(None);
+            }
+        }
+        Ok(Some(named))
+    }
+
+    fn decode(object: &Object) -> Option<Self> {
         let texts = |name: &str| -> Option<Vec<String>> {
             let Some(Value::List(values)) = object.attribute(name) else {
                 return None;

@@ -13,6 +13,9 @@ use crate::object::{Attributes, NewObject, Time, Value};
 
 use super::text::merge_texts;
 
+/// The field of the time from which on an object is hidden.
+pub(super) const EXPIRES: &str = "expires";
+
 /// The version from which both sides come.
 #[derive(Clone, Copy)]
 pub(super) enum Base<'a> {
@@ -168,11 +171,7 @@ impl<'a> Merge<'a> {
     /// Merges the time from which on the object is hidden: the earlier one, if both sides set it.
     fn expires(&mut self) -> Option<Time> {
         let get = |object: &'a NewObject| object.expires.as_ref();
-        let merged = changed_alone(
-            self.was("expires").and_then(get),
-            get(self.ours),
-            get(self.theirs),
-        );
+        let merged = changed_alone(self.was(EXPIRES).and_then(get), get(self.ours), get(self.theirs));
         let earlier = || {
             [self.ours.expires, self.theirs.expires]
                 .into_iter()

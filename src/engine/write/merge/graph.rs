@@ -166,7 +166,9 @@ impl Inner {
         let theirs = (store, head);
         let others = newer.iter().filter(|name| **name != line.name);
         for into in std::iter::once(None).chain(others.map(Some)) {
-            let Some(into) = into.map_or(Ok(Some(Arc::clone(&main))), |name| main.line(name))? else {
+            let into = into.map_or(Ok(Some(Arc::clone(&main))), |name| main.line(name))?;
+            // A line that begins in the fork has its commits, but merged nothing.
+            let Some(into) = into.filter(|into| !into.begins_in(&theirs.0)) else {
                 continue;
             };
             let head = into.head()?;

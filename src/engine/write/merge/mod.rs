@@ -100,7 +100,7 @@ pub enum Choice {
     Ours,
     /// Take the values of the other line.
     Theirs,
-    /// Take this object. It gets the class of the less trusted side.
+    /// Take this object, which must have the id. It is as trusted as the less trusted side and the writer are.
     Put(Box<NewObject>),
 }
 
@@ -237,8 +237,9 @@ impl<'a> Merge<'a> {
     ///
     /// # Errors
     /// `NotFound` (code `no_fork`) if there is no line of this name; `InvalidInput` if it is this line. `Denied` by the
-    /// policy, or (code `less_trusted`) if an untrusted writer would change a more trusted object. Otherwise, the errors of
-    /// [`Memory::commit`].
+    /// policy, or (code `less_trusted`) if an untrusted writer would change a more trusted object. `Conflict` (code
+    /// `head_moved`) if other writers committed during each of many tries with a policy or function of the host.
+    /// Otherwise, the errors of [`Memory::commit`].
     ///
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
@@ -247,10 +248,14 @@ impl<'a> Merge<'a> {
         let writer = &inner.capped(writer);
         let refused = Mutex::new(None);
         let plan = || {
-            let (planned, draft) = self.plan(writer)?;
+            let (mut planned, draft) = self.plan(writer)?;
             // MRG-1
             match self.memory.judge(draft, Op::MERGE) {
-                Ok(draft) => Ok((planned, draft)),
+                Ok(draft) => {
+                    // The policy may have put other objects.
+                    planned.merged.count(&draft);
+                    Ok((planned, draft))
+                }
                 Err(refusal) => {
                     let (error, kept) = *refusal;
                     *refused.lock() = kept;
@@ -260,7 +265,8 @@ impl<'a> Merge<'a> {
         };
         let write =
             |writing: &mut LogHandle, planned, draft: &Draft| self.write(writing, planned, draft, writer);
-        let merged = inner.write_planned(writer, &plan, &write);
+        let calls_host = inner.policy.is_some() || self.chooser.is_some();
+        let merged = inner.write_planned(writer, calls_host, &plan, &write);
         let merged = merged.map_err(|error| match refused.lock().take() {
             Some((draft, reason)) => self.memory.quarantined(&draft, &reason, error),
             None => error,

@@ -5,13 +5,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bases::Bases;
-use super::conflict::{MERGE_CONFLICT, MergeConflict, Named, conflict_id};
+use super::bases::{Bases, ChangedIn};
+use super::conflict::{MergeConflict, Named, conflict_id, is_conflict_id};
 use super::graph::{Commit, Commits, newest_shared, state_of};
+use super::resolve::close;
 use super::sides::{Decided, Deciding, Outcome, REMOVED, Versions, least};
 use super::{Merge, Merged, Planned};
 use crate::digest::{KeyPath, ObjectDigest};
 use crate::engine::read::View;
+use crate::engine::write::incoming::OriginRule;
 use crate::engine::write::settle::{GivesWay, Plan, is_same};
 use crate::engine::write::{Committed, Draft, Writer, check_return};
 use crate::error::{Error, ErrorKind, Result};
@@ -45,37 +47,32 @@ impl Merge<'_> {
             .ok_or_else(|| Error::corrupt("the lines have no commit in common"))?;
         let (base, is_new) = (first.1.digest, !is_at(first, &theirs));
         let mut draft = Draft::new(view.clone(), writer.clone());
-        let (mut changes, mut conflicts) = (Vec::new(), Vec::new());
+        let mut conflicts = Vec::new();
         if is_new {
             let bases = Bases::new(&commits, all)?;
             let open = self.stage_decided((&view, &theirs), &bases, &mut draft)?;
-            changes = draft.changes();
-            changes.retain(|change| !change.id.as_str().starts_with(MERGE_CONFLICT));
             // A conflict that was open before with the same versions is no change, but it stays open.
             conflicts = open.values().map(Named::summary).collect();
             for (key, named) in open {
                 stage_conflict(&mut draft, &key, named)?;
             }
-            add_open(&mut conflicts, &draft);
+            add_open(&mut conflicts, &draft)?;
             check(&view, &draft, writer)?;
         }
         // A repeated merge that changes nothing makes no commit (MRG-2).
         let is_new = is_new && !(is_known && draft.is_empty());
-        let merged = Merged {
+        let mut merged = Merged {
             committed: Committed {
                 commit: view.commit(),
                 changed: is_new,
             },
             base,
-            counts: ChangeCounts::of(
-                changes
-                    .iter()
-                    .map(|change| (change.old.is_some(), change.new.is_some())),
-            ),
+            counts: ChangeCounts::default(),
             conflicts,
-            changes,
+            changes: Vec::new(),
             dry_run: false,
         };
+        merged.count(&draft);
         let theirs = is_new.then_some(theirs);
         Ok((Planned { merged, theirs }, draft))
     }
@@ -91,30 +88,34 @@ impl Merge<'_> {
         let choose = |conflict: &super::Conflicting<'_>| self.decide(conflict);
         let deciding = Deciding {
             ours: &view.state,
+            head: Arc::clone(&view.entry),
             theirs,
             their_state: &their_state,
-            bases,
             choose: &choose,
+            class: draft.writer().trust,
         };
-        let keys = bases.changed_in(&their_state)?;
-        let way = Way { bases, keys: &keys };
+        let changed = bases.changed_in(&their_state)?;
+        let way = Way {
+            bases,
+            changed: &changed,
+        };
         let mut plan = Plan::new(view, &way);
         let mut planned = Decisions::default();
-        for key in &keys {
+        let keys: Vec<KeyPath> = changed.keys().copied().collect();
+        let taken = changed.values().filter_map(|change| change.new);
+        view.state.store.records.touch(taken.map(|entry| entry.place));
+        for (change, ours) in changed.values().zip(view.state.entries_at(&keys)?) {
             view.settings().check_stop()?;
-            if let Some(decided) = deciding.decide(key)? {
-                planned.add(&deciding, *key, decided, &mut plan)?;
+            let theirs = change.new;
+            let versions = Versions { ours, theirs };
+            let was = bases.before(change)?;
+            if let Some(decided) = deciding.decide(&change.key, &was, versions)? {
+                planned.add(&deciding, (change.key, versions), decided, &mut plan)?;
             }
         }
         plan.settle()?;
         planned.note_tree(&plan);
-        for (key, change) in &plan.changes {
-            match planned.new.remove(key) {
-                Some((object, origin)) => drop(draft.stage_as(object, origin)?),
-                None if is_same(change.now, change.then()) => {}
-                None => draft.stage_entry(change.now, change.then())?,
-            }
-        }
+        planned.stage(&plan, draft)?;
         let named = planned.open.into_iter().map(|(key, fields)| {
             let versions = deciding.versions(&key)?;
             let base = bases.was(&key)?.digest();
@@ -135,7 +136,8 @@ fn check(view: &View, draft: &Draft, writer: &Writer) -> Result<()> {
     if !settings.restricts(writer) {
         return Ok(());
     }
-    for change in draft.staged.values() {
+    let changes = draft.staged.values();
+    for change in changes.filter(|change| !is_conflict_id(change.id.as_str())) {
         let old = view.state.object_at(&view.key(&change.id))?;
         let new = change.new.as_ref().map(|staged| staged.object.clone());
         check_return(settings, writer, || Ok([old, new]))?;
@@ -146,11 +148,20 @@ fn check(view: &View, draft: &Draft, writer: &Writer) -> Result<()> {
 /// The new versions of a merge, and what is left open.
 #[derive(Default)]
 struct Decisions {
-    new: BTreeMap<KeyPath, (NewObject, Origin)>,
+    new: BTreeMap<KeyPath, (NewObject, Origin, MadeBy)>,
     /// The objects that get their version, or that they removed, and the fields that are left open.
     removes: BTreeSet<KeyPath>,
     decided: BTreeSet<KeyPath>,
     open: BTreeMap<KeyPath, BTreeSet<String>>,
+    /// The objects about whose conflicts somebody decided.
+    settled: BTreeSet<KeyPath>,
+}
+
+/// Who made a new version.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum MadeBy {
+    Merge,
+    Writer,
 }
 
 impl Decisions {
@@ -158,14 +169,20 @@ impl Decisions {
     fn add(
         &mut self,
         deciding: &Deciding<'_>,
-        key: KeyPath,
+        (key, Versions { ours, theirs }): (KeyPath, Versions),
         decided: Decided,
         plan: &mut Plan<'_>,
     ) -> Result<()> {
-        let Versions { ours, theirs } = deciding.versions(&key)?;
         if !decided.open.is_empty() {
             self.open.insert(key, decided.open);
         }
+        if decided.is_settled {
+            self.settled.insert(key);
+        }
+        let by = match &decided.outcome {
+            Outcome::Said(..) => MadeBy::Writer,
+            _ => MadeBy::Merge,
+        };
         match decided.outcome {
             Outcome::Keep => {}
             Outcome::Take => {
@@ -178,7 +195,7 @@ impl Decisions {
                 self.decided.insert(key);
                 plan.add(id, ours, theirs, 0)?;
             }
-            Outcome::New(object, origin) => {
+            Outcome::New(object, origin) | Outcome::Said(object, origin) => {
                 let digest = object.encode(origin, deciding.ours.store.suite)?.digest;
                 // The version has no record yet, and nobody reads it before it is staged.
                 let then = Entry {
@@ -189,7 +206,29 @@ impl Decisions {
                 };
                 self.decided.insert(key);
                 plan.add_below(object.id.clone(), object.parent.clone(), (ours, Some(then)), 0);
-                self.new.insert(key, (*object, origin));
+                self.new.insert(key, (*object, origin, by));
+            }
+        }
+        Ok(())
+    }
+
+    /// Stages what the plan has, and closes the conflicts about which somebody decided.
+    fn stage(&mut self, plan: &Plan<'_>, draft: &mut Draft) -> Result<()> {
+        for (key, change) in &plan.changes {
+            match self.new.remove(key) {
+                Some((object, origin, MadeBy::Merge)) => drop(draft.stage_as(object, origin)?),
+                Some((object, origin, MadeBy::Writer)) => {
+                    let class = Origin::least(draft.writer().trust, origin);
+                    draft.stage(object, OriginRule::AtMost(class))?;
+                }
+                None if is_same(change.now, change.then()) => {}
+                None => draft.stage_entry(change.now, change.then())?,
+            }
+        }
+        for key in self.settled.iter().filter(|key| !self.open.contains_key(*key)) {
+            let conflict = conflict_id(key)?;
+            if draft.digest(&conflict)?.is_some() {
+                close(draft, &conflict)?;
             }
         }
         Ok(())
@@ -218,7 +257,7 @@ impl Decisions {
 struct Way<'a> {
     bases: &'a Bases<'a>,
     /// The objects that they changed.
-    keys: &'a BTreeSet<KeyPath>,
+    changed: &'a ChangedIn,
 }
 
 impl GivesWay for Way<'_> {
@@ -245,7 +284,7 @@ impl GivesWay for Way<'_> {
     }
 
     fn is_decided(&self, key: &KeyPath) -> bool {
-        self.keys.contains(key)
+        self.changed.contains_key(key)
     }
 
     fn earlier(&self, _base: &View, key: &KeyPath, _since: u64) -> Result<Option<Entry>> {
@@ -278,32 +317,54 @@ fn stage_conflict(draft: &mut Draft, key: &KeyPath, mut named: Named) -> Result<
         Err(error) if error.kind() == ErrorKind::NotFound => None,
         known => known?,
     };
-    let known = known.and_then(|known| Some((Named::of(&known)?, known.origin())));
-    let mut class = known.as_ref().map(|(_, class)| *class);
-    if let Some((known, _)) = known {
-        named.unite(known);
+    let store = draft.store();
+    let (mut class, mut scope) = (None, None);
+    if let Some(known) = known
+        && let Some(before) = Named::of(&known, &store)?
+    {
+        class = Some(known.origin());
+        named.unite(before);
+    }
+    if let Ok(Some(shown)) = draft.get(&named.of) {
+        scope = Some(shown.to_new()?.scope);
     }
     // CFL-1
     for version in named.versions() {
-        let found = draft.store().records.find_object(version)?;
-        let origin = found.map_or(Origin::Import, |(_, object)| object.origin());
+        let found = store.records.find_object(version)?.map(|(_, object)| object);
+        let found = found.filter(|object| !object.is_placeholder());
+        let origin = found.as_ref().map_or(Origin::Import, Object::origin);
         class = Some(class.map_or(origin, |class| least(class, origin)));
+        if let (None, Some(side)) = (&scope, &found) {
+            scope = Some(side.to_new()?.scope);
+        }
     }
     let mut object = named.to_object(id)?;
-    let shown = draft.get(&named.of);
-    if let Some(shown) = shown.ok().flatten() {
-        object.scope = shown.to_new()?.scope;
-    }
+    object.scope = scope.unwrap_or(object.scope);
     draft.stage_as(object, class.unwrap_or(Origin::Import)).map(drop)
 }
 
-/// Adds the conflicts that the draft stages, and sorts them by id.
-fn add_open(conflicts: &mut Vec<MergeConflict>, draft: &Draft) {
-    let staged = draft.staged.values();
-    let objects = staged.filter_map(|change| Some(&change.new.as_ref()?.object));
-    for conflict in objects.filter_map(|object| Some(Named::of(object)?.summary())) {
-        conflicts.retain(|known| known.id != conflict.id);
-        conflicts.push(conflict);
+impl Merged {
+    /// Counts the changes of the draft, without the objects of conflicts.
+    pub(super) fn count(&mut self, draft: &Draft) {
+        self.changes = draft.changes();
+        self.changes.retain(|change| !is_conflict_id(change.id.as_str()));
+        let changes = self.changes.iter();
+        self.counts = ChangeCounts::of(changes.map(|change| (change.old.is_some(), change.new.is_some())));
     }
-    conflicts.sort_unstable_by(|one, other| one.id.cmp(&other.id));
+}
+
+/// Adds the conflicts that the draft stages, and sorts them by id.
+fn add_open(conflicts: &mut Vec<MergeConflict>, draft: &Draft) -> Result<()> {
+    let store = draft.store();
+    let mut all: BTreeMap<Id, MergeConflict> = BTreeMap::new();
+    all.extend(conflicts.drain(..).map(|known| (known.id.clone(), known)));
+    let staged = draft.staged.values();
+    let staged = staged.filter(|change| is_conflict_id(change.id.as_str()));
+    for object in staged.filter_map(|change| Some(&change.new.as_ref()?.object)) {
+        if let Some(named) = Named::of(object, &store)? {
+            all.insert(named.of.clone(), named.summary());
+        }
+    }
+    conflicts.extend(all.into_values());
+    Ok(())
 }

@@ -3,14 +3,18 @@
 //! # Layer
 //! Layer 5.
 
+use std::sync::Arc;
+
 use super::conflict::{MERGE_CONFLICT, MergeConflict, Named, conflict_id};
 use crate::digest::ObjectDigest;
 use crate::engine::read::query::Query;
 use crate::engine::read::{CommitInfo, View};
 use crate::engine::write::Draft;
+use crate::engine::write::authorisation::less_trusted;
 use crate::engine::write::incoming::OriginRule;
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Id, Kind, Object, Origin};
+use crate::store::Store;
 
 /// A version of an open conflict.
 #[derive(Clone, Debug)]
@@ -65,10 +69,11 @@ impl View {
             Err(error) if error.kind() == ErrorKind::NotFound => None,
             found => found?,
         };
-        let named = found.and_then(|object| Some((Named::of(&object)?, object)));
-        Ok(named
-            .filter(|(named, _)| named.of == *id)
-            .map(|(named, object)| (object, named)))
+        let Some(object) = found else {
+            return Ok(None);
+        };
+        let named = Named::of(&object, &self.state.store)?.filter(|named| named.of == *id);
+        Ok(named.map(|named| (object, named)))
     }
 }
 
@@ -78,10 +83,10 @@ impl View {
 /// `Corrupt` or `Io` if an object or commit cannot be read.
 pub(in crate::engine::write) fn conflicts_in(view: &View) -> Result<Vec<OpenConflict>> {
     let query = Query::default().kind(Kind::new(MERGE_CONFLICT)?);
-    let mut all = Vec::new();
+    let (mut all, mut lines) = (Vec::new(), Vec::new());
     for object in view.query(&query)? {
-        if let Some(named) = Named::of(&object?) {
-            all.push(open(view, named)?);
+        if let Some(named) = Named::of(&object?, &view.state.store)? {
+            all.push(open(view, named, &mut lines)?);
         }
     }
     all.sort_unstable_by(|one, other| one.id.cmp(&other.id));
@@ -102,6 +107,9 @@ pub(in crate::engine::write) fn stage_resolution(
             .with_code(ErrorCode::NoConflict)
             .with_hint("`conflicts` lists the open conflicts"));
     };
+    check_sides(draft, id, &named, &resolution)?;
+    let shown = draft.digest(id)?;
+    draft.expect(id, shown);
     match resolution {
         Resolution::Take(version) if named.sides.contains(&Some(version)) => {
             draft.restore_version(id, version)?;
@@ -113,8 +121,37 @@ pub(in crate::engine::write) fn stage_resolution(
         Resolution::Remove => drop(draft.remove(id)?),
         Resolution::Content(text) => put_text(draft, id, &named, text)?,
     }
-    draft.remove(conflict.id())?;
+    close(draft, conflict.id())?;
     draft.expect(conflict.id(), Some(conflict.digest()));
+    Ok(())
+}
+
+/// Stages the removal of the object of a conflict, with whatever somebody put below it.
+///
+/// # Errors
+/// `Corrupt` or `Io` if an object cannot be read.
+pub(super) fn close(draft: &mut Draft, conflict: &Id) -> Result<()> {
+    let mut waiting = vec![conflict.clone()];
+    while let Some(next) = waiting.pop() {
+        waiting.extend(draft.children(&next)?);
+        let now = draft.base().state.entry_at(&draft.base().key(&next))?;
+        draft.stage_entry(now, None)?;
+    }
+    Ok(())
+}
+
+/// Returns an error if the decision drops a side that is more trusted than the writer.
+fn check_sides(draft: &Draft, id: &Id, named: &Named, resolution: &Resolution) -> Result<()> {
+    let class = draft.writer().trust;
+    for side in named.sides.iter().flatten() {
+        if matches!(resolution, Resolution::Take(version) if version == side) {
+            continue;
+        }
+        let found = draft.store().records.find_object(*side)?;
+        if found.is_some_and(|(_, side)| side.origin().is_above(class)) {
+            return Err(less_trusted(class, vec![id.to_string()]));
+        }
+    }
     Ok(())
 }
 
@@ -124,7 +161,7 @@ fn put_text(draft: &mut Draft, id: &Id, named: &Named, text: String) -> Result<(
     for version in named.versions() {
         if object.is_none() {
             let found = draft.store().records.find_object(version)?;
-            object = found.map(|(_, object)| object);
+            object = found.map(|(_, object)| object).filter(|object| object.id() == id);
         }
     }
     let object = object.ok_or_else(|| Error::not_found(format!("no version of '{id}' is kept")))?;
@@ -139,17 +176,23 @@ fn put_text(draft: &mut Draft, id: &Id, named: &Named, text: String) -> Result<(
     draft.stage(new, OriginRule::AtMost(class)).map(drop)
 }
 
-/// Describes an open conflict.
-fn open(view: &View, named: Named) -> Result<OpenConflict> {
+/// Describes an open conflict. Adds the lines of its sides to `lines`, so that they stay open for the next one.
+fn open(view: &View, named: Named, lines: &mut Vec<Arc<Store>>) -> Result<OpenConflict> {
     let store = &view.state.store;
     let sides = named.sides.iter().map(|version| {
         let found = version.map(|version| store.records.find_object(version));
         let found = found.transpose()?.flatten();
         let by = found.as_ref().map(|(place, _)| store.commit_behind(*place));
+        let by = by.transpose()?.flatten().map(|(line, by)| {
+            if !lines.iter().any(|known| Arc::ptr_eq(known, &line)) {
+                lines.push(line);
+            }
+            CommitInfo::of(&by)
+        });
         Ok(ConflictSide {
             version: *version,
             trust: found.map(|(_, object)| object.origin()),
-            by: by.transpose()?.flatten().map(|by| CommitInfo::of(&by)),
+            by,
         })
     });
     Ok(OpenConflict {

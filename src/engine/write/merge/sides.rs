@@ -5,21 +5,22 @@
 //!
 //! # Invariants
 //! - MSD-1: no version takes the place of a more trusted one by itself, and no less trusted commit removes an object. A
-//!   version that a merge makes has the class of its least trusted side.
+//!   version that a merge makes has the class of its least trusted side. A strategy or function drops nothing that is
+//!   more trusted than the writer of the merge.
 //! - MSD-2: without an open conflict, the result does not depend on which side merges.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::bases::{Bases, Was};
-use super::conflict::Named;
-use super::fields::{Base, Side, merge_fields};
+use super::bases::Was;
+use super::conflict::{Named, is_conflict_id};
+use super::fields::{Base, EXPIRES, Side, merge_fields};
 use super::graph::Commit;
 use super::{Choice, Conflicting};
 use crate::digest::{KeyPath, ObjectDigest};
 use crate::engine::read::State;
 use crate::engine::write::settle::is_same;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::object::{NewObject, Object, Origin, Time};
 use crate::store::{CommitEntry, IdChanges, Store};
 use crate::trie::Entry;
@@ -36,6 +37,8 @@ pub(super) enum Outcome {
     Take,
     /// A new version of this class.
     New(Box<NewObject>, Origin),
+    /// A version that the writer made. It is at most of this class, and no more trusted than the writer.
+    Said(Box<NewObject>, Origin),
 }
 
 /// What is decided about an object.
@@ -43,13 +46,27 @@ pub(super) struct Decided {
     pub(super) outcome: Outcome,
     /// The fields that somebody must decide about; empty if nothing is left open.
     pub(super) open: BTreeSet<String>,
+    /// Whether somebody decided about a conflict, so that an earlier one is closed too.
+    pub(super) is_settled: bool,
 }
 
 impl Decided {
     fn clear(outcome: Outcome) -> Self {
+        Self::open(outcome, BTreeSet::new())
+    }
+
+    fn open(outcome: Outcome, open: BTreeSet<String>) -> Self {
         Self {
             outcome,
-            open: BTreeSet::new(),
+            open,
+            is_settled: false,
+        }
+    }
+
+    fn settled(outcome: Outcome) -> Self {
+        Self {
+            is_settled: true,
+            ..Self::clear(outcome)
         }
     }
 }
@@ -64,10 +81,12 @@ pub(super) struct Versions {
 /// The two states of a merge, and who decides about conflicts.
 pub(super) struct Deciding<'a> {
     pub(super) ours: &'a State,
+    pub(super) head: Arc<CommitEntry>,
     pub(super) theirs: &'a Commit,
     pub(super) their_state: &'a State,
-    pub(super) bases: &'a Bases<'a>,
     pub(super) choose: &'a dyn Fn(&Conflicting<'_>) -> Result<Choice>,
+    /// The class of the writer of the merge.
+    pub(super) class: Origin,
 }
 
 impl Deciding<'_> {
@@ -82,24 +101,22 @@ impl Deciding<'_> {
         })
     }
 
-    /// Decides about an object. Returns `None` if they did not change it.
+    /// Decides about an object. Returns `None` if they did not change it, or both sides changed it alike.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a version cannot be read; the errors of the chooser.
-    pub(super) fn decide(&self, key: &KeyPath) -> Result<Option<Decided>> {
-        let versions = self.versions(key)?;
-        if is_same(versions.ours, versions.theirs) {
-            return Ok(None);
-        }
-        let was = self.bases.was(key)?;
-        if was.is(versions.theirs) {
+    pub(super) fn decide(&self, key: &KeyPath, was: &Was, versions: Versions) -> Result<Option<Decided>> {
+        if is_same(versions.ours, versions.theirs) || was.is(versions.theirs) {
             return Ok(None);
         }
         let [ours, theirs] = [versions.ours, versions.theirs].map(|entry| self.kept(entry));
         let (ours, theirs) = (ours?, theirs?);
-        let named = [&ours, &theirs].map(|object| object.as_ref().and_then(Named::of));
-        if named.iter().any(Option::is_some) {
-            return of_conflicts(&was, versions, named, (ours.as_ref(), theirs.as_ref()));
+        let is_of_conflict = |object: &Option<Object>| {
+            let id = object.as_ref().map(Object::id);
+            id.is_some_and(|id| is_conflict_id(id.as_str()))
+        };
+        if is_of_conflict(&ours) || is_of_conflict(&theirs) {
+            return self.of_conflicts(was, versions, (ours.as_ref(), theirs.as_ref()));
         }
         match (ours, theirs) {
             (None, None) => Ok(None),
@@ -112,17 +129,18 @@ impl Deciding<'_> {
                 Ok(Some(Decided::clear(Outcome::Take)))
             }
             (None, Some(theirs)) => {
-                let remover = remover(&self.ours.store, key)?;
-                self.removed(key, &was, Side::Ours, (&theirs, remover)).map(Some)
+                let ours = (Arc::clone(&self.ours.store), Arc::clone(&self.head));
+                let remover = remover(&ours, key)?;
+                self.removed(key, was, Side::Ours, (&theirs, remover)).map(Some)
             }
             (Some(ours), None) => {
-                let remover = remover(&self.theirs.0, key)?;
+                let remover = remover(self.theirs, key)?;
                 if was.is(versions.ours) && !ours.origin().is_above(trust_of(remover.as_deref())) {
                     return Ok(Some(Decided::clear(Outcome::Take)));
                 }
-                self.removed(key, &was, Side::Theirs, (&ours, remover)).map(Some)
+                self.removed(key, was, Side::Theirs, (&ours, remover)).map(Some)
             }
-            (Some(ours), Some(theirs)) => self.both(key, &was, versions, (&ours, &theirs)).map(Some),
+            (Some(ours), Some(theirs)) => self.both(key, was, versions, (&ours, &theirs)).map(Some),
         }
     }
 
@@ -159,13 +177,10 @@ impl Deciding<'_> {
             versions: (ours, theirs),
         };
         Ok(match self.chosen(key, &asked, remover.as_deref())? {
-            Choice::Open => Decided {
-                outcome: keeps,
-                open: fields,
-            },
-            Choice::Ours => Decided::clear(Outcome::Keep),
-            Choice::Theirs => Decided::clear(Outcome::Take),
-            Choice::Put(object) => Decided::clear(put(*object, [Some(changed), None])),
+            Choice::Open => Decided::open(keeps, fields),
+            Choice::Ours => Decided::settled(Outcome::Keep),
+            Choice::Theirs => Decided::settled(Outcome::Take),
+            Choice::Put(object) => Decided::settled(said(*object, [Some(changed), None])),
         })
     }
 
@@ -197,7 +212,11 @@ impl Deciding<'_> {
             (merged_as(merged.object, [ours, theirs], both), merged.conflicts)
         } else {
             // MSD-1
-            let differ = merge_fields(Base::Unknown, both[0], both[1], preferred).conflicts;
+            let mut differ = merge_fields(Base::Unknown, both[0], both[1], preferred).conflicts;
+            if new_ours.expires != new_theirs.expires {
+                // No side's time wins over that of a more trusted one.
+                differ.insert(EXPIRES.to_owned());
+            }
             (whole(preferred), differ)
         };
         if fields.is_empty() && is_equally_trusted {
@@ -209,21 +228,40 @@ impl Deciding<'_> {
             versions: (Some(ours), Some(theirs)),
         };
         let side = match self.chosen(key, &asked, None)? {
-            Choice::Open => {
-                return Ok(Decided {
-                    outcome,
-                    open: fields,
-                });
-            }
-            Choice::Put(object) => return Ok(Decided::clear(put(*object, [Some(ours), Some(theirs)]))),
+            Choice::Open => return Ok(Decided::open(outcome, fields)),
+            Choice::Put(object) => return Ok(Decided::settled(said(*object, [Some(ours), Some(theirs)]))),
             Choice::Ours => Side::Ours,
             Choice::Theirs => Side::Theirs,
         };
         if !is_equally_trusted {
-            return Ok(Decided::clear(whole(side)));
+            return Ok(Decided::settled(whole(side)));
         }
         let merged = was.merge(self.ours, both, side)?.object;
-        Ok(Decided::clear(merged_as(merged, [ours, theirs], both)))
+        Ok(Decided::settled(merged_as(merged, [ours, theirs], both)))
+    }
+
+    /// Decides about the object of an open conflict: what one side decided is decided, and two conflicts are one (CFL-2).
+    fn of_conflicts(
+        &self,
+        was: &Was,
+        versions: Versions,
+        sides: (Option<&Object>, Option<&Object>),
+    ) -> Result<Option<Decided>> {
+        let (Some(ours), Some(theirs)) = sides else {
+            let is_taken = sides.0.is_none() || was.is(versions.ours);
+            return Ok(is_taken.then(|| Decided::clear(Outcome::Take)));
+        };
+        let store = &self.ours.store;
+        let (Some(mut named), Some(other)) = (Named::of(ours, store)?, Named::of(theirs, store)?) else {
+            // One of the two is not of a merge, so the other one counts.
+            let takes = Named::of(ours, store)?.is_none();
+            return Ok(takes.then(|| Decided::clear(Outcome::Take)));
+        };
+        named.unite(other);
+        let mut united = named.to_object(ours.id().clone())?;
+        united.scope = more_trusted_or_larger(ours, theirs).to_new()?.scope;
+        let class = least(ours.origin(), theirs.origin());
+        Ok(Some(Decided::clear(Outcome::New(Box::new(united), class))))
     }
 
     /// Asks who decides about a conflict.
@@ -245,7 +283,7 @@ impl Deciding<'_> {
             ])
         };
         let trusts = [ours, theirs].map(|side| side.map_or(trust_of(remover), Object::origin));
-        (self.choose)(&Conflicting {
+        let choice = (self.choose)(&Conflicting {
             id: &id,
             fields: asked.fields,
             base: base.as_ref(),
@@ -253,7 +291,22 @@ impl Deciding<'_> {
             theirs,
             trusts,
             times: &times,
-        })
+        })?;
+        // MSD-1: the writer drops nothing that is more trusted.
+        let dropped = match &choice {
+            Choice::Open => &[][..],
+            Choice::Ours => &trusts[1..],
+            Choice::Theirs => &trusts[..1],
+            Choice::Put(object) if object.id != id => {
+                let text = format!("a merge puts '{}' in the place of '{id}'", object.id);
+                return Err(Error::invalid(text).with_hint("the object must keep its id"));
+            }
+            Choice::Put(_) => &trusts[..],
+        };
+        if dropped.iter().any(|class| class.is_above(self.class)) {
+            return Ok(Choice::Open);
+        }
+        Ok(choice)
     }
 }
 
@@ -264,38 +317,27 @@ struct Asked<'a> {
     versions: (Option<&'a Object>, Option<&'a Object>),
 }
 
-/// Decides about the object of an open conflict: what one side decided is decided, and two conflicts are one (CFL-2).
-fn of_conflicts(
-    was: &Was,
-    versions: Versions,
-    named: [Option<Named>; 2],
-    sides: (Option<&Object>, Option<&Object>),
-) -> Result<Option<Decided>> {
-    let (Some(ours), Some(theirs)) = sides else {
-        let is_taken = sides.0.is_none() || was.is(versions.ours);
-        return Ok(is_taken.then(|| Decided::clear(Outcome::Take)));
-    };
-    let [Some(mut named), Some(other)] = named else {
-        // One of the two is not of a merge, so the other one counts.
-        return Ok(named[0].is_none().then(|| Decided::clear(Outcome::Take)));
-    };
-    named.unite(other);
-    let mut united = named.to_object(ours.id().clone())?;
-    united.scope = ours.to_new()?.scope;
-    let class = least(ours.origin(), theirs.origin());
-    Ok(Some(Decided::clear(Outcome::New(Box::new(united), class))))
-}
-
-/// Returns the commit that removed an id last on a line; `None` if it was thinned.
-fn remover(store: &Arc<Store>, key: &KeyPath) -> Result<Option<Arc<CommitEntry>>> {
-    let newest = IdChanges::new(Arc::clone(store), *key)?.next()?;
+/// Returns the commit that removed an id last before a commit, also behind merges; `None` if it is not known.
+fn remover((store, head): &Commit, key: &KeyPath) -> Result<Option<Arc<CommitEntry>>> {
+    let newest = IdChanges::until(Arc::clone(store), *key, head)?.next()?;
     let known = newest.filter(|change| change.entry.is_none() && !change.is_behind_gap);
-    Ok(known.map(|change| change.commit))
+    match known.map(|change| change.commit) {
+        Some(merge) if merge.is_merge() => store.maker_behind(&merge, key, None),
+        known => Ok(known),
+    }
 }
 
 /// Returns the class of the commit that removed an object. An unknown one is not trusted.
 fn trust_of(remover: Option<&CommitEntry>) -> Origin {
     remover.map_or(Origin::Import, |remover| remover.commit.trust)
+}
+
+/// Returns the version that is shown while a conflict is open.
+fn more_trusted_or_larger<'a>(ours: &'a Object, theirs: &'a Object) -> &'a Object {
+    match more_trusted(ours, theirs).unwrap_or_else(|| larger(ours, theirs)) {
+        Side::Ours => ours,
+        Side::Theirs => theirs,
+    }
 }
 
 fn more_trusted(ours: &Object, theirs: &Object) -> Option<Side> {
@@ -347,7 +389,19 @@ fn merged_as(merged: NewObject, sides: [&Object; 2], fields: [&NewObject; 2]) ->
 }
 
 /// Returns a new version that comes from both sides. The merger adds no words, so the class of the merger does not count.
-fn put(mut object: NewObject, sides: [Option<&Object>; 2]) -> Outcome {
+fn put(object: NewObject, sides: [Option<&Object>; 2]) -> Outcome {
+    let (object, class) = from_both(object, sides);
+    Outcome::New(object, class)
+}
+
+/// Returns a version that the writer made of both sides.
+fn said(object: NewObject, sides: [Option<&Object>; 2]) -> Outcome {
+    let (object, class) = from_both(object, sides);
+    Outcome::Said(object, class)
+}
+
+/// Returns the object as derived from these versions, and the least of their classes.
+fn from_both(mut object: NewObject, sides: [Option<&Object>; 2]) -> (Box<NewObject>, Origin) {
     let mut sources: BTreeSet<ObjectDigest> = object.derived_from.iter().copied().collect();
     let mut class = None;
     for side in sides.into_iter().flatten() {
@@ -355,5 +409,5 @@ fn put(mut object: NewObject, sides: [Option<&Object>; 2]) -> Outcome {
         class = Some(class.map_or(side.origin(), |class| least(class, side.origin())));
     }
     object.derived_from = sources.into_iter().collect();
-    Outcome::New(Box::new(object), class.unwrap_or(Origin::Import))
+    (Box::new(object), class.unwrap_or(Origin::Import))
 }

@@ -235,7 +235,9 @@ impl Revert<'_> {
         let writer = &self.inner.capped(writer);
         let write =
             |writing: &mut LogHandle, planned, draft: &Draft| self.write(writing, planned, draft, writer);
-        let reverted = self.inner.write_planned(writer, &|| self.plan(writer), &write);
+        let reverted = self
+            .inner
+            .write_planned(writer, false, &|| self.plan(writer), &write);
         reverted.inspect_err(|error| trace::refused(Op::REVERT, writer.session.as_deref(), error))
     }
 
@@ -300,7 +302,11 @@ impl Revert<'_> {
             check_return(settings, writer, || Ok([load(change.now)?, load(change.then())?]))?;
             let track = without.tracks.get(&base.key(&change.id));
             let seqs = track.into_iter().flat_map(Track::changed_by);
-            taken_back.extend(seqs.filter(|seq| selected.own.contains(seq) || selected.merges.contains(seq)));
+            taken_back.extend(seqs.filter(|seq| selected.own.contains(seq)));
+        }
+        // What a merge brought counts for its writer.
+        for brought in selected.brought.values().filter(|_| !changes.is_empty()) {
+            check_takes_back(settings, writer, brought)?;
         }
         for seq in taken_back {
             let commit = base.state.store.by_seq(seq)?;

@@ -76,7 +76,7 @@ impl Step<'_> {
         }
         let maker = self.store.maker_behind(self.commit, &change.key, change.new)?;
         Ok(match maker {
-            Some(maker) => (selected.brought.contains(&maker.digest), true),
+            Some(maker) => (selected.brought.contains_key(&maker.digest), true),
             None => (is_own, false),
         })
     }
@@ -104,6 +104,8 @@ pub(super) struct Without {
     /// The versions of others that are derived from `written`, directly or indirectly.
     derived: HashSet<Digest>,
     with_derived: bool,
+    /// The other lines of the merges. They stay open, so each is read once.
+    lines: Vec<Arc<Store>>,
 }
 
 impl Without {
@@ -124,6 +126,7 @@ impl Without {
             written: HashSet::new(),
             derived: HashSet::new(),
             with_derived,
+            lines: Vec::new(),
         };
         let first = selected.first().unwrap_or(u64::MAX);
         let (Ok(first) | Err(first)) = store.position(first)?;
@@ -140,6 +143,11 @@ impl Without {
             let commit = store.commit_at(index)?;
             let commit = commit.ok_or_else(|| Error::internal("a kept commit is missing"))?;
             let after = store.state(&commit)?;
+            for parent in commit.commit.parents.iter().skip(1) {
+                without
+                    .lines
+                    .extend(store.commit_of_any(*parent)?.map(|(line, _)| line));
+            }
             let step = Step {
                 store,
                 commit: &commit,
@@ -168,7 +176,7 @@ impl Without {
                 }
                 true
             }
-            Some(new) if self.is_derived(store, &new)? => {
+            Some(new) if self.is_derived(step, &new)? => {
                 self.derived_ids.insert(change.key);
                 self.with_derived
             }
@@ -223,22 +231,31 @@ impl Without {
     }
 
     /// Returns whether the version of another commit is derived from a version of the selected commits.
-    fn is_derived(&mut self, store: &Store, new: &Entry) -> Result<bool> {
+    fn is_derived(&mut self, step: &Step<'_>, new: &Entry) -> Result<bool> {
         if self.derived.contains(&new.digest) {
             return Ok(true);
         }
-        if self.written.is_empty() || self.written.contains(&new.digest) {
+        let brought = &step.selected.brought;
+        if self.written.contains(&new.digest) || self.written.is_empty() && brought.is_empty() {
             return Ok(false);
         }
-        let object = store
-            .records
-            .object_at(new.place, ObjectDigest::from_bytes(new.digest))?;
-        let is_source = |source: Digest| self.written.contains(&source) || self.derived.contains(&source);
-        let is_derived = object.derived_from().any(|source| is_source(*source.as_bytes()));
-        if is_derived {
-            self.derived.insert(new.digest);
+        let records = &step.store.records;
+        let object = records.object_at(new.place, ObjectDigest::from_bytes(new.digest))?;
+        for source in object.derived_from() {
+            let known = source.as_bytes();
+            let mut is_source = self.written.contains(known) || self.derived.contains(known);
+            // A merge makes one version of two, of which this line never had the other one.
+            if !is_source && !brought.is_empty() && step.commit.is_merge() {
+                let place = records.find_place(source)?;
+                let maker = place.map_or(Ok(None), |place| step.store.commit_behind(place))?;
+                is_source = maker.is_some_and(|(_, maker)| brought.contains_key(&maker.digest));
+            }
+            if is_source {
+                self.derived.insert(new.digest);
+                return Ok(true);
+            }
         }
-        Ok(is_derived)
+        Ok(false)
     }
 
     /// Returns whether thinned commits may have written a newer version of the id than the one that stands.
