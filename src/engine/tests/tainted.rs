@@ -36,8 +36,10 @@ fn nothing_clears_a_taint() -> Result<()> {
     for number in 0..30 {
         say(&memory, "other", &number.to_string(), &Writer::user())?;
     }
-    // The commit that the reference names is thinned.
+    // The commit that the reference names is thinned, which is no damage.
     memory.gc(&tight(), None)?;
+    let verified = memory.verify(VerifyDepth::Full)?;
+    assert!(verified.ok, "{verified:?}");
     say(&memory, "late", "said later", &user)?;
     assert_eq!(origin(&memory, "late"), Some(Origin::ToolExternal));
     assert_eq!(origin(&memory, "mine"), Some(Origin::DirectUser));

@@ -1,6 +1,7 @@
 //! Merges: what each object gets, conflicts and decisions, the tree of parents, undone merges, the policy, and a model
 //! over random graphs.
 
+mod decided;
 mod model;
 mod rules;
 mod through;

@@ -350,7 +350,7 @@ fn an_object_that_only_looks_like_a_conflict_is_none() -> Result<()> {
     drop(memory.put(forged, &Writer::user())?);
     assert!(memory.view().conflict(&id("a"))?.is_none());
     assert!(memory.conflicts()?.is_empty());
-    // A real conflict takes its place.
+    // Nor is it one after a merge of another line, and a real conflict takes its place.
     let fork = forked(&memory, "task");
     put(&fork, "a", "theirs");
     put(&memory, "a", "ours");

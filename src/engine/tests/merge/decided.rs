@@ -1,0 +1,295 @@
+//! Who may decide about conflicts, what a decision closes, and which decisions outlive a collection.
+
+use super::super::gc::{HOUR, on_disk, options, tight};
+use super::*;
+use crate::digest::to_hex;
+use crate::engine::{Choice, Draft, Options, PolicyVerdict, Selection, VerifyDepth, WritePolicy};
+use crate::object::{Kind, Time};
+use crate::testing::sim_disk::SimDisk;
+
+/// Makes a memory and a fork that changed one object differently, both by a person.
+fn conflicting() -> Result<(Memory, Memory)> {
+    let memory = Memory::in_memory()?;
+    put(&memory, "a", "first");
+    let fork = forked(&memory, "task");
+    put(&fork, "a", "theirs");
+    put(&memory, "a", "ours");
+    Ok((memory, fork))
+}
+
+fn conflict_of(memory: &Memory, name: &str) -> Id {
+    let key = memory.view().key(&id(name));
+    id(&format!("merge-conflict/{}", to_hex(key.as_bytes())))
+}
+
+/// INVARIANT MSD-1: a strategy, a function and a decision drop nothing that is more trusted than their writer.
+#[test]
+fn who_is_less_trusted_than_a_side_does_not_drop_it() -> Result<()> {
+    let (model, user) = (Writer::model("worker"), Writer::user());
+    for strategy in [Strategy::Ours, Strategy::Theirs, Strategy::Newer] {
+        let (memory, _) = conflicting()?;
+        let left = memory.merge("task").strategy(strategy).by(&model)?;
+        assert_eq!(open(&left).len(), 1, "{strategy:?}");
+        let (memory, _) = conflicting()?;
+        let decided = memory.merge("task").strategy(strategy).by(&user)?;
+        assert_eq!(open(&decided), [], "{strategy:?}");
+    }
+    let (memory, fork) = conflicting()?;
+    let other = |_: &crate::engine::Conflicting<'_>| Choice::Put(Box::new(note("a", "both")));
+    assert_eq!(open(&memory.merge("task").choose(other).by(&model)?).len(), 1);
+    for resolution in [
+        Resolution::Take(version(&fork.view(), "a")),
+        Resolution::Remove,
+        Resolution::Content("by the model".to_owned()),
+    ] {
+        let refused = memory.resolve_conflict(&id("a"), resolution, &model).unwrap_err();
+        assert_eq!(refused.code(), ErrorCode::LessTrusted);
+    }
+    memory.resolve_conflict(&id("a"), Resolution::Content("done".to_owned()), &user)?;
+    assert!(memory.conflicts()?.is_empty());
+    Ok(())
+}
+
+#[test]
+fn a_function_puts_only_the_object_that_is_asked_about_and_trusts_nobody_more() -> Result<()> {
+    let (memory, _) = conflicting()?;
+    let other = |_: &crate::engine::Conflicting<'_>| Choice::Put(Box::new(note("b", "both")));
+    let refused = memory
+        .merge("task")
+        .choose(other)
+        .by(&Writer::user())
+        .unwrap_err();
+    assert_eq!(refused.kind(), ErrorKind::InvalidInput);
+    let memory = Memory::in_memory()?;
+    put_by(&memory, "a", "first", Origin::Import);
+    let fork = forked(&memory, "task");
+    put_by(&fork, "a", "theirs", Origin::Import);
+    put_by(&memory, "a", "ours", Origin::Document);
+    let both = |_: &crate::engine::Conflicting<'_>| Choice::Put(Box::new(note("a", "both")));
+    drop(memory.merge("task").choose(both).by(&Writer::user())?);
+    let object = memory.view().get(&id("a"))?.unwrap();
+    assert_eq!(object.content(), Some("both"));
+    assert!(!object.origin().is_trusted());
+    Ok(())
+}
+
+/// Nobody below a host makes, hides or closes a conflict except by a merge and a decision.
+#[test]
+fn the_place_of_a_conflict_is_kept_for_merges() -> Result<()> {
+    let (memory, _) = conflicting()?;
+    drop(merged(&memory, "task"));
+    let (conflict, model) = (conflict_of(&memory, "a"), Writer::model("worker"));
+    let refused = memory.remove(&conflict, &model).unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::LessTrusted);
+    let plain = NewObject::new(conflict.clone(), Kind::new("note")?);
+    assert_eq!(
+        memory.put(plain, &model).unwrap_err().code(),
+        ErrorCode::LessTrusted
+    );
+    let mut fake = note("fake", "x");
+    fake.kind = Kind::new("merge-conflict")?;
+    let refused = memory.put(fake, &Writer::user()).unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::ReservedKind);
+    // A new text by hand is no decision about the versions of the conflict.
+    put(&memory, "a", "by hand");
+    assert_eq!(memory.conflicts()?.len(), 1);
+    // What somebody put below it goes with it.
+    put_below(&memory, "below", conflict.as_str());
+    memory.resolve_conflict(&id("a"), Resolution::Content("done".to_owned()), &Writer::user())?;
+    assert!(memory.conflicts()?.is_empty());
+    assert!(!memory.view().contains(&id("below"))? && !memory.view().contains(&conflict)?);
+    Ok(())
+}
+
+/// INVARIANT CFL-1: an object that names versions of another object, or trusts itself more than them, is no conflict.
+#[test]
+fn an_object_that_breaks_the_rules_of_conflicts_is_none() -> Result<()> {
+    let (memory, _) = conflicting()?;
+    put_by(&memory, "b", "other", Origin::Model);
+    drop(merged(&memory, "task"));
+    let real = memory.view().get(&conflict_of(&memory, "a"))?.unwrap().to_new()?;
+    let other = version(&memory.view(), "b");
+    let mut forged = real.clone();
+    forged.attributes.insert("base", other.to_string());
+    forged.derived_from = real.derived_from.iter().copied().chain([other]).collect();
+    drop(memory.put(forged, &Writer::user())?);
+    assert!(
+        memory.view().conflict(&id("a"))?.is_none(),
+        "a version of another object"
+    );
+    let mut forged = real.clone();
+    forged.derived_from.pop();
+    drop(memory.put(forged, &Writer::user())?);
+    assert!(
+        memory.view().conflict(&id("a"))?.is_none(),
+        "a version that it does not keep"
+    );
+    drop(memory.put(real, &Writer::user())?);
+    assert!(memory.view().conflict(&id("a"))?.is_some());
+    Ok(())
+}
+
+#[test]
+fn a_later_decision_closes_an_earlier_conflict() -> Result<()> {
+    let (memory, fork) = conflicting()?;
+    assert_eq!(open(&merged(&memory, "task")).len(), 1);
+    put(&fork, "a", "theirs again");
+    put(&memory, "a", "ours again");
+    let decided = memory
+        .merge("task")
+        .strategy(Strategy::Theirs)
+        .by(&Writer::user())?;
+    assert_eq!(open(&decided), []);
+    assert!(memory.conflicts()?.is_empty());
+    assert_eq!(text(&memory, "a").as_deref(), Some("theirs again"));
+    Ok(())
+}
+
+/// Times from which on versions of different classes are hidden are a conflict, too.
+#[test]
+fn a_less_trusted_side_hides_nothing() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    put(&memory, "a", "first");
+    let fork = memory.fork("task").trust_cap(Origin::Model).by(&Writer::user())?;
+    let mut hidden = note("a", "first");
+    hidden.expires = Some(Time::from_micros(1));
+    drop(fork.put(hidden, &Writer::user())?);
+    assert_eq!(
+        open(&merged(&memory, "task")),
+        [("a".to_owned(), vec!["expires".to_owned()])]
+    );
+    assert_eq!(text(&memory, "a").as_deref(), Some("first"));
+    Ok(())
+}
+
+fn by(session: &str) -> Writer {
+    Writer::user().session(session)
+}
+
+#[test]
+fn a_revert_with_what_is_derived_takes_back_a_version_that_a_merge_made() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    drop(memory.put(note("a", "one\ntwo\nthree"), &by("boss"))?);
+    let fork = forked(&memory, "task");
+    drop(fork.put(note("a", "one\ntwo\n3"), &by("worker"))?);
+    drop(memory.put(note("a", "1\ntwo\nthree"), &by("boss"))?);
+    drop(memory.merge("task").by(&by("boss"))?);
+    assert_eq!(text(&memory, "a").as_deref(), Some("1\ntwo\n3"));
+    let revert = || memory.revert(Selection::default().session("worker"));
+    assert!(revert().preview(&by("boss"))?.reverted.is_empty());
+    drop(revert().with_derived().by(&by("boss"))?);
+    assert_eq!(text(&memory, "a").as_deref(), Some("1\ntwo\nthree"));
+    Ok(())
+}
+
+/// Rule 13: the check for other lanes enters what merges brought.
+#[test]
+fn a_rollback_over_a_merge_names_the_lanes_that_it_brought() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    drop(memory.put(note("a", "first"), &by("boss"))?);
+    let fork = forked(&memory, "task");
+    drop(fork.put(note("b", "early"), &by("earlier"))?);
+    drop(memory.merge("task").by(&by("boss"))?);
+    drop(fork.put(note("b", "late"), &by("worker"))?);
+    let before = memory.view().commit().digest;
+    drop(memory.merge("task").by(&by("boss"))?);
+    let refused = memory.rollback(before).by(&by("boss")).unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::OtherLanes);
+    assert_eq!(
+        refused.ids(),
+        ["worker"],
+        "an earlier merge brought the other one"
+    );
+    drop(memory.rollback(before).across_lanes().by(&by("boss"))?);
+    assert_eq!(text(&memory, "b").as_deref(), Some("early"));
+    Ok(())
+}
+
+/// A fork of a fork shares the commits of the first fork with it, and not only those of the main line.
+#[test]
+fn lines_below_each_other_share_the_newest_commit() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    put(&memory, "a", "first");
+    let outer = forked(&memory, "outer");
+    put(&outer, "a", "by outer");
+    let inner = forked(&outer, "inner");
+    put(&inner, "b", "by inner");
+    put(&outer, "c", "by outer");
+    for (into, from) in [(&inner, "outer"), (&outer, "inner")] {
+        let preview = into.merge(from).again().preview(&Writer::user())?;
+        assert_eq!((preview.counts.added, preview.counts.changed), (1, 0), "{from}");
+    }
+    // A line that only begins in a fork did not merge it.
+    let refused = memory.drop_fork("outer", false, &Writer::user()).unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::Unmerged);
+    Ok(())
+}
+
+/// INVARIANT REL-1: which merges count is known after a collection, too.
+#[test]
+fn an_undone_merge_stays_undone_after_a_collection() -> Result<()> {
+    for how in ["undo", "redo", "rollback"] {
+        let disk = SimDisk::new(6);
+        let memory = on_disk(&disk, options(HOUR), true)?;
+        let boss = by("boss");
+        drop(memory.put(note("a", "first"), &boss)?);
+        let before = memory.view().commit().digest;
+        let fork = memory.fork("task").by(&boss)?;
+        drop(fork.put(note("a", "second"), &boss)?);
+        drop(memory.merge("task").by(&boss)?);
+        match how {
+            "rollback" => drop(memory.rollback(before).across_lanes().by(&boss)?),
+            _ => drop(memory.undo(&boss)?),
+        }
+        if how == "redo" {
+            drop(memory.redo(&boss)?);
+            drop(memory.put(note("a", "third"), &boss)?);
+        }
+        for number in 0..40 {
+            put(&memory, "later", &format!("{number}"));
+        }
+        memory.gc(&tight(), None)?;
+        drop((memory, fork));
+        let memory = on_disk(&disk, options(HOUR), false)?;
+        assert!(memory.verify(VerifyDepth::Full)?.ok);
+        let again = merged(&memory, "task");
+        let expected = if how == "redo" { "third" } else { "second" };
+        assert_eq!(text(&memory, "a").as_deref(), Some(expected), "{how}");
+        assert_eq!(again.committed.changed, how != "redo", "{how}");
+    }
+    Ok(())
+}
+
+/// Puts another object into each draft.
+struct Adds;
+
+impl WritePolicy for Adds {
+    fn review(&self, draft: &Draft) -> PolicyVerdict {
+        match draft.changes().len() > 1 {
+            true => PolicyVerdict::Replace(vec![note("b", "by the policy"), note("c", "by the policy")]),
+            false => PolicyVerdict::Accept,
+        }
+    }
+}
+
+#[test]
+fn the_answer_counts_what_the_policy_put() -> Result<()> {
+    let memory = on_disk(
+        &SimDisk::new(7),
+        Options::default().policy(std::sync::Arc::new(Adds)),
+        true,
+    )?;
+    let fork = forked(&memory, "task");
+    put(&fork, "a", "x");
+    drop(memory.merge("task").by(&Writer::user())?);
+    put(&fork, "d", "x");
+    put(&memory, "b", "old");
+    put(&fork, "b", "x");
+    let result = memory
+        .merge("task")
+        .strategy(Strategy::Theirs)
+        .by(&Writer::user())?;
+    assert_eq!((result.counts.added, result.counts.changed), (2, 1));
+    assert_eq!(text(&memory, "b").as_deref(), Some("by the policy"));
+    Ok(())
+}
