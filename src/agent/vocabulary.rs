@@ -78,7 +78,7 @@ pub mod attribute {
     /// `true` if decay never shortens or forgets the item.
     pub(crate) const PINNED: &str = "pinned";
     /// The ids of the superseded items: a list of texts.
-    pub const SUPERSEDES: &str = "supersedes";
+    pub const SUPERSEDES: &str = crate::engine::SUPERSEDES;
     /// The level of decay: `summary` or `keywords`; absent for a full text.
     pub(crate) const LEVEL: &str = "level";
     /// The digest, in hexadecimal, of the version with the full text, if decay shortened this version.

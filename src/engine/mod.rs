@@ -87,6 +87,7 @@ pub(crate) use write::authorisation::check_trusted;
 pub use write::draft::{Draft, Staged};
 pub use write::fork::{Fork, ForkInfo};
 pub use write::incoming::OriginRule;
+pub(crate) use write::merge::claims::SUPERSEDES;
 pub use write::merge::conflict::MERGE_CONFLICT;
 pub use write::merge::{
     Choice, ConflictSide, Conflicting, Merge, MergeConflict, Merged, OpenConflict, Resolution, Strategy,

@@ -6,8 +6,9 @@
 //! - An object would be removed, and others have put an object below it. Then it stays as it is.
 //! - An object would be below itself, because others have put its earlier parent below it. Then it stays as it is.
 //!
-//! If what is in the way gives way ([`GivesWay`]), the object in the way gets an earlier version, or is removed. Then a parent that others removed comes back, and what is below a removed parent is removed or moves
-//! back.
+//! A revert may make what is in the way give way ([`GivesWay`]): the object in the way gets an earlier version, or is
+//! removed. Then a parent that others removed comes back, and what is below a removed parent is removed or moves back. A
+//! merge only brings parents back.
 //!
 //! # Layer
 //! Layer 5.

@@ -90,7 +90,8 @@ fn show_whole(answer: &Whole, context: &mut Context) -> Result<()> {
         digest.to_hex()
     };
     let conflict = answer.conflict.as_ref();
-    let conflict = conflict.map(|fields| format!("{} (treering conflicts)", fields.join(", ")));
+    let conflict =
+        conflict.map(|fields| format!("{} (treering conflicts)", super::merge::fields_line(fields)));
     let updated = listed.updated.filter(|_| listed.updated != listed.created);
     let age = |time: Option<Time>| time.map(|time| time::with_age(time, answer.now, output));
     let fields = [

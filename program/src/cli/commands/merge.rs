@@ -17,9 +17,14 @@ const REMOVED: &str = "removed";
 
 /// Bring in what a fork wrote
 ///
-/// What one side changed alone is taken. What both sides changed is merged field by field, and texts line by line. What
-/// cannot be decided is left open: the object shows the more trusted side, treering conflicts lists it, and treering
-/// resolve decides. The merge is one commit, so treering undo takes it back.
+/// The merge takes what one side changed alone. It merges what both sides changed field by field, and texts line by
+/// line. It leaves open what it cannot decide: treering conflicts lists the versions, and treering resolve decides. The
+/// merge is one commit, so treering undo takes it back.
+///
+/// # Notes
+/// - No version takes the place of a more trusted one. Such a change is a conflict.
+/// - A rule of --strategy drops no version that is more trusted than you. Such a conflict stays open.
+/// - Meanwhile, the object shows the more trusted version, or the one with the larger digest.
 ///
 /// # Examples
 /// ```text
@@ -90,7 +95,7 @@ impl Merge {
                 context.line(line)?;
             }
             for conflict in &merged.conflicts {
-                let (id, fields) = (one_line(conflict.id.as_str()), conflict.fields.join(", "));
+                let (id, fields) = (one_line(conflict.id.as_str()), fields_line(&conflict.fields));
                 let mark = context.output.paint(Meaning::Bad, format_args!("! {id}"));
                 context.line(format_args!("{mark}  conflict: {fields}"))?;
             }
@@ -137,6 +142,11 @@ fn changes(context: &Context, merged: &Merged, draft: Option<&Draft>) -> Result<
         lines.push(format!("  and {more} more"));
     }
     Ok(lines)
+}
+
+/// Returns the fields of a conflict on one line. The name of an attribute may contain anything.
+pub(super) fn fields_line(fields: &[String]) -> String {
+    one_line(&fields.join(", "))
 }
 
 /// List the open conflicts of merges
@@ -237,7 +247,7 @@ fn lines_of(
         Ok(digest.map(|digest| memory.version(digest)).transpose()?.flatten())
     };
     let id = one_line(row.id.as_str());
-    let mut lines = vec![format!("{id}  {}", row.fields.join(", "))];
+    let mut lines = vec![format!("{id}  {}", fields_line(&row.fields))];
     let base = version(row.base)?;
     for (side, of) in row.sides.iter().zip(&conflict.sides) {
         let name = of
@@ -312,9 +322,7 @@ impl Verb for Resolve {
 
 /// Returns the side of a conflict that a digest, or its first digits, names.
 fn side(memory: &Memory, id: &Id, digest: &str) -> Result<Resolution> {
-    let conflicts = memory.conflicts()?;
-    let conflict = conflicts.into_iter().find(|conflict| conflict.id == *id);
-    let sides = conflict.map(|conflict| conflict.sides).unwrap_or_default();
+    let sides = memory.view().open_conflict(id)?.sides;
     if digest == REMOVED && sides.iter().any(|side| side.version.is_none()) {
         return Ok(Resolution::Remove);
     }
@@ -324,8 +332,6 @@ fn side(memory: &Memory, id: &Id, digest: &str) -> Result<Resolution> {
         .collect();
     match named.as_slice() {
         [version] if !digest.is_empty() => Ok(Resolution::Take(*version)),
-        // The engine says that there is no conflict.
-        _ if sides.is_empty() => Ok(Resolution::Remove),
         _ => Err(Error::invalid(format!(
             "no single side of the conflict about '{id}' has the digest {digest}"
         ))

@@ -293,3 +293,41 @@ fn the_answer_counts_what_the_policy_put() -> Result<()> {
     assert_eq!(text(&memory, "b").as_deref(), Some("by the policy"));
     Ok(())
 }
+
+/// INVARIANT MCL-1: two new objects that supersede one are a conflict, whichever side merges.
+#[test]
+fn two_new_objects_that_supersede_one_are_a_conflict() -> Result<()> {
+    let superseding = |name: &str, old: &str| {
+        let mut object = note(name, name);
+        object
+            .attributes
+            .insert("supersedes", crate::object::Value::List(vec![old.into()]));
+        object
+    };
+    let (memory, user) = (Memory::in_memory()?, Writer::user());
+    put(&memory, "old", "x");
+    put(&memory, "other", "x");
+    let fork = forked(&memory, "task");
+    drop(fork.put(superseding("left", "old"), &user)?);
+    drop(fork.put(superseding("alone", "other"), &user)?);
+    drop(memory.put(superseding("right", "old"), &user)?);
+    let there = forked(&fork, "there");
+    let loser = ["left", "right"]
+        .into_iter()
+        .max_by_key(|name| memory.view().key(&id(name)))
+        .unwrap();
+    for (into, from) in [(&memory, "task"), (&there, "main")] {
+        let result = merged(into, from);
+        assert_eq!(
+            open(&result),
+            [(loser.to_owned(), vec!["attr:supersedes".to_owned()])]
+        );
+    }
+    assert_eq!(memory.view().root(), there.view().root());
+    // Both stay until somebody decides, and nothing comes twice.
+    assert!(text(&memory, "left").is_some() && text(&memory, "right").is_some());
+    memory.resolve_conflict(&id(loser), Resolution::Remove, &user)?;
+    assert!(!merged(&memory, "task").committed.changed);
+    assert_eq!((text(&memory, loser), memory.conflicts()?.len()), (None, 0));
+    Ok(())
+}

@@ -17,6 +17,7 @@
 
 mod base;
 mod bases;
+pub(crate) mod claims;
 pub(crate) mod conflict;
 mod fields;
 mod graph;

@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bases::{Bases, ChangedIn};
+use super::claims::{SUPERSEDES, rivals};
 use super::conflict::{MergeConflict, Named, conflict_id, is_conflict_id};
 use super::graph::{Commit, Commits, newest_shared, state_of};
 use super::resolve::close;
@@ -115,6 +116,12 @@ impl Merge<'_> {
         }
         plan.settle()?;
         planned.note_tree(&plan);
+        if self.strategy.is_none() {
+            for key in rivals(&view.state, bases, &changed)? {
+                let fields = planned.open.entry(key).or_default();
+                fields.insert(format!("attr:{SUPERSEDES}"));
+            }
+        }
         planned.stage(&plan, draft)?;
         let named = planned.open.into_iter().map(|(key, fields)| {
             let versions = deciding.versions(&key)?;

@@ -63,6 +63,17 @@ impl View {
         Ok(self.named_conflict(id)?.map(|(_, named)| named.summary()))
     }
 
+    /// Returns the open conflict of an object with its sides.
+    ///
+    /// # Errors
+    /// `NotFound` (code `no_conflict`) if there is none; the errors of [`Self::get`].
+    #[doc(hidden)]
+    pub fn open_conflict(&self, id: &Id) -> Result<OpenConflict> {
+        let named = self.named_conflict(id)?;
+        let (_, named) = named.ok_or_else(|| no_conflict(id))?;
+        open(self, named, &mut Vec::new())
+    }
+
     /// Returns the object of the open conflict, and what it names. An object that somebody put there is none.
     fn named_conflict(&self, id: &Id) -> Result<Option<(Object, Named)>> {
         let found = match self.get(&conflict_id(&self.key(id))?) {
@@ -103,9 +114,7 @@ pub(in crate::engine::write) fn stage_resolution(
     resolution: Resolution,
 ) -> Result<()> {
     let Some((conflict, named)) = draft.base().named_conflict(id)? else {
-        return Err(Error::not_found(format!("'{id}' has no open conflict"))
-            .with_code(ErrorCode::NoConflict)
-            .with_hint("`conflicts` lists the open conflicts"));
+        return Err(no_conflict(id));
     };
     check_sides(draft, id, &named, &resolution)?;
     let shown = draft.digest(id)?;
@@ -124,6 +133,13 @@ pub(in crate::engine::write) fn stage_resolution(
     close(draft, conflict.id())?;
     draft.expect(conflict.id(), Some(conflict.digest()));
     Ok(())
+}
+
+/// Returns the error for an object about which nobody need decide.
+fn no_conflict(id: &Id) -> Error {
+    Error::not_found(format!("'{id}' has no open conflict"))
+        .with_code(ErrorCode::NoConflict)
+        .with_hint("`conflicts` lists the open conflicts")
 }
 
 /// Stages the removal of the object of a conflict, with whatever somebody put below it.
