@@ -20,6 +20,9 @@ use super::past::{Replay, states_behind};
 use super::rows::Rows;
 use super::{Below, Store};
 
+/// The number of changes of a fork behind the newest state that stays in memory beside its head. A thousand forks may be
+/// open, and a replay of an older state reads only the batches of the fork.
+const RECENT_OF_FORK: u64 = 16;
 /// A size that no allocator serves from a list of blocks of one size.
 const LARGE_BYTES: usize = 32 << 10;
 /// The number of changes for each allocation: glibc sorts at most 10,000 blocks in one, and this assumes that a change
@@ -191,11 +194,12 @@ impl Store {
 
     /// Returns the commits whose states need not stay in memory any more (CTL-4).
     fn outdated(&self) -> Vec<Arc<CommitEntry>> {
+        let recent = match self.own {
+            Some(_) => self.sizes.recent_changes.min(RECENT_OF_FORK),
+            None => self.sizes.recent_changes,
+        };
         self.with_released(|released, references| {
-            let mut outdated = self
-                .catalog
-                .write()
-                .outdated(&released, self.sizes.recent_changes);
+            let mut outdated = self.catalog.write().outdated(&released, recent);
             outdated.retain(|entry| !references.names(&entry.digest));
             outdated
         })

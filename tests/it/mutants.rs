@@ -1,9 +1,12 @@
-//! Mutation tests of durability. This file lists changes of the source that break a guarantee (mutants), each with the
-//! tests that must fail.
+//! Mutation tests of durability and of merges. Lists changes of the source that break a guarantee (mutants), each with
+//! the tests that must fail.
 //!
 //! Every test run checks that each change can be applied to the source. `cargo durability-mutants` applies all changes
-//! to a copy of the tree, and runs the tests for each change. Each change has a switch, so a single build is enough.
+//! to a copy of the tree, and runs the tests for each change. Each change has a switch, so a single build is enough. With
+//! `TREERING_MUTANTS=TESTS`, it runs only the changes that these tests must detect.
 //! The crate itself contains no such switches.
+
+mod merge;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -44,8 +47,8 @@ const CRASH: &str = "log::tests::crash";
 const DAMAGE: &str = "log::tests::damage";
 const CAMPAIGN: &str = "campaign";
 
-/// All mutants.
-const MUTANTS: [Mutant; 33] = [
+/// The mutants of the log and of the store.
+const DURABILITY: &[Mutant] = &[
     mutant(
         "skip fdatasync",
         "src/log/commit.rs",
@@ -350,13 +353,18 @@ const MUTANTS: [Mutant; 33] = [
     ),
 ];
 
+/// All mutants.
+fn mutants() -> Vec<&'static Mutant> {
+    DURABILITY.iter().chain(merge::MUTANTS).collect()
+}
+
 fn root() -> &'static Path {
     Path::new(crate::ROOT)
 }
 
 #[test]
 fn every_mutant_fits_the_source() {
-    for mutant in &MUTANTS {
+    for mutant in mutants() {
         let text = fs::read_to_string(root().join(mutant.file)).unwrap();
         let count = text.matches(mutant.place).count();
         let what = mutant.what;
@@ -377,6 +385,7 @@ fn mutated(folder: &Path) {
     for part in [
         "src",
         "text",
+        "model",
         "program",
         "tests",
         "docs",
@@ -397,7 +406,7 @@ fn mutated(folder: &Path) {
         assert!(copied.success(), "{part}");
     }
     let mut files: BTreeMap<&str, String> = BTreeMap::new();
-    for (number, mutant) in MUTANTS.iter().enumerate() {
+    for (number, mutant) in mutants().into_iter().enumerate() {
         let text = files
             .entry(mutant.file)
             .or_insert_with(|| fs::read_to_string(root().join(mutant.file)).unwrap());
@@ -476,7 +485,13 @@ fn every_mutant_is_caught() {
     mutated(folder.path());
     let binary = build(folder.path());
     let mut left = Vec::new();
-    for (number, mutant) in MUTANTS.iter().enumerate() {
+    let wanted = std::env::var("TREERING_MUTANTS").unwrap_or_default();
+    let all = mutants();
+    let chosen = all.iter().enumerate();
+    let chosen = chosen.filter(|(_, mutant)| mutant.caught_by.contains(&wanted));
+    let mut caught_by = std::collections::BTreeSet::new();
+    for (number, mutant) in chosen {
+        caught_by.insert(mutant.caught_by);
         let started = std::time::Instant::now();
         let caught = fails(&binary, folder.path(), number, mutant.caught_by);
         let word = if caught { "caught" } else { "SURVIVES" };
@@ -491,10 +506,9 @@ fn every_mutant_is_caught() {
         }
     }
     // The same tests must pass without a mutant.
-    let tests: std::collections::BTreeSet<_> = MUTANTS.iter().map(|mutant| mutant.caught_by).collect();
-    for tests in tests {
+    for tests in caught_by {
         assert!(
-            !fails(&binary, folder.path(), MUTANTS.len(), tests),
+            !fails(&binary, folder.path(), all.len(), tests),
             "{tests} fails without a mutant"
         );
     }

@@ -256,6 +256,16 @@ pub const WORKS: &[Work] = &[
         Named("git"),
         Ratio(0.001),
     ),
+    less("fork", "make a fork", "us", Best, Ratio(0.05)),
+    less("merge", "merge a change of 1 %", "ms", Named("git"), Ratio(0.05)),
+    less("fork-drop", "drop a fork", "us", Named("git"), Ratio(0.05)),
+    less(
+        "get-fork",
+        "get by id and read the text, on a fork 1,000 commits deep",
+        "ns",
+        Limit,
+        Ratio(1.2),
+    ),
     #[cfg(feature = "memvid")]
     less(
         "memvid-put",

@@ -128,7 +128,7 @@ fn index_of(memories: &[Line]) -> Outcome<Index> {
 
 /// Returns the stop words, which neither Treering nor FTS5 indexes.
 fn stop_words() -> Vec<&'static str> {
-    let list = include_str!("../../../../src/recall/text/words/stop.txt").lines();
+    let list = include_str!("../../../../text/src/recall/text/words/stop.txt").lines();
     list.filter(|line| !line.starts_with('#'))
         .flat_map(str::split_whitespace)
         .collect()

@@ -12,7 +12,8 @@ use crate::table::Role;
 /// The version of the objects that this work writes is this number plus the round.
 const VERSIONS: u64 = 1;
 
-fn git(folder: &Path, arguments: &[&str]) {
+/// Runs git in a folder.
+pub fn git(folder: &Path, arguments: &[&str]) {
     let user = [
         "-c",
         "user.name=bench",
@@ -35,8 +36,14 @@ fn git(folder: &Path, arguments: &[&str]) {
     );
 }
 
+/// Commits every change of a folder.
+pub fn commit_all(tree: &Path, message: &str) {
+    git(tree, &["add", "-A"]);
+    git(tree, &["commit", "-q", "-m", message]);
+}
+
 /// Writes these versions as files, in 256 folders.
-fn write(folder: &Path, numbers: &[u64], version: u64) {
+pub fn write(folder: &Path, numbers: &[u64], version: u64) {
     for &number in numbers {
         let file = folder
             .join(format!("{:02x}", number % 256))
@@ -58,8 +65,7 @@ pub fn measure(run: &mut Run, n: u64) {
     let numbers: Vec<u64> = (0..n).collect();
     git(&tree, &["init", "-q"]);
     write(&tree, &numbers, 0);
-    git(&tree, &["add", "-A"]);
-    git(&tree, &["commit", "-q", "-m", "load"]);
+    commit_all(&tree, "load");
     let mut store = Treering::create(folder.path());
     numbers
         .chunks(1_000)
@@ -81,10 +87,7 @@ pub fn measure(run: &mut Run, n: u64) {
     race.enter("git", Role::Peer, |round| {
         let numbers = one_percent(n, round);
         write(&tree, &numbers, VERSIONS + round);
-        let (snapshot, ()) = timed(|| {
-            git(&tree, &["add", "-A"]);
-            git(&tree, &["commit", "-q", "-m", "snapshot"]);
-        });
+        let (snapshot, ()) = timed(|| commit_all(&tree, "snapshot"));
         write(&tree, &numbers, VERSIONS << 32);
         let (rollback, ()) = timed(|| git(&tree, &["reset", "-q", "--hard"]));
         let file = tree

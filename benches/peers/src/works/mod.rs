@@ -4,6 +4,7 @@ mod agent;
 mod commits;
 mod durable;
 mod finding;
+mod forks;
 mod git;
 mod history;
 mod load;
@@ -121,6 +122,11 @@ pub const GROUPS: &[Group] = &[
         name: "git",
         measure: git::measure,
         most: 100_000,
+    },
+    Group {
+        name: "forks",
+        measure: forks::measure,
+        most: 1_000_000,
     },
     #[cfg(feature = "memvid")]
     Group {

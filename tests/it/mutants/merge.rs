@@ -1,0 +1,230 @@
+//! Mutants of merges: the rules of trust, of bases, of conflicts, and of what a collection keeps.
+
+use super::{Mutant, mutant};
+
+pub(super) const MUTANTS: &[Mutant] = &[
+    mutant(
+        "an ancestor of a base is a base",
+        "src/engine/write/merge/base.rs",
+        [
+            "reached.is_above_common = true;",
+            "reached.is_above_common = true;",
+            "",
+        ],
+        "merge::base",
+    ),
+    mutant(
+        "a merge that our side undid counts",
+        "src/engine/write/merge/graph.rs",
+        [
+            "ours: !ours.contains(&commit),",
+            "!ours.contains(&commit)",
+            "true || !ours.contains(&commit)",
+        ],
+        "merge::",
+    ),
+    mutant(
+        "a merge that their side undid counts",
+        "src/engine/write/merge/graph.rs",
+        [
+            "theirs: !theirs.contains(&commit),",
+            "!theirs.contains(&commit)",
+            "true || !theirs.contains(&commit)",
+        ],
+        "merge::",
+    ),
+    mutant(
+        "a fork of a fork counts as a merge of it",
+        "src/engine/write/merge/graph.rs",
+        [
+            "!into.begins_in(&theirs.0)",
+            "!into.begins_in(&theirs.0)",
+            "true || !into.begins_in(&theirs.0)",
+        ],
+        "merge::",
+    ),
+    mutant(
+        "a less trusted version takes the place of a more trusted one",
+        "src/engine/write/merge/sides.rs",
+        [
+            "if is_changed_alone && !ours.origin().is_above(theirs.origin()) {",
+            "!ours.origin().is_above(theirs.origin())",
+            "true || !ours.origin().is_above(theirs.origin())",
+        ],
+        "merge::",
+    ),
+    mutant(
+        "a less trusted commit removes a more trusted object",
+        "src/engine/write/merge/sides.rs",
+        [
+            "!ours.origin().is_above(trust_of(remover.as_deref()))",
+            "!ours.origin().is_above(trust_of(remover.as_deref()))",
+            "true || !ours.origin().is_above(trust_of(remover.as_deref()))",
+        ],
+        "merge::",
+    ),
+    mutant(
+        "a strategy drops what is more trusted than the writer",
+        "src/engine/write/merge/sides.rs",
+        [
+            "dropped.iter().any(|class| class.is_above(self.class))",
+            "dropped.iter().any(|class| class.is_above(self.class))",
+            "false && dropped.iter().any(|class| class.is_above(self.class))",
+        ],
+        "merge::",
+    ),
+    mutant(
+        "a merged version is as trusted as its first side",
+        "src/engine/write/merge/sides.rs",
+        [
+            "class.map_or(side.origin(), |class| least(class, side.origin()))",
+            "least(class, side.origin())",
+            "class",
+        ],
+        "merge::",
+    ),
+    mutant(
+        "who merges decides which side is shown",
+        "src/engine/write/merge/sides.rs",
+        [
+            "if ours.digest() > theirs.digest() {",
+            "ours.digest() > theirs.digest()",
+            "true || ours.digest() > theirs.digest()",
+        ],
+        "merge::",
+    ),
+    mutant(
+        "a removal behind a merge belongs to who merged",
+        "src/engine/write/merge/sides.rs",
+        [
+            "Some(merge) if merge.is_merge() =>",
+            "merge.is_merge()",
+            "false && merge.is_merge()",
+        ],
+        "merge::",
+    ),
+    mutant(
+        "a field that theirs changed alone is ours",
+        "src/engine/write/merge/fields.rs",
+        [
+            "Was::Known(base) if base == ours => Ok(theirs),",
+            "Ok(theirs)",
+            "{ drop(theirs); Ok(ours) }",
+        ],
+        "merge::",
+    ),
+    mutant(
+        "lines that touch are merged",
+        "src/engine/write/merge/text.rs",
+        ["    } else {\n        None\n    }", "None", "Some(ours)"],
+        "merge::text",
+    ),
+    mutant(
+        "a conflict keeps no version",
+        "src/engine/write/merge/conflict.rs",
+        [
+            "object.derived_from = named.into_iter().collect();",
+            "object.derived_from = named.into_iter().collect();",
+            "drop(named);",
+        ],
+        "merge::",
+    ),
+    mutant(
+        "a conflict names versions of another object",
+        "src/engine/write/merge/conflict.rs",
+        [
+            "is_of && !object.origin().is_above(version.origin())",
+            "is_of && !object.origin().is_above(version.origin())",
+            "true || is_of",
+        ],
+        "merge::",
+    ),
+    mutant(
+        "a second conflict replaces the first one",
+        "src/engine/write/merge/plan.rs",
+        ["named.unite(before);", "named.unite(before);", "drop(before);"],
+        "merge::",
+    ),
+    mutant(
+        "a decision leaves the earlier conflict open",
+        "src/engine/write/merge/plan.rs",
+        ["close(draft, &conflict)?;", "close(draft, &conflict)?;", ""],
+        "merge::",
+    ),
+    mutant(
+        "the policy does not see the merge",
+        "src/engine/write/merge/mod.rs",
+        [
+            "match self.memory.judge(draft, Op::MERGE) {",
+            "self.memory.judge(draft, Op::MERGE)",
+            "Ok::<_, Box<super::memory::PolicyRefusal>>(draft)",
+        ],
+        "merge::",
+    ),
+    mutant(
+        "the rule of trust does not see the merge",
+        "src/engine/write/merge/plan.rs",
+        [
+            "draft.check_authorisation()?;",
+            "draft.check_authorisation()?;",
+            "",
+        ],
+        "merge::",
+    ),
+    mutant(
+        "the order of two rivals decides",
+        "src/engine/write/merge/claims.rs",
+        ["*rival.max(&change.key)", "*rival.max(&change.key)", "*rival"],
+        "merge::",
+    ),
+    mutant(
+        "who is less trusted resolves a conflict",
+        "src/engine/write/merge/resolve.rs",
+        [
+            "check_sides(draft, id, &named, &resolution)?;",
+            "check_sides(draft, id, &named, &resolution)?;",
+            "",
+        ],
+        "merge::",
+    ),
+    mutant(
+        "a model removes a conflict by hand",
+        "src/engine/write/draft.rs",
+        [
+            "self.check_conflict(id, None)?;",
+            "self.check_conflict(id, None)?;",
+            "",
+        ],
+        "merge::",
+    ),
+    mutant(
+        "a collection forgets the merges",
+        "src/store/rewrite/lines.rs",
+        [
+            "self.add_merges(lines, &mut needed)?;",
+            "self.add_merges(lines, &mut needed)?;",
+            "",
+        ],
+        "merge::",
+    ),
+    mutant(
+        "a collection forgets that a merge was taken back",
+        "src/store/rewrite/lines.rs",
+        [
+            "needed.extend([commit.digest, target]);",
+            "needed.extend([commit.digest, target]);",
+            "",
+        ],
+        "merge::",
+    ),
+    mutant(
+        "a rollback does not look at what merges brought",
+        "src/engine/write/rollback.rs",
+        [
+            "for brought in store.brought_after(from)? {",
+            "store.brought_after(from)?",
+            "store.brought_after(u64::MAX - 1)?",
+        ],
+        "merge::",
+    ),
+];
