@@ -30,9 +30,9 @@ pub fn measure(run: &mut Run, n: u64) {
         .chunks(1_000)
         .for_each(|numbers| store.put(objects(numbers.iter().copied(), 0)));
     let memory = &store.memory;
+    let tree = folder.path().join("git");
     let mut race = Race::new();
     race.enter("Treering", Role::Treering, |round| turn(memory, n, round));
-    let tree = folder.path().join("git");
     let has_git = Command::new("git").arg("--version").output().is_ok();
     if has_git {
         load_git(&tree, &numbers);
@@ -52,7 +52,7 @@ pub fn measure(run: &mut Run, n: u64) {
         race.enter("SQLite, a copy of the file", Role::Peer, move |_| {
             let copy = path.join("copy");
             let (made, ()) = timed(|| {
-                drop(std::fs::copy(path.join("sqlite"), &copy).unwrap());
+                std::fs::copy(path.join("sqlite"), &copy).unwrap();
                 std::fs::File::open(&copy).unwrap().sync_all().unwrap();
             });
             let (dropped, ()) = timed(|| std::fs::remove_file(&copy).unwrap());
