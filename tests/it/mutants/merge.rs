@@ -47,7 +47,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "a less trusted version takes the place of a more trusted one",
         "src/engine/write/merge/sides.rs",
         [
-            "if is_changed_alone && !ours.origin().is_above(theirs.origin()) {",
+            "was.is(versions.ours) && !ours.origin().is_above(theirs.origin())",
             "!ours.origin().is_above(theirs.origin())",
             "true || !ours.origin().is_above(theirs.origin())",
         ],

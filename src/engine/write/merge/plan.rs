@@ -193,14 +193,13 @@ impl Decisions {
         match decided.outcome {
             Outcome::Keep => {}
             Outcome::Take => {
-                let either = theirs.or(ours);
-                let either = either.ok_or_else(|| Error::internal("a merge takes no version"))?;
-                let id = deciding.ours.load(&either)?.id().clone();
+                let of = decided.of;
+                let (id, parent) = of.ok_or_else(|| Error::internal("a merge takes no version"))?;
                 if theirs.is_none() {
                     self.removes.insert(key);
                 }
                 self.decided.insert(key);
-                plan.add(id, ours, theirs, 0)?;
+                plan.add_below(id, parent, (ours, theirs), 0);
             }
             Outcome::New(object, origin) | Outcome::Said(object, origin) => {
                 let digest = object.encode(origin, deciding.ours.store.suite)?.digest;

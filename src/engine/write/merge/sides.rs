@@ -21,7 +21,7 @@ use crate::digest::{KeyPath, ObjectDigest};
 use crate::engine::read::State;
 use crate::engine::write::settle::is_same;
 use crate::error::{Error, Result};
-use crate::object::{NewObject, Object, Origin, Time};
+use crate::object::{Id, NewObject, Object, Origin, Time};
 use crate::store::{CommitEntry, IdChanges, Store};
 use crate::trie::Entry;
 
@@ -48,6 +48,8 @@ pub(super) struct Decided {
     pub(super) open: BTreeSet<String>,
     /// Whether somebody decided about a conflict, so that an earlier one is closed too.
     pub(super) is_settled: bool,
+    /// The id of the object, and the parent of their version.
+    pub(super) of: Option<(Id, Option<Id>)>,
 }
 
 impl Decided {
@@ -60,6 +62,7 @@ impl Decided {
             outcome,
             open,
             is_settled: false,
+            of: None,
         }
     }
 
@@ -111,6 +114,22 @@ impl Deciding<'_> {
         }
         let [ours, theirs] = [versions.ours, versions.theirs].map(|entry| self.kept(entry));
         let (ours, theirs) = (ours?, theirs?);
+        let either = theirs.as_ref().or(ours.as_ref());
+        let of = either.map(|either| either.id().clone());
+        let parent = theirs.as_ref().and_then(Object::parent);
+        let of = of.zip(Some(parent.map(Id::new).transpose()?));
+        let decided = self.decide_kept(key, was, versions, (ours, theirs))?;
+        Ok(decided.map(|decided| Decided { of, ..decided }))
+    }
+
+    /// Decides about the versions of which nothing was erased.
+    fn decide_kept(
+        &self,
+        key: &KeyPath,
+        was: &Was,
+        versions: Versions,
+        (ours, theirs): (Option<Object>, Option<Object>),
+    ) -> Result<Option<Decided>> {
         let is_of_conflict = |object: &Option<Object>| {
             let id = object.as_ref().map(Object::id);
             id.is_some_and(|id| is_conflict_id(id.as_str()))
@@ -192,17 +211,21 @@ impl Deciding<'_> {
         versions: Versions,
         (ours, theirs): (&Object, &Object),
     ) -> Result<Decided> {
-        let (new_ours, new_theirs) = (ours.to_new()?, theirs.to_new()?);
         let preferred = more_trusted(ours, theirs).unwrap_or_else(|| larger(ours, theirs));
         let whole = |side: Side| match side {
             Side::Ours => Outcome::Keep,
             Side::Theirs => Outcome::Take,
         };
+        let is_taken = was.is(versions.ours) && !ours.origin().is_above(theirs.origin());
+        // Most objects are changed by one side alone, in their text, and need not be decoded.
+        if is_taken && ours.content() != theirs.content() {
+            return Ok(Decided::clear(Outcome::Take));
+        }
+        let (new_ours, new_theirs) = (ours.to_new()?, theirs.to_new()?);
         if is_equal(&new_ours, &new_theirs) {
             return Ok(Decided::clear(whole(preferred)));
         }
-        let is_changed_alone = was.is(versions.ours);
-        if is_changed_alone && !ours.origin().is_above(theirs.origin()) {
+        if is_taken {
             return Ok(Decided::clear(Outcome::Take));
         }
         let both = [&new_ours, &new_theirs];
@@ -370,6 +393,9 @@ pub(super) fn least(one: Origin, other: Origin) -> Origin {
 
 /// Returns whether two versions have the same fields, apart from what they are derived from.
 fn is_equal(one: &NewObject, other: &NewObject) -> bool {
+    if one.content != other.content || one.attributes != other.attributes {
+        return false;
+    }
     let bare = |object: &NewObject| NewObject {
         derived_from: Vec::new(),
         ..object.clone()
