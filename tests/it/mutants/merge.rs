@@ -165,8 +165,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "the rule of trust does not see the merge",
         "src/engine/write/merge/plan.rs",
         [
-            "draft.check_authorisation()?;",
-            "draft.check_authorisation()?;",
+            "check(&view, &draft, writer)?;",
+            "check(&view, &draft, writer)?;",
             "",
         ],
         "merge::",

@@ -111,7 +111,12 @@ fn an_object_that_breaks_the_rules_of_conflicts_is_none() -> Result<()> {
     let other = version(&memory.view(), "b");
     let mut forged = real.clone();
     forged.attributes.insert("base", other.to_string());
-    forged.derived_from = real.derived_from.iter().copied().chain([other]).collect();
+    let sides = memory.conflicts()?.remove(0).sides;
+    forged.derived_from = sides
+        .iter()
+        .filter_map(|side| side.version)
+        .chain([other])
+        .collect();
     drop(memory.put(forged, &Writer::user())?);
     assert!(
         memory.view().conflict(&id("a"))?.is_none(),
@@ -220,6 +225,7 @@ fn lines_below_each_other_share_the_newest_commit() -> Result<()> {
         assert_eq!((preview.counts.added, preview.counts.changed), (1, 0), "{from}");
     }
     // A line that only begins in a fork did not merge it.
+    drop(forked(&outer, "on-top"));
     let refused = memory.drop_fork("outer", false, &Writer::user()).unwrap_err();
     assert_eq!(refused.code(), ErrorCode::Unmerged);
     Ok(())
@@ -329,5 +335,65 @@ fn two_new_objects_that_supersede_one_are_a_conflict() -> Result<()> {
     memory.resolve_conflict(&id(loser), Resolution::Remove, &user)?;
     assert!(!merged(&memory, "task").committed.changed);
     assert_eq!((text(&memory, loser), memory.conflicts()?.len()), (None, 0));
+    Ok(())
+}
+
+/// INVARIANT MGR-1: a merge that their side undid does not take our work away.
+#[test]
+fn a_merge_that_the_other_side_undid_counts_as_not_made() -> Result<()> {
+    let (memory, user) = (Memory::in_memory()?, Writer::user());
+    put(&memory, "a", "first");
+    let fork = forked(&memory, "task");
+    put(&memory, "a", "second");
+    put(&fork, "b", "by the fork");
+    drop(merged(&fork, "main"));
+    drop(fork.undo(&user)?);
+    assert_eq!(text(&fork, "a").as_deref(), Some("first"));
+    drop(merged(&memory, "task"));
+    assert_eq!(text(&memory, "a").as_deref(), Some("second"));
+    assert_eq!(text(&memory, "b").as_deref(), Some("by the fork"));
+    Ok(())
+}
+
+/// INVARIANT MSD-2: whichever side merges, the same version is made or shown.
+#[test]
+fn whichever_side_merges_the_version_is_the_same() -> Result<()> {
+    let both_ways = |base: &str, ours: (&str, Origin), theirs: (&str, Origin)| -> Result<_> {
+        let memory = Memory::in_memory()?;
+        put_by(&memory, "a", base, Origin::Import);
+        let fork = forked(&memory, "task");
+        put_by(&memory, "a", ours.0, ours.1);
+        put_by(&fork, "a", theirs.0, theirs.1);
+        let there = forked(&fork, "there");
+        drop((merged(&memory, "task"), merged(&there, "main")));
+        assert_eq!(memory.view().root(), there.view().root());
+        Ok(memory.view().get(&id("a"))?.unwrap())
+    };
+    let (one, other) = (("1\ntwo", Origin::Import), ("one\n2", Origin::Document));
+    let made = both_ways("one\nx\ntwo", ("1\nx\ntwo", one.1), ("one\nx\n2", other.1))?;
+    assert_eq!(made.content(), Some("1\nx\n2"));
+    for texts in [("x", "y"), ("y", "x")] {
+        let shown = both_ways("base", (texts.0, Origin::Import), (texts.1, Origin::Import))?;
+        assert!(["x", "y"].contains(&shown.content().unwrap()));
+    }
+    Ok(())
+}
+
+/// INVARIANT MSD-1: who merges lends no trust to the removal of another.
+#[test]
+fn a_removal_behind_a_merge_is_as_trusted_as_who_removed() -> Result<()> {
+    let (memory, model) = (Memory::in_memory()?, Writer::model("worker"));
+    put_by(&memory, "a", "first", Origin::Model);
+    let fork = forked(&memory, "task");
+    let below = forked(&fork, "below");
+    below.remove(&id("a"), &model)?;
+    drop(merged(&fork, "below"));
+    assert_eq!(text(&fork, "a"), None);
+    put_by(&memory, "a", "second", Origin::Model);
+    assert_eq!(
+        open(&merged(&memory, "task")),
+        [("a".to_owned(), vec!["removed".to_owned()])]
+    );
+    assert_eq!(text(&memory, "a").as_deref(), Some("second"));
     Ok(())
 }

@@ -138,7 +138,6 @@ fn is_at(one: &Commit, other: &Commit) -> bool {
 
 /// Returns an error if the writer may not make the changes of the draft.
 fn check(view: &View, draft: &Draft, writer: &Writer) -> Result<()> {
-    draft.check_authorisation()?;
     let settings = view.settings();
     if !settings.restricts(writer) {
         return Ok(());
