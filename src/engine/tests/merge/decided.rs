@@ -364,8 +364,8 @@ fn whichever_side_merges_the_version_is_the_same() -> Result<()> {
         let fork = forked(&memory, "task");
         put_by(&memory, "a", ours.0, ours.1);
         put_by(&fork, "a", theirs.0, theirs.1);
-        let there = forked(&fork, "there");
-        drop((merged(&memory, "task"), merged(&there, "main")));
+        let (there, before) = (forked(&fork, "there"), forked(&memory, "before"));
+        drop((merged(&memory, "task"), merged(&there, "before"), before));
         assert_eq!(memory.view().root(), there.view().root());
         Ok(memory.view().get(&id("a"))?.unwrap())
     };
