@@ -130,8 +130,8 @@ pub mod object {
     pub use crate::object::speaker_class;
     pub use crate::object::{
         Attributes, CONTENT_BYTES_MAX, Commit, Encoding, HistoryTree, Id, Kind, NewObject, Object, Op,
-        Origin, Position, Reference, ReferenceName, Scope, StagedChange, Time, Value, check_snapshot_name,
-        encoded_fields, lane_of,
+        Origin, Position, Reference, ReferenceClass, ReferenceName, Scope, StagedChange, Time, Value,
+        check_snapshot_name, encoded_fields, lane_of,
     };
 }
 pub mod store {

@@ -1,5 +1,7 @@
 //! Tests of `fork`, `forks` and `--fork` with the built program.
 
+use serde_json::json;
+
 use crate::program::{Folder, text};
 
 fn put(folder: &Folder, fork: Option<&str>, id: &str, content: &str) {
@@ -127,10 +129,20 @@ fn the_log_draws_where_forks_left_and_came_back() {
             .count(),
         2
     );
-    assert_eq!(
-        folder.stream(&["log", "--graph"]),
-        folder.stream(&["log"]),
-        "JSON lists the commits of one line"
+    // JSON lists the same commits, each with its line, which the parents join.
+    let rows = folder.stream(&["log", "--graph"]);
+    let lines: Vec<String> = rows.iter().map(|row| text(&row["line"])).collect();
+    assert_eq!(lines, ["main", "main", "task-7", "main", "main"]);
+    assert_eq!(rows[0]["parents"], json!([rows[1]["commit"], rows[2]["commit"]]));
+    assert_eq!(rows[2]["parents"], json!([rows[3]["commit"]]));
+    // Before the merge, and before the forks.
+    let at = |revision: &str| folder.stream(&["log", "--graph", "--at", revision]);
+    assert_eq!(at(&text(&rows[1]["commit"])), rows[1..]);
+    assert_eq!(at(&text(&rows[3]["commit"])), rows[3..]);
+    let drawn_at = folder.run(&["log", "--graph", "--at", &text(&rows[1]["commit"])]);
+    assert!(
+        drawn_at.code == 0 && !drawn_at.out.contains("merge"),
+        "{drawn_at:?}"
     );
     assert!(
         folder
