@@ -60,9 +60,30 @@ fn what_no_fork_can_be_is_refused_by_its_code() {
     refused(&["forks", "--fork", "a"], 1, "whole_store");
     refused(&["install", "codex", "--yes", "--fork", "a"], 1, "whole_store");
     refused(&["fork", "main"], 1, "invalid_input");
+    for bad in ["-x", "a b", "2026-01-01", ""] {
+        let error = folder.refused(1, &["fork", "--", bad]);
+        let message = text(&error["message"]);
+        assert!(
+            message.contains("fork name") && !message.contains("snapshot"),
+            "{error}"
+        );
+    }
+    // `main` is the main line, wherever a fork can be named.
+    for call in [
+        &["get", "plan", "--fork", "main"][..],
+        &["get", "plan", "--at", "fork:main"],
+        &["gc", "--dry-run", "--fork", "main"],
+    ] {
+        assert_eq!(folder.run(call).code, 0, "{call:?}");
+    }
     refused(&["get", "plan", "--fork", "b"], 1, "no_fork");
     refused(&["gc", "--dry-run", "--fork", "a"], 1, "whole_store");
-    refused(&["fork", "--drop", "a"], 3, "unmerged");
+    let unmerged = folder.refused(3, &["fork", "--drop", "a"]);
+    assert_eq!(unmerged["code"], "unmerged");
+    assert!(
+        text(&unmerged["message"]).contains("the 1 commit of"),
+        "{unmerged}"
+    );
     let dropped = folder.json(&["fork", "--drop", "a", "--unmerged"]);
     assert_eq!(
         (text(&dropped["dropped"]), dropped["commits"].as_u64()),

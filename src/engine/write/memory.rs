@@ -597,7 +597,7 @@ impl Memory {
         }
     }
 
-    /// Returns a memory whose calls read and write a fork.
+    /// Returns a memory whose calls read and write a fork, or with the name `main` the main line.
     ///
     /// # Errors
     /// `NotFound` (code `no_fork`) if there is no fork of this name; `Corrupt` or `Io` if it cannot be read.
@@ -646,8 +646,11 @@ impl Memory {
                 // INVARIANT STN-2: an untrusted writer may not destroy the work of others.
                 check_trusted(writer.trust, "drop a fork with commits")?;
                 if !unmerged && !main.is_merged(&line)? {
-                    let commits = line.commits();
-                    let text = format!("no merge took all of the {commits} commits of the fork '{name}'");
+                    let commits = match line.commits() {
+                        1 => "the 1 commit".to_owned(),
+                        commits => format!("all {commits} commits"),
+                    };
+                    let text = format!("no merge took {commits} of the fork '{name}'");
                     return Err(Error::conflict(text)
                         .with_code(ErrorCode::Unmerged)
                         .with_hint("`merge` brings them in; `--unmerged` drops the fork with them"));

@@ -9,6 +9,7 @@ use super::log::Graph;
 use super::prelude::*;
 use crate::answers::history::LogLine;
 use crate::cli::human::{Joint, Lines};
+use treering::inspect::engine::MAIN_LINE;
 
 /// The number of forks that are drawn. The others are counted.
 const FORKS_DRAWN: usize = 8;
@@ -87,7 +88,7 @@ impl Wanted<'_> {
 
 /// Lists the commits of the line of a memory, and those of every other fork, newest first.
 pub(super) fn list(context: &mut Context, wanted: &Wanted<'_>) -> Done {
-    let own = wanted.own.fork_name().unwrap_or("main").to_owned();
+    let own = wanted.own.fork_name().unwrap_or(MAIN_LINE).to_owned();
     let mut forks = wanted.own.forks()?;
     forks.retain(|fork| fork.name != own);
     let left_out = forks.len().saturating_sub(FORKS_DRAWN);
