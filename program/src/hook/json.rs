@@ -20,7 +20,8 @@ const DEPTH_MAX: usize = 16;
 /// Any other fault of the JSON.
 pub(crate) fn json_of(bytes: &[u8]) -> serde_json::Result<Json> {
     let text = String::from_utf8_lossy(bytes);
-    let whole = whole_characters(text.as_bytes());
+    // PowerShell writes this mark before a text that it pipes.
+    let whole = whole_characters(text.trim_start_matches('\u{feff}').as_bytes());
     serde_json::from_slice(&whole).or_else(|error| {
         let fields: BTreeMap<String, Box<RawValue>> = serde_json::from_slice(&whole).map_err(|_| error)?;
         Ok(object_of(&fields, 0))
@@ -62,7 +63,7 @@ mod tests {
         for (written, read) in [
             (r#""half \ud83d""#.to_owned(), Json::from("half \u{fffd}")),
             (
-                format!("{{\"a\":[1,1e999],\"b\":2}}"),
+                r#"{"a":[1,1e999],"b":2}"#.to_owned(),
                 json!({ "a": [1, "1e999"], "b": 2 }),
             ),
             ("1e999".to_owned(), Json::from("1e999")),
@@ -82,6 +83,7 @@ mod tests {
             inner = inner[0].take();
         }
         assert_eq!(inner, deep[DEPTH_MAX..deep.len() - DEPTH_MAX]);
+        assert_eq!(json_of("\u{feff}1".as_bytes()).unwrap(), 1);
         assert_eq!(json_of(b"\"a\xff\"").unwrap(), Json::from("a\u{fffd}"));
         for bad in ["", "{", "{\"a\":}", "[1"] {
             assert!(json_of(bad.as_bytes()).is_err(), "{bad}");

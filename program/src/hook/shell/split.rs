@@ -230,10 +230,10 @@ impl<'a> Splitter<'a> {
             }
             '<' => {
                 line.close();
-                if !self.takes('<') {
-                    line.parts.tokens.push(Token::From);
-                } else if !self.takes('<') {
-                    line.mark_has_tabs = Some(self.takes('-'));
+                match (self.takes('<'), self.takes('<')) {
+                    (false, _) => line.parts.tokens.push(Token::From),
+                    (true, false) => line.mark_has_tabs = Some(self.takes('-')),
+                    (true, true) => {}
                 }
             }
             '#' if !line.is_word => while self.letters.next_if(|(_, next)| *next != '\n').is_some() {},
