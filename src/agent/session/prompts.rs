@@ -80,8 +80,10 @@ pub(super) fn stage_prompt(
         Captured::AsPrompt(number) => {
             let id = id_in(&append.session, *number)?;
             let memory = agent.memory();
-            let elsewhere = entry.elsewhere.as_ref().map(|session| id_in(session, *number));
-            let was_elsewhere = elsewhere.map_or(Ok(false), |id| memory.has_had(&id?))?;
+            // A session whose name is no name here was never captured.
+            let elsewhere = entry.elsewhere.as_ref();
+            let elsewhere = elsewhere.and_then(|session| id_in(session, *number).ok());
+            let was_elsewhere = elsewhere.map_or(Ok(false), |id| memory.has_had(&id))?;
             if was_elsewhere || is_entry_of(change, &id, &session)? || memory.has_had(&id)? {
                 return Ok(None);
             }

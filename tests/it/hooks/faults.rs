@@ -47,6 +47,31 @@ fn every_fault_is_one_line_and_success() {
     check_fault(&folder.feed(&["hook", "--client", "claude-code"], stop));
 }
 
+/// A line may name any session, and the lines after it are kept.
+#[test]
+fn a_line_of_a_session_with_an_odd_name_stops_no_other() {
+    let folder = workplace();
+    let line = |role: &str, session: &str, text: &str| {
+        let message = json!({ "role": role, "content": text });
+        json!({ "type": role, "uuid": text, "sessionId": session, "message": message }).to_string() + "\n"
+    };
+    let long = "s".repeat(300);
+    let names = [&long, "a\u{0}b", "", "s2"];
+    let lines = names
+        .iter()
+        .map(|name| line("user", name, &format!("from {}", name.len())));
+    let text = lines.collect::<String>() + &line("assistant", "s1", "done");
+    folder.write("t.jsonl", text);
+    let event =
+        json!({ "session_id": "s1", "hook_event_name": "Stop", "transcript_path": folder.path("t.jsonl") });
+    let ran = folder.feed(&["hook", "--client", "claude-code"], event.to_string());
+    assert!(
+        ran.code == 0 && ran.out.is_empty() && ran.err.is_empty(),
+        "{ran:?}"
+    );
+    assert_eq!(entries(&folder, "s1").len(), names.len() + 1);
+}
+
 #[test]
 fn an_unreadable_transcript_costs_the_transcript_only() {
     let folder = workplace();
