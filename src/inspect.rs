@@ -92,8 +92,8 @@ pub mod disk {
 }
 pub mod engine {
     pub use crate::engine::{
-        ChangeKind, Containment, KindSpace, KnownId, LaneWork, Ledger, Meaning, OriginRule, Problem,
-        ProblemSeverity, Progress, Reached, ReferenceInfo, Remedy, Reversing, Reverted, Rollback,
+        ChangeKind, Containment, KindSpace, KnownId, LaneWork, Ledger, MAIN_LINE, Meaning, OriginRule,
+        Problem, ProblemSeverity, Progress, Reached, ReferenceInfo, Remedy, Reversing, Reverted, Rollback,
         SalvageReport, SortedIds, Space, TextRecord, checkpoints_in, examine_store, first_change, inspection,
         is_short_id, salvage_store, verify_store,
     };
@@ -130,8 +130,8 @@ pub mod object {
     pub use crate::object::speaker_class;
     pub use crate::object::{
         Attributes, CONTENT_BYTES_MAX, Commit, Encoding, HistoryTree, Id, Kind, NewObject, Object, Op,
-        Origin, Position, Reference, ReferenceName, Scope, StagedChange, Time, Value, check_snapshot_name,
-        encoded_fields, lane_of,
+        Origin, Position, Reference, ReferenceClass, ReferenceName, Scope, StagedChange, Time, Value,
+        check_snapshot_name, encoded_fields, lane_of,
     };
 }
 pub mod store {

@@ -49,7 +49,7 @@ pub use read::holder::Reached;
 pub use read::inspect::{Meaning, checkpoints_in, inspection};
 pub use read::ledger::{KnownId, LaneWork, Ledger, SortedIds};
 pub use read::query::{Matches, Query};
-pub use read::revision::Revision;
+pub use read::revision::{MAIN_LINE, Revision};
 pub use read::selection::Selection;
 pub use read::short_id::is_short_id;
 #[cfg(feature = "agent")]

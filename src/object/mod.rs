@@ -57,6 +57,7 @@ pub use names::{Kind, Position, Scope};
 pub use new_object::{Encoded, NewObject};
 pub use object::Object;
 pub use origin::Origin;
+pub(crate) use reference::check_fork_name;
 pub use reference::{Reference, ReferenceClass, ReferenceName, StagedChange, check_snapshot_name};
 #[cfg(feature = "ingest")]
 pub use speaker::object_class;

@@ -368,8 +368,8 @@ fn read_changes(field: &[u8]) -> Result<Vec<StagedChange>, DecodeError> {
         .collect()
 }
 
-/// The maximal number of characters in the name of a snapshot.
-const SNAPSHOT_NAME_MAX: usize = 64;
+/// The maximal number of characters in the name of a snapshot or a fork.
+const SHORT_NAME_MAX: usize = 64;
 
 /// Checks the name of a snapshot: 1 to 64 ASCII letters, digits, `.`, `_`, `-` and `/`. The name must not read as
 /// another form of a revision.
@@ -377,33 +377,50 @@ const SNAPSHOT_NAME_MAX: usize = 64;
 /// # Errors
 /// `InvalidInput`, naming the broken rule.
 pub fn check_snapshot_name(name: &str) -> Result<()> {
+    check_short_name("snapshot", name)
+}
+
+/// Checks the name of a fork: as that of a snapshot, and no option of a command line.
+///
+/// # Errors
+/// `InvalidInput`, naming the broken rule.
+pub(crate) fn check_fork_name(name: &str) -> Result<()> {
+    if name.starts_with('-') {
+        return Err(Error::invalid(format!("the fork name \"{name}\" begins with -"))
+            .with_hint("start it with a letter or a digit"));
+    }
+    check_short_name("fork", name)
+}
+
+/// Checks the name of a thing of the kind `what`.
+fn check_short_name(what: &str, name: &str) -> Result<()> {
     let bytes = name.as_bytes();
     let other = name
         .char_indices()
         .find(|(_, c)| !c.is_ascii_alphanumeric() && !"._-/".contains(*c));
     let (why, hint) = if bytes.is_empty() {
         (
-            "a snapshot name is empty".to_owned(),
+            format!("a {what} name is empty"),
             "use a name of 1 to 64 characters",
         )
     } else if let Some((at, character)) = other {
         (
-            format!("a snapshot name contains {character:?} at byte {at}"),
+            format!("a {what} name contains {character:?} at byte {at}"),
             "use the letters a to z and A to Z, digits and the characters . _ - /",
         )
-    } else if bytes.len() > SNAPSHOT_NAME_MAX {
+    } else if bytes.len() > SHORT_NAME_MAX {
         (
-            format!("a snapshot name of {} characters is too long", bytes.len()),
+            format!("a {what} name of {} characters is too long", bytes.len()),
             "use at most 64 characters",
         )
     } else if bytes.len() >= 8 && bytes.iter().all(u8::is_ascii_hexdigit) {
         (
-            format!("the snapshot name \"{name}\" looks like a digest"),
+            format!("the {what} name \"{name}\" looks like a digest"),
             "use fewer than 8 characters, or at least one character that is not a hexadecimal digit",
         )
     } else if starts_like_a_time(bytes) {
         (
-            format!("the snapshot name \"{name}\" looks like a time"),
+            format!("the {what} name \"{name}\" looks like a time"),
             "start it with a letter, such as v2026-01-31",
         )
     } else {

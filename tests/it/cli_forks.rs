@@ -1,5 +1,7 @@
 //! Tests of `fork`, `forks` and `--fork` with the built program.
 
+use serde_json::json;
+
 use crate::program::{Folder, text};
 
 fn put(folder: &Folder, fork: Option<&str>, id: &str, content: &str) {
@@ -58,9 +60,30 @@ fn what_no_fork_can_be_is_refused_by_its_code() {
     refused(&["forks", "--fork", "a"], 1, "whole_store");
     refused(&["install", "codex", "--yes", "--fork", "a"], 1, "whole_store");
     refused(&["fork", "main"], 1, "invalid_input");
+    for bad in ["-x", "a b", "2026-01-01", ""] {
+        let error = folder.refused(1, &["fork", "--", bad]);
+        let message = text(&error["message"]);
+        assert!(
+            message.contains("fork name") && !message.contains("snapshot"),
+            "{error}"
+        );
+    }
+    // `main` is the main line, wherever a fork can be named.
+    for call in [
+        &["get", "plan", "--fork", "main"][..],
+        &["get", "plan", "--at", "fork:main"],
+        &["gc", "--dry-run", "--fork", "main"],
+    ] {
+        assert_eq!(folder.run(call).code, 0, "{call:?}");
+    }
     refused(&["get", "plan", "--fork", "b"], 1, "no_fork");
     refused(&["gc", "--dry-run", "--fork", "a"], 1, "whole_store");
-    refused(&["fork", "--drop", "a"], 3, "unmerged");
+    let unmerged = folder.refused(3, &["fork", "--drop", "a"]);
+    assert_eq!(unmerged["code"], "unmerged");
+    assert!(
+        text(&unmerged["message"]).contains("the 1 commit of"),
+        "{unmerged}"
+    );
     let dropped = folder.json(&["fork", "--drop", "a", "--unmerged"]);
     assert_eq!(
         (text(&dropped["dropped"]), dropped["commits"].as_u64()),
@@ -127,10 +150,20 @@ fn the_log_draws_where_forks_left_and_came_back() {
             .count(),
         2
     );
-    assert_eq!(
-        folder.stream(&["log", "--graph"]),
-        folder.stream(&["log"]),
-        "JSON lists the commits of one line"
+    // JSON lists the same commits, each with its line, which the parents join.
+    let rows = folder.stream(&["log", "--graph"]);
+    let lines: Vec<String> = rows.iter().map(|row| text(&row["line"])).collect();
+    assert_eq!(lines, ["main", "main", "task-7", "main", "main"]);
+    assert_eq!(rows[0]["parents"], json!([rows[1]["commit"], rows[2]["commit"]]));
+    assert_eq!(rows[2]["parents"], json!([rows[3]["commit"]]));
+    // Before the merge, and before the forks.
+    let at = |revision: &str| folder.stream(&["log", "--graph", "--at", revision]);
+    assert_eq!(at(&text(&rows[1]["commit"])), rows[1..]);
+    assert_eq!(at(&text(&rows[3]["commit"])), rows[3..]);
+    let drawn_at = folder.run(&["log", "--graph", "--at", &text(&rows[1]["commit"])]);
+    assert!(
+        drawn_at.code == 0 && !drawn_at.out.contains("merge"),
+        "{drawn_at:?}"
     );
     assert!(
         folder

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::program::{Folder, column};
+use crate::program::{Folder, column, text};
 
 /// Returns a store in which main and the fork `task` both changed `office`.
 fn conflicting() -> Folder {
@@ -97,6 +97,12 @@ fn an_open_conflict_is_listed_flagged_and_resolved() {
     assert_eq!(
         folder.refused(1, &["resolve", "office", "--take", "00000000"])["code"],
         "invalid_input"
+    );
+    let undecided = folder.refused(2, &["resolve", "office"]);
+    assert_eq!(undecided["code"], "usage");
+    assert!(
+        text(&undecided["message"]).contains("--take <DIGEST>|--remove|--content <TEXT>"),
+        "{undecided}"
     );
     folder.json(&["resolve", "office", "--take", &digest[..12]]);
     assert_eq!(content(&folder, "office"), "Oslo");

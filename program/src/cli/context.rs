@@ -30,6 +30,7 @@ use treering::agent::{self, Embedder};
 use treering::inspect::agent::projects::Project;
 use treering::inspect::digest::to_hex;
 use treering::inspect::disk::xdg_folder;
+use treering::inspect::engine::MAIN_LINE;
 use treering::inspect::ingest::moment::revision;
 use treering::{
     CommitInfo, Error, ErrorCode, ErrorKind, HashAlgorithm, Memory, Options, Origin, Result, Revision, Root,
@@ -186,13 +187,14 @@ impl Context {
     }
 
     /// Returns the fork that the verb reads and writes: that of `--fork`, else the default of the shell, else that of
-    /// `TREERING_FORK`.
+    /// `TREERING_FORK`. `main` is no fork.
     pub(crate) fn fork(&self) -> Option<&str> {
         let default = match &self.kept {
             Some(kept) => kept.fork.as_deref(),
             None => self.fork_variable.as_deref(),
         };
-        self.options.in_fork.as_deref().or(default)
+        let named = self.options.in_fork.as_deref().or(default);
+        named.filter(|name| *name != MAIN_LINE)
     }
 
     /// Refuses `--fork`, and ignores `TREERING_FORK` and the fork of the shell, because the verb is about the whole store.
@@ -201,7 +203,7 @@ impl Context {
         if let Some(kept) = &mut self.kept {
             kept.fork = None;
         }
-        match self.options.in_fork {
+        match self.fork() {
             None => Ok(()),
             Some(_) => Err(Error::invalid(
                 "--fork does not apply, because the verb is about the whole store",

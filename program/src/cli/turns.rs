@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use treering::inspect::agent::vocabulary::{attribute, kind};
 use treering::inspect::engine::ReferenceInfo;
-use treering::inspect::object::Op;
+use treering::inspect::object::{Op, ReferenceClass, ReferenceName};
 use treering::revert::{Conflicts, Reverted, Selection};
 use treering::{
     ChangeCounts, CommitDigest, CommitInfo, Error, ErrorCode, ErrorKind, Memory, Object, Result, Revision,
@@ -21,9 +21,6 @@ use treering::{
 
 /// The operations that take work back, which belong to no turn.
 const BACK: [&str; 4] = [Op::UNDO, Op::REDO, Op::ROLLBACK, Op::REVERT];
-
-/// The prefix of the names of quarantined changes.
-const QUARANTINE: &str = "rejected/";
 
 /// A turn of a session.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -69,12 +66,25 @@ fn is_none(number: &u64) -> bool {
 }
 
 impl Turn {
-    /// Adds what the commits of the turn contain.
+    /// Adds what the turn wrote and read, and whether it was taken back. `held` has the quarantined changes.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a state cannot be read.
-    pub(crate) fn read(mut self, memory: &Memory) -> Result<Self> {
+    pub(crate) fn read(mut self, memory: &Memory, held: &[ReferenceInfo]) -> Result<Self> {
         let head = memory.view();
+        let (wrote, stands) = self.add_commits(memory, &head)?;
+        self.add_quarantined(memory, held)?;
+        // Others may have changed since what the turn wrote, so only a plan of a revert tells whether anything stands.
+        self.taken_back = wrote && !stands && {
+            let plan = memory.revert(self.selection()).preview(&Writer::user())?;
+            leaves_nothing(&plan, &head)?
+        };
+        Ok(self)
+    }
+
+    /// Adds what the commits of the turn contain. Returns whether they wrote anything, and whether any of it is the newest
+    /// version.
+    fn add_commits(&mut self, memory: &Memory, head: &View) -> Result<(bool, bool)> {
         let (mut wrote, mut stands) = (false, false);
         for info in &self.all {
             let counts = memory.commit_counts(info)?;
@@ -102,25 +112,18 @@ impl Turn {
                 }
             }
         }
-        self.add_quarantined(memory)?;
-        // Others may have changed since what the turn wrote, so only a plan of a revert tells whether anything stands.
-        self.taken_back = wrote && !stands && {
-            let plan = memory.revert(self.selection()).preview(&Writer::user())?;
-            leaves_nothing(&plan, &head)?
-        };
-        Ok(self)
+        Ok((wrote, stands))
     }
 
     /// Adds what the scan stopped. It is in no commit, but the agent has read it.
-    fn add_quarantined(&mut self, memory: &Memory) -> Result<()> {
-        let is_own = |held: &ReferenceInfo| {
-            held.name.starts_with(QUARANTINE)
-                && held.session.as_ref() == Some(&self.session)
+    fn add_quarantined(&mut self, memory: &Memory, held: &[ReferenceInfo]) -> Result<()> {
+        for held in held {
+            let is_own = held.session.as_ref() == Some(&self.session)
                 && held.time >= self.time
-                && self.until.is_none_or(|until| held.time < until)
-        };
-        let references = memory.references().into_iter();
-        for held in references.filter(is_own).collect::<Vec<_>>() {
+                && self.until.is_none_or(|until| held.time < until);
+            if !is_own {
+                continue;
+            }
             self.quarantined += 1;
             let draft = match memory.open_draft(&held.name, &Writer::user()) {
                 Ok(draft) => draft,
@@ -165,6 +168,14 @@ fn is_session(object: &Object) -> bool {
 
 fn text_of(object: &Object, name: &str) -> Option<String> {
     Some(object.attribute(name)?.as_text()?.to_owned())
+}
+
+/// Returns the quarantined changes.
+pub(crate) fn quarantined(memory: &Memory) -> Vec<ReferenceInfo> {
+    let mut held = memory.references();
+    let is_held = |name: ReferenceName| name.class() == ReferenceClass::Rejected;
+    held.retain(|held| ReferenceName::new(&held.name).is_ok_and(is_held));
+    held
 }
 
 /// Iterates the turns, newest first: those of a session, or of all sessions.
@@ -235,8 +246,10 @@ pub(crate) fn undo_turn(
                     .with_hint("treering log --turns lists the turns"),
             );
         }
-        let turn = turn.read(memory)?;
+        let mut turn = turn;
+        turn.add_commits(memory, &view)?;
         let conflicts = match others(&preview, &view)? {
+            0 if dry_run => return Ok((turn, preview)),
             0 => Conflicts::Keep,
             _ => Conflicts::Fail,
         };

@@ -6,10 +6,11 @@
 //! # Limits
 //! A program that reads by itself, and a path that only a running shell can compute, are not seen.
 
-use std::iter::Peekable;
-use std::path::Path;
-use std::str::CharIndices;
+mod split;
 
+use std::path::Path;
+
+use self::split::{Parts, Token, parts_of};
 use super::workspace::{Workspace, expanded};
 
 /// Programs that fetch from elsewhere, in lower case.
@@ -53,17 +54,20 @@ const RESERVED: [&str; 9] = ["!", "do", "elif", "else", "if", "then", "time", "u
 const GOERS: [&str; 2] = ["cd", "pushd"];
 /// Options before a text that is a command or a program itself.
 const CODES: [&str; 5] = ["-c", "-lc", "-e", "-command", "--command"];
-/// The deepest nesting of commands that is read.
-const DEPTH_MAX: usize = 4;
+/// The deepest nesting of commands that is read. What lies deeper counts as outside.
+const DEPTH_MAX: usize = 16;
+/// The most letters that are read, with those that are read again. A command that needs more counts as outside.
+const STEPS_MAX: usize = 1 << 20;
+/// The steps of one argument, for which the names of files are read.
+const STEPS_OF_WORD: usize = 32;
 
 /// Returns what a command reads from outside: an address, a path, or the command itself.
 pub(super) fn read_by(command: &str, workspace: &Workspace) -> Option<String> {
     let mut found = Found::default();
     found.command(command, workspace, 0, false);
-    found
-        .address
-        .or(found.path)
-        .or_else(|| found.fetches.then(|| command.to_owned()))
+    let is_outside = found.fetches || found.is_over;
+    let place = found.address.or(found.path);
+    place.or_else(|| is_outside.then(|| command.to_owned()))
 }
 
 #[derive(Default)]
@@ -71,57 +75,89 @@ struct Found {
     address: Option<String>,
     path: Option<String>,
     fetches: bool,
+    /// The steps that were taken.
+    steps: usize,
+    /// Whether the command is too long or too deep to be read whole.
+    is_over: bool,
 }
 
 impl Found {
+    /// Takes steps, `depth` commands deep. Returns false if they are too many.
+    fn takes(&mut self, steps: usize, depth: usize) -> bool {
+        self.steps = self.steps.saturating_add(steps);
+        self.is_over |= self.steps > STEPS_MAX || depth > DEPTH_MAX;
+        !self.is_over
+    }
+
     /// Reads a command line, or with `is_program` the text of a program, in which a first word may be a path, too.
     fn command(&mut self, command: &str, workspace: &Workspace, depth: usize, is_program: bool) {
-        let mut workspace = workspace.clone();
-        let Parts { tokens, inner } = parts_of(command);
-        for command in inner.iter().filter(|_| depth < DEPTH_MAX) {
-            self.command(command, &workspace, depth + 1, false);
+        if self.takes(command.len(), depth) {
+            let (parts, is_whole) = parts_of(command, depth);
+            self.is_over |= !is_whole;
+            self.parts(parts, workspace, depth, is_program);
         }
-        let mut tokens = tokens.into_iter().peekable();
+    }
+
+    /// Reads the commands of a line.
+    fn parts(&mut self, parts: Parts, workspace: &Workspace, depth: usize, is_program: bool) {
+        let mut workspace = workspace.clone();
+        for inner in parts.inner {
+            self.parts(inner, &workspace, depth + 1, false);
+        }
+        let (mut programs, mut inputs) = (Vec::new(), Vec::new());
+        let mut tokens = parts.tokens.into_iter().peekable();
         while tokens.peek().is_some() {
-            let (mut words, mut inputs) = (Vec::new(), Vec::new());
-            while let Some(token) = tokens.next_if(|token| *token != Token::Next) {
-                match token {
+            let mut words = Vec::new();
+            let end = loop {
+                match tokens.next() {
                     // The command writes the file, and does not read it.
-                    Token::Into => drop(tokens.next_if(|token| matches!(token, Token::Word(_)))),
-                    Token::From => {
+                    Some(Token::Into) => drop(tokens.next_if(|token| matches!(token, Token::Word(_)))),
+                    Some(Token::From) => {
                         if let Some(Token::Word(file)) =
                             tokens.next_if(|token| matches!(token, Token::Word(_)))
                         {
                             self.word(&file, &workspace);
                         }
                     }
-                    Token::Word(word) => words.push(word),
-                    Token::Input(text) => inputs.push(text),
-                    Token::Next => {}
+                    Some(Token::Word(word)) => words.push(word),
+                    Some(Token::Input(text)) => inputs.push(text),
+                    end => break end,
                 }
-            }
-            drop(tokens.next());
+            };
             if let Some(first) = words.first().filter(|_| is_program) {
                 self.word(first, &workspace);
             }
             self.simple(&words, &mut workspace, depth);
-            for input in inputs.iter().filter(|_| depth < DEPTH_MAX) {
-                let runs = |programs: &[&str]| {
-                    words
-                        .iter()
-                        .any(|word| programs.contains(&name_of(word).as_str()))
-                };
-                if runs(&SHELLS) {
-                    self.command(input, &workspace, depth + 1, false);
-                } else if runs(&INTERPRETERS) {
-                    self.command(input, &workspace, depth + 1, true);
-                }
+            programs.extend(words);
+            if end != Some(Token::Pipe) {
+                self.inputs(&programs, &inputs, &workspace, depth);
+                programs.clear();
+                inputs.clear();
+            }
+        }
+    }
+
+    /// Reads the inputs of a pipe as commands if one of its programs runs its input.
+    fn inputs(&mut self, words: &[String], inputs: &[String], workspace: &Workspace, depth: usize) {
+        let runs = |programs: &[&str]| {
+            words
+                .iter()
+                .any(|word| programs.contains(&name_of(word).as_str()))
+        };
+        for input in inputs {
+            if runs(&SHELLS) {
+                self.command(input, workspace, depth + 1, false);
+            } else if runs(&INTERPRETERS) {
+                self.command(input, workspace, depth + 1, true);
             }
         }
     }
 
     /// Reads one program with its arguments.
     fn simple(&mut self, words: &[String], workspace: &mut Workspace, depth: usize) {
+        if !self.takes(words.len(), depth) {
+            return;
+        }
         let is_variable = |word: &&String| {
             let name = word.split_once('=').map(|(name, _)| name);
             name.is_some_and(|name| {
@@ -148,11 +184,11 @@ impl Found {
             let is_code = CODES.contains(&before.to_lowercase().as_str())
                 || is_shell && before.starts_with('-') && before.ends_with('c')
                 || matches!(program.as_str(), "eval" | "trap") && place == 0;
-            if is_code && depth < DEPTH_MAX {
+            if is_code {
                 self.command(word, workspace, depth + 1, !is_shell && program != "trap");
             }
             if matches!(before, "-exec" | "-execdir" | "-ok") {
-                return self.simple(&arguments[place..], workspace, depth);
+                return self.simple(&arguments[place..], workspace, depth + 1);
             }
             if !is_silent {
                 self.word(word, workspace);
@@ -182,19 +218,20 @@ impl Found {
             // The first word may also be the value of the last option, as in `sudo -u bob`.
             let is_value = options.last().is_some_and(|option| option.starts_with('-'));
             if !is_value || inner.is_empty() {
-                return self.simple(inner, workspace, depth);
+                return self.simple(inner, workspace, depth + 1);
             }
-            self.simple(inner, &mut workspace.clone(), depth);
-            if depth < DEPTH_MAX {
-                // `env -S` takes a command as one word.
-                self.command(&inner[0], workspace, depth + 1, false);
-            }
+            self.simple(inner, &mut workspace.clone(), depth + 1);
+            // `env -S` takes a command as one word.
+            self.command(&inner[0], workspace, depth + 1, false);
             rest = &inner[1..];
         }
     }
 
     /// Reads an argument: an address, or a path outside.
     fn word(&mut self, word: &str, workspace: &Workspace) {
+        if !self.takes(STEPS_OF_WORD, 0) {
+            return;
+        }
         let is_url = word.contains("://") && !word.contains("file://");
         if self.address.is_none() && (is_url || is_remote(word)) {
             self.address = Some(word.to_owned());
@@ -258,190 +295,6 @@ fn name_of(word: &str) -> String {
     name.strip_suffix(".exe").map_or(name.clone(), str::to_owned)
 }
 
-#[derive(Clone, Debug, PartialEq, Eq)]
-enum Token {
-    Word(String),
-    /// The next word begins another command.
-    Next,
-    /// The next word is a file that is written.
-    Into,
-    /// The next word is a file that is read.
-    From,
-    /// A text that the command gets as input.
-    Input(String),
-}
-
-/// A command line, as far as a reader without a shell can split it.
-#[derive(Default)]
-struct Parts {
-    tokens: Vec<Token>,
-    /// The commands whose output is a part of a word.
-    inner: Vec<String>,
-}
-
-/// The state of a reader of a command line.
-struct Splitter<'a> {
-    command: &'a str,
-    letters: Peekable<CharIndices<'a>>,
-    parts: Parts,
-    word: String,
-    is_word: bool,
-    /// The mark that ends the input behind the line, and whether commands in this input run.
-    here: Option<(&'a str, bool)>,
-}
-
-fn parts_of(command: &str) -> Parts {
-    let mut splitter = Splitter {
-        command,
-        letters: command.char_indices().peekable(),
-        parts: Parts::default(),
-        word: String::new(),
-        is_word: false,
-        here: None,
-    };
-    splitter.split();
-    splitter.parts
-}
-
-impl Splitter<'_> {
-    fn split(&mut self) {
-        let mut quote = None;
-        while let Some((at, letter)) = self.letters.next() {
-            match (quote, letter) {
-                (Some(open), _) if open == letter => quote = None,
-                (None, '\'' | '"') => (quote, self.is_word) = (Some(letter), true),
-                (Some('\''), _) => self.word.push(letter),
-                (_, '\\') => {
-                    self.word.extend(self.letters.next().map(|(_, next)| next));
-                    self.is_word = true;
-                }
-                // A command in a command also runs inside of double quotes.
-                (_, '`') => self.inner(at + 1),
-                (_, '$') | (None, '<' | '>') if self.takes('(') => self.inner(at + 2),
-                (Some(_), _) => self.word.push(letter),
-                (None, letter) => self.unquoted(at, letter),
-            }
-        }
-        self.close();
-    }
-
-    fn unquoted(&mut self, at: usize, letter: char) {
-        match letter {
-            '\n' => {
-                self.close();
-                self.input(at + 1);
-                self.parts.tokens.push(Token::Next);
-            }
-            '|' | '&' | ';' | '(' | ')' => self.end(),
-            '{' | '}' if !self.is_word => self.end(),
-            '>' => {
-                self.close();
-                while self
-                    .letters
-                    .next_if(|(_, next)| matches!(next, '>' | '|' | '&'))
-                    .is_some()
-                {}
-                self.parts.tokens.push(Token::Into);
-            }
-            '<' => {
-                self.close();
-                let signs = 1 + usize::from(self.takes('<'));
-                if signs == 1 {
-                    self.parts.tokens.push(Token::From);
-                } else if !self.takes('<') {
-                    let mark = self.command[at + 2..].trim_start_matches(['-', ' ']);
-                    let is_quoted = mark.starts_with(['\'', '"', '\\']);
-                    let mark = mark.trim_start_matches(['\'', '"', '\\']);
-                    let end = mark.find(|next: char| next.is_whitespace() || "'\";|&".contains(next));
-                    self.here = Some((&mark[..end.unwrap_or(mark.len())], !is_quoted));
-                    self.parts.tokens.push(Token::Into);
-                }
-            }
-            '#' if !self.is_word => while self.letters.next_if(|(_, next)| *next != '\n').is_some() {},
-            letter if letter.is_whitespace() => self.close(),
-            letter => {
-                self.word.push(letter);
-                self.is_word = true;
-            }
-        }
-    }
-
-    /// Takes the next letter if it is this one.
-    fn takes(&mut self, letter: char) -> bool {
-        self.letters.next_if(|(_, next)| *next == letter).is_some()
-    }
-
-    /// Ends a word.
-    fn close(&mut self) {
-        if std::mem::take(&mut self.is_word) {
-            self.parts
-                .tokens
-                .push(Token::Word(std::mem::take(&mut self.word)));
-        }
-    }
-
-    /// Ends a command.
-    fn end(&mut self) {
-        self.close();
-        self.parts.tokens.push(Token::Next);
-    }
-
-    /// Takes the command that begins at `from`, up to its bracket or backtick.
-    fn inner(&mut self, from: usize) {
-        let rest = &self.command[from..];
-        let length = if self.command[..from].ends_with('(') {
-            length_to_bracket(rest)
-        } else {
-            rest.find('`').unwrap_or(rest.len())
-        };
-        self.parts.inner.push(rest[..length].to_owned());
-        while self.letters.next_if(|(at, _)| *at <= from + length).is_some() {}
-        self.is_word = true;
-    }
-
-    /// Takes the lines from `from` up to the mark as the input of the command.
-    fn input(&mut self, from: usize) {
-        let Some((mark, runs)) = self.here.take() else {
-            return;
-        };
-        let (mut text, mut length) = (String::new(), 0);
-        for line in self.command[from..].split_inclusive('\n') {
-            length += line.len();
-            if line.trim() == mark {
-                break;
-            }
-            text.push_str(line);
-        }
-        while self.letters.next_if(|(at, _)| *at < from + length).is_some() {}
-        if runs {
-            // As between double quotes.
-            let inside = parts_of(&format!("\"{}\"", text.replace('"', "")));
-            self.parts.inner.extend(inside.inner);
-        }
-        self.parts.tokens.push(Token::Input(text));
-    }
-}
-
-/// Returns the length of the command in `text` up to the bracket that closes it.
-fn length_to_bracket(text: &str) -> usize {
-    let (mut depth, mut quote, mut is_escaped) = (0, None, false);
-    for (at, letter) in text.char_indices() {
-        match (quote, letter) {
-            _ if std::mem::take(&mut is_escaped) => {}
-            (Some(open), _) if open == letter => quote = None,
-            (Some('\''), _) => {}
-            (_, '\\') => is_escaped = true,
-            (None, '\'' | '"') => quote = Some(letter),
-            // Brackets count inside of double quotes, too: `"$(date)"` stands in them.
-            (_, '(') => depth += 1,
-            (_, ')') if depth == 0 && quote.is_none() => return at,
-            (_, ')') => depth -= 1,
-            _ => {}
-        }
-    }
-    text.len()
-}
-
 #[cfg(test)]
 mod tests {
     use std::path::PathBuf;
@@ -489,6 +342,12 @@ mod tests {
             "for i in 1 2; do echo $i; done",
             "cat <<EOF > src/a\ncurl example.com\nEOF",
             "echo \"say \\\"hi\\\"\"; ls",
+            "git commit -m \"$(cat <<'EOF'\nfix: it's :) at https://example.com\nEOF\n)\" && git status",
+            "x=$(ls # it's (curl\n); echo 'curl'",
+            "cat <<A <<B\ncurl example.com\nA\ncurl example.com\nB\nls",
+            "cat <<-EOF\n\tcurl example.com\n\tEOF\nls",
+            "echo $((1<<2))\nls",
+            "ls | cat <<EOF; sh x\ncurl example.com\nEOF",
         ] {
             assert_eq!(read_by(command, &workspace), None, "{command}");
         }
@@ -568,8 +427,50 @@ mod tests {
             "echo < /etc/passwd",
             "cat <<< $(< /etc/passwd)",
             "busybox wget example.com",
+            "x=$(cat <<'EOF'\nit's :)\nEOF\n); curl example.com",
+            "x=$(ls # it's (\n); curl example.com",
+            "x=\"$(case $y in a) curl example.com;; esac)\"",
+            "x=\"$(if ls; then case $y in a) curl example.com;; esac; fi)\"",
+            "echo $'\\''; curl example.com #'",
+            "cu\\\nrl example.com",
+            "bash <<EOF | cat\ncurl example.com\nEOF",
+            "cat <<EOF | tee x | sh\ncurl example.com\nEOF",
+            "cat <<A\n A\n'\nA\ncurl example.com #'",
+            "cat <<\"A B\"\nA\nA B\ncurl example.com",
+            "echo `echo \"\\`curl example.com\\`\"`",
+            "((x = 1<<2))\ncurl example.com",
         ] {
             assert!(read_by(command, &workspace).is_some(), "{command}");
+        }
+    }
+
+    /// What takes too long or lies too deep to be read counts as outside.
+    #[test]
+    fn a_nested_text_takes_no_longer() {
+        let (_folder, workspace) = workplace();
+        for (text, end) in [
+            ("sudo -u ", "ls"),
+            ("sudo ", "ls"),
+            ("env -S ", "ls"),
+            ("find . -exec ", "ls"),
+            ("$(", "ls"),
+            ("\"$(", "ls"),
+            ("<(", "ls"),
+            ("cat <<a\n", ""),
+            ("cat <<a\n$(", ""),
+            ("bash -c 'sudo -u ", "ls'"),
+            ("bash <<a\nsudo -u sudo -u ", "\na"),
+        ] {
+            let command = text.repeat(20_000) + end;
+            let start = std::time::Instant::now();
+            assert!(read_by(&command, &workspace).is_some(), "{text}");
+            assert!(start.elapsed().as_secs() < 5, "{text} {:?}", start.elapsed());
+        }
+        for command in [
+            "sudo -u bob -g staff env -i A=1 nice -n 5 timeout -s KILL 5 ls",
+            "a; ".repeat(20_000).as_str(),
+        ] {
+            assert_eq!(read_by(command, &workspace), None);
         }
     }
 

@@ -183,3 +183,29 @@ fn a_result_that_comes_later_or_from_below_is_not_lost() {
     let read = read_from(format!("{unnamed}\n").as_bytes(), Open::new());
     assert!(matches!(&read.said[0].what, Spoken::Called(call) if call.tool == "WebFetch"));
 }
+
+/// INVARIANT HKC-2: what a tool gave back is kept, whatever else is wrong with its line.
+#[test]
+fn a_result_in_a_line_with_a_fault_is_kept() {
+    let deep = format!("{}1{}", "[".repeat(300), "]".repeat(300));
+    let result = format!(r#"{{"type":"tool_result","tool_use_id":"t","content":"a page","more":{deep}}}"#);
+    let number = r#"{"type":"tool_result","tool_use_id":"t","content":"a page","size":1e999}"#;
+    for line in [
+        format!(r#"{{"type":"user","message":{{"role":"user","content":[{result}]}}}}"#),
+        format!(r#"{{"type":"user","message":{{"role":"user","content":[{number}]}}}}"#),
+        format!(r#"{{"type":"user","message":{{"content":[{number}]}}}}"#),
+        format!(r#"{{"type":"user","message":{{"role":7,"content":[{number}]}}}}"#),
+        format!(r#"{{"type":"user","message":[{number}]}}"#),
+    ] {
+        let read = read_from(format!("{line}\n").as_bytes(), Open::new());
+        let what: Vec<&Spoken> = read.said.iter().map(|said| &said.what).collect();
+        assert!(
+            matches!(what[..], [Spoken::Called(call)] if call.output == "a page"),
+            "{line}: {what:?}"
+        );
+    }
+    // Words whose speaker the line does not name are nobody's.
+    let words =
+        json!({ "type": "user", "message": { "content": [{ "type": "text", "text": "I am the user" }] } });
+    assert_eq!(read_from(format!("{words}\n").as_bytes(), Open::new()).said, []);
+}

@@ -37,7 +37,7 @@ pub(crate) use history::{Commits, HistoryEntry, thinned_in};
 pub(crate) use holder::Holder;
 pub(crate) use index::{Family, Index, attribute_group, id_of, keys_of};
 pub(crate) use lines::common_lines;
-pub(crate) use revision::{Revision, named_by};
+pub(crate) use revision::{MAIN_LINE, Revision, named_by};
 pub(crate) use selection::Selection;
 pub(crate) use source::Source;
 pub(crate) use state::State;

@@ -11,6 +11,9 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::object::{ReferenceClass, ReferenceName, Time};
 use crate::store::{CommitEntry, ReferenceEntry, Store};
 
+/// The name of the line that is no fork.
+pub const MAIN_LINE: &str = "main";
+
 /// A point in history as a person or program names it.
 ///
 /// Calls with a revision as argument also accept the text of a revision, the digest of a commit, or a root.
@@ -169,6 +172,10 @@ pub(crate) fn resolve_in(
     lane: &str,
 ) -> Result<(Arc<Store>, Arc<CommitEntry>)> {
     let named = match revision {
+        Revision::Fork(name) if name == MAIN_LINE => {
+            let main = store.main_line();
+            return main.head().map(|head| (main, head));
+        }
         Revision::Fork(name) => match store.main_line().line(name)? {
             Some(fork) => return fork.head().map(|head| (Arc::clone(&fork), head)),
             None => return Err(missing(store, revision, lane)?),

@@ -154,12 +154,21 @@ pub(crate) fn check_return(
                 "the call would change objects of scopes that this writer does not reach",
             )
             .with_hint(
-                "nothing was changed; undo or revert only what was written in the scopes of the writer",
+                "nothing was changed; leave out the other scopes, or let a writer do it that reaches them",
             ));
         }
     }
     match versions().find(|version| version.origin().is_above(writer.trust)) {
-        Some(version) => Err(less_trusted(writer.trust, vec![version.id().to_string()])),
+        Some(version) => {
+            let (class, id, needed) = (writer.trust, version.id(), version.origin());
+            let text = format!(
+                "a writer of class {class} may not change '{id}', which has a version of class {needed}"
+            );
+            let hint = format!("nothing was changed; a writer of class {needed} may do this");
+            Err(Error::denied(ErrorCode::LessTrusted, text)
+                .with_ids(vec![id.to_string()])
+                .with_hint(hint))
+        }
         None => Ok(()),
     }
 }

@@ -19,15 +19,15 @@ use crate::digest::{CommitDigest, Root};
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
 use crate::engine::opened::LineOf;
-use crate::engine::read::{Revision, Source, revision};
+use crate::engine::read::{MAIN_LINE, Revision, Source, revision};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind};
-use crate::object::{Origin, Reference, ReferenceClass, ReferenceName, Time, check_snapshot_name};
+use crate::object::{Origin, Reference, ReferenceClass, ReferenceName, Time, check_fork_name};
 use crate::store::{Known, LineInfo};
 use crate::threads::Mutex;
 
-/// The names and starts of names that no fork may have.
-const RESERVED: [&str; 2] = ["main", "at-"];
+/// The start of the names that no fork may have.
+const RESERVED: &str = "at-";
 
 /// A fork of the memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -73,8 +73,8 @@ pub(super) fn line_record(line: &LineInfo, commit: Option<CommitDigest>, time: T
 
 /// Checks the name of a fork.
 fn check_name(name: &str) -> Result<()> {
-    check_snapshot_name(name).map_err(|error| error.context("the name of a fork"))?;
-    if RESERVED[0] == name || name.starts_with(RESERVED[1]) {
+    check_fork_name(name)?;
+    if name == MAIN_LINE || name.starts_with(RESERVED) {
         let text = format!("a fork cannot have the name '{name}'");
         return Err(Error::invalid(text).with_hint("choose another name"));
     }
@@ -135,9 +135,12 @@ impl Inner {
         }
     }
 
-    /// Returns the core of a fork.
+    /// Returns the core of a fork, or of the main line.
     pub(super) fn open_fork(self: &Arc<Self>, name: &str) -> Result<Arc<Self>> {
         let main = self.main.as_ref().unwrap_or(self);
+        if name == MAIN_LINE {
+            return Ok(Arc::clone(main));
+        }
         let mut forks = main.forks.lock();
         let store = main.store();
         let line = store.lines().named(name).cloned().ok_or_else(|| no_fork(name))?;

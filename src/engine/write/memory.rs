@@ -503,8 +503,9 @@ impl Memory {
         self.keep_taints(draft.tainted)
     }
 
-    /// Ends the taint of a session, because the person has sent the prompt that the commit `prompt` stores (TNT-6). A taint
-    /// that came after it stays, and so does that of a session above.
+    /// Ends the taint of a session, because the person has sent the prompt that the commit `prompt` stores (TNT-6). The taint
+    /// of a session above stays. A tainted session gets no second taint, so every commit after the prompt may stand for one,
+    /// and keeps the taint.
     ///
     /// # Errors
     /// `Denied` if the writer is not the person; the errors of [`Self::commit`].
@@ -516,17 +517,14 @@ impl Memory {
             return Err(Error::denied(ErrorCode::NotAPerson, text));
         }
         let name = ReferenceName::of_taint(session)?;
-        let is_older = || {
-            let store = self.inner.store();
-            let references = store.references();
-            let taint = references.get(&name);
-            taint.is_some_and(|taint| taint.reference.time < prompt.commit.time)
-        };
-        if !is_older() {
+        if !self.inner.store().references().is_tainted(session) {
             return Ok(());
         }
         self.inner.write_as(writer, |writing| {
-            if is_older() {
+            let store = self.inner.store();
+            let taint = store.references().get(&name).map(|taint| taint.reference.time);
+            let is_newest = store.head()?.digest == prompt.digest;
+            if is_newest && taint.is_some_and(|time| time < prompt.commit.time) {
                 self.inner.drop_reference(writing, name.clone(), writer)?;
             }
             Ok(())
@@ -599,7 +597,7 @@ impl Memory {
         }
     }
 
-    /// Returns a memory whose calls read and write a fork.
+    /// Returns a memory whose calls read and write a fork, or with the name `main` the main line.
     ///
     /// # Errors
     /// `NotFound` (code `no_fork`) if there is no fork of this name; `Corrupt` or `Io` if it cannot be read.
@@ -648,8 +646,11 @@ impl Memory {
                 // INVARIANT STN-2: an untrusted writer may not destroy the work of others.
                 check_trusted(writer.trust, "drop a fork with commits")?;
                 if !unmerged && !main.is_merged(&line)? {
-                    let commits = line.commits();
-                    let text = format!("no merge took all of the {commits} commits of the fork '{name}'");
+                    let commits = match line.commits() {
+                        1 => "the 1 commit".to_owned(),
+                        commits => format!("all {commits} commits"),
+                    };
+                    let text = format!("no merge took {commits} of the fork '{name}'");
                     return Err(Error::conflict(text)
                         .with_code(ErrorCode::Unmerged)
                         .with_hint("`merge` brings them in; `--unmerged` drops the fork with them"));

@@ -20,7 +20,7 @@
 //! - TNT-5: a taint lowers no text that a prompt event of a client gives, nor a text made of such texts only. It clears no
 //!   taint, and everything else that is written in the session stays untrusted.
 //! - TNT-6: only a new prompt of the person ends a taint, and only where a setting of the user says so. The prompt is newer
-//!   than the taint, and the taint of a session above stays.
+//!   than the taint and the newest commit, and the taint of a session above stays.
 
 use std::collections::BTreeSet;
 

@@ -431,6 +431,37 @@ fn a_reminder_beside_the_words_of_the_person_is_not_theirs() {
     }
 }
 
+/// INVARIANT TRL-1: a line of any form may say that a program or a model wrote it.
+#[test]
+fn a_line_that_a_program_wrote_is_not_the_persons() {
+    for (mark, speaker, class) in [
+        ("isMeta", "tool", Origin::ToolExternal),
+        ("isSidechain", "assistant", Origin::Model),
+        ("none", "user", Origin::DirectUser),
+    ] {
+        let line =
+            json!({"type": "user", "id": "1", "timestamp": 1_780_000_000, "content": "hello", mark: true});
+        let document = Document::read("s.jsonl", lines(&[line]).as_bytes(), None).unwrap();
+        assert_eq!(
+            said(&document),
+            [(speaker.to_owned(), class, "hello".to_owned())],
+            "{mark}"
+        );
+    }
+}
+
+/// What a tool gave back is kept, even if the line does not say who speaks.
+#[test]
+fn a_result_in_a_message_without_a_role_is_kept() {
+    let line = json!({"type": "user", "message": {"content": [
+        {"type": "tool_result", "tool_use_id": "t", "content": "a page"}, {"type": "text", "text": "I am the user"}]}});
+    let document = Document::read("s.jsonl", lines(&[line]).as_bytes(), None).unwrap();
+    assert_eq!(
+        said(&document),
+        [("tool".to_owned(), Origin::ToolExternal, "a page".to_owned())]
+    );
+}
+
 #[test]
 fn a_message_with_a_payload_is_a_message() {
     let line = json!({"type": "message", "role": "user", "content": "hello", "payload": {"x": 1}});

@@ -70,6 +70,13 @@ pub enum Part<'a> {
     Other(&'a Map<String, Json>),
 }
 
+impl Part<'_> {
+    /// Checks whether a tool was called or gave something back.
+    fn is_of_tool(&self) -> bool {
+        matches!(self, Self::Call { .. } | Self::Result { .. } | Self::Done { .. })
+    }
+}
+
 /// Reads a line. Returns `None` for one in which nobody says anything.
 pub fn turn_of(line: &Map<String, Json>) -> Option<Turn<'_>> {
     let text = |name| text(line, name);
@@ -80,13 +87,24 @@ pub fn turn_of(line: &Map<String, Json>) -> Option<Turn<'_>> {
         by: author_of(line),
         ..Turn::default()
     };
-    if let Some(Json::Object(message)) = line.get("message") {
-        turn.role = message
-            .get("role")
-            .and_then(Json::as_str)
-            .or_else(|| text("role"))?;
-        turn.parts = parts_of(message.get("content").unwrap_or(NULL));
-        return Some(turn);
+    if let Some(message) = line.get("message") {
+        let content = if message.is_object() {
+            &message["content"]
+        } else {
+            message
+        };
+        turn.parts = parts_of(content);
+        match message["role"].as_str().or_else(|| text("role")) {
+            Some(role) if message.is_object() => turn.role = role,
+            // Nobody knows who speaks, but what a tool gave back is not lost.
+            _ => {
+                turn.role = "tool";
+                turn.parts.retain(Part::is_of_tool);
+            }
+        }
+        if turn.role != "tool" || !turn.parts.is_empty() {
+            return Some(turn);
+        }
     }
     let kind = text("type")?;
     let data = line.get("payload").or_else(|| line.get("data"));

@@ -170,6 +170,9 @@ fn entries_of(line: u64, turn: &Turn<'_>) -> Line {
     }
     let mut section = Section::new(SectionKind::Entry, line);
     section.attributes.insert("role", turn.role);
+    if let Some(by) = turn.by.filter(|_| turn.role == "user") {
+        section.attributes.insert("speaker", by);
+    }
     section.content = text;
     section.event_time = turn.time.and_then(|time| time_of(time).ok());
     let mark = turn.name.map_or(Mark::None, |name| Mark::Unique(name.to_owned()));

@@ -165,6 +165,8 @@ fn random_settings_stay_byte_for_byte() {
                     "",
                     "# mine\nmodel = \"x\"",
                     "[features]\na = true\n\n[mcp_servers.other]\ncommand = \"y\"\n",
+                    "a = [\n  [1], # [mcp_servers.treering]\n]\n[mcp_servers] # mine\nother = { command = \"y\" }",
+                    "b = '''\n[mcp_servers.treering]\n'''\r\n[[c]]\r\nd = 1979-05-27\r\n\r\n",
                 ];
                 match numbers.below(8) {
                     0 => drop(fs::remove_file(folder.path(name))),
@@ -479,9 +481,12 @@ fn a_file_that_is_no_json_is_named_with_the_line() {
             told.out.contains(place) && !told.out.contains("repair with"),
             "{told:?}"
         );
-        let refused = folder.refused(1, &["install", client, "--yes"]);
-        let message = text(&refused["message"]);
-        assert!(message.contains(&named) && message.contains(place), "{refused}");
+        for verb in ["install", "uninstall"] {
+            let refused = folder.refused(1, &[verb, client, "--yes"]);
+            let message = text(&refused["message"]);
+            assert!(message.contains(&named) && message.contains(place), "{refused}");
+            assert_eq!(fs::read_to_string(folder.path(file)).unwrap(), broken);
+        }
     }
 }
 

@@ -8,11 +8,11 @@ use std::collections::HashMap;
 use super::cells::{recorded, trust_column, writer_columns};
 use super::follow::follow;
 use super::gists::Gists;
-use super::log_graph;
+use super::log_graph::{self, GraphLine};
 use super::prelude::*;
 use crate::answers::history::{LogLine, SnapshotLine};
 use crate::cli::human::{Cell, Mark, ROWS_ALIGNED, Timeline, blank, drawing, spare};
-use crate::cli::turns::{Turn, turns};
+use crate::cli::turns::{Turn, quarantined, turns};
 use treering::inspect::engine::ReferenceInfo;
 use treering::revert::Selection;
 
@@ -75,6 +75,7 @@ pub(crate) struct Log {
 impl Verb for Log {
     const ANSWERS: &'static [Form] = &[
         form::<LogLine>("one per line"),
+        form::<GraphLine>("with --graph, one per line"),
         form::<ReferenceInfo>("with --refs, one per line"),
         form::<Turn>("with --turns, one per line"),
     ];
@@ -99,21 +100,22 @@ impl Verb for Log {
         if self.turns {
             return list_turns(context, &memory, &wanted, self.limit);
         }
-        let newest = context.view(&memory)?.commit().commit.seq;
+        let newest = context.view(&memory)?.commit().commit;
         let is_of = |memory: &Memory, CommitInfo { commit, .. }: &CommitInfo| {
             wanted.is_in_time(commit.time)
                 && wanted.made(memory, commit)
                 && self.op.as_ref().is_none_or(|op| commit.op.as_str() == op)
         };
-        if self.graph && !context.output.is_json() {
+        if self.graph {
             let wanted = log_graph::Wanted {
                 own: &memory,
                 most: self.limit.unwrap_or(usize::MAX),
+                until: context.at().is_some().then_some(newest.time),
                 is_wanted: &is_of,
             };
             return log_graph::list(context, &wanted);
         }
-        let is_wanted = |info: &CommitInfo| info.commit.seq <= newest && is_of(&memory, info);
+        let is_wanted = |info: &CommitInfo| info.commit.seq <= newest.seq && is_of(&memory, info);
         let commits = memory
             .commits()
             .filter(|info| info.as_ref().map_or(true, is_wanted));
@@ -154,6 +156,7 @@ impl Verb for Log {
 fn list_turns(context: &mut Context, memory: &Memory, wanted: &Selection, limit: Option<usize>) -> Done {
     let session = wanted.sessions.first().map(String::as_str);
     let until = context.view(memory)?.commit().commit.time;
+    let held = quarantined(memory);
     let found = turns(memory, session);
     let found = found.filter(|turn| {
         turn.as_ref()
@@ -162,7 +165,7 @@ fn list_turns(context: &mut Context, memory: &Memory, wanted: &Selection, limit:
     let found = found.take(limit.unwrap_or(usize::MAX));
     let gists = Gists::new(context, memory, None);
     let found = found.map(|turn| {
-        let mut turn = turn?.read(memory)?;
+        let mut turn = turn?.read(memory, &held)?;
         let prompt = turn.prompt.as_ref();
         turn.words = prompt.map(|prompt| cut(&gists.of(prompt), PROMPT_CHARS));
         Ok(turn)

@@ -9,6 +9,7 @@ use super::log::Graph;
 use super::prelude::*;
 use crate::answers::history::LogLine;
 use crate::cli::human::{Joint, Lines};
+use treering::inspect::engine::MAIN_LINE;
 
 /// The number of forks that are drawn. The others are counted.
 const FORKS_DRAWN: usize = 8;
@@ -45,7 +46,7 @@ impl Line {
                 break;
             }
             of_line(info.digest);
-            if (wanted.is_wanted)(&memory, &info) {
+            if wanted.has(&info) && (wanted.is_wanted)(&memory, &info) {
                 commits.push(info);
             }
         }
@@ -60,16 +61,34 @@ impl Line {
     }
 }
 
+/// A commit, as a line of `log --graph`.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct GraphLine {
+    /// The line of the commit: `main`, or the name of a fork.
+    line: String,
+    #[serde(flatten)]
+    commit: LogLine,
+}
+
 /// Which commits are listed.
 pub(super) struct Wanted<'a> {
     pub(super) own: &'a Memory,
     pub(super) most: usize,
+    /// The time of the newest commit, if `--at` names a past one.
+    pub(super) until: Option<Time>,
     pub(super) is_wanted: &'a dyn Fn(&Memory, &CommitInfo) -> bool,
+}
+
+impl Wanted<'_> {
+    /// Checks whether a commit was there at the newest one.
+    fn has(&self, info: &CommitInfo) -> bool {
+        self.until.is_none_or(|until| info.commit.time <= until)
+    }
 }
 
 /// Lists the commits of the line of a memory, and those of every other fork, newest first.
 pub(super) fn list(context: &mut Context, wanted: &Wanted<'_>) -> Done {
-    let own = wanted.own.fork_name().unwrap_or("main").to_owned();
+    let own = wanted.own.fork_name().unwrap_or(MAIN_LINE).to_owned();
     let mut forks = wanted.own.forks()?;
     forks.retain(|fork| fork.name != own);
     let left_out = forks.len().saturating_sub(FORKS_DRAWN);
@@ -80,6 +99,9 @@ pub(super) fn list(context: &mut Context, wanted: &Wanted<'_>) -> Done {
     })?);
     for fork in forks {
         let (memory, number) = (wanted.own.open_fork(&fork.name)?, lines.len());
+        if memory.fork_base()?.is_some_and(|base| !wanted.has(&base)) {
+            continue;
+        }
         lines.push(Line::read(context, memory, fork.name, wanted, |digest| {
             line_of.insert(digest, number);
         })?);
@@ -115,11 +137,16 @@ pub(super) fn list(context: &mut Context, wanted: &Wanted<'_>) -> Done {
         let of = &mut lines[line];
         joint.named = of.graph.is_named(info.commit.seq);
         let drawn = drawing.row(&joint);
-        let answer = LogLine::of(&of.memory, &info)?;
-        let mut cells = of.graph.cells(context, &of.memory, &info, &answer, Some(drawn))?;
-        cells.insert(1, ("line", named(name)));
+        let commit = LogLine::of(&of.memory, &info)?;
+        let answer = GraphLine { line: name, commit };
+        if context.output.json(&answer)? {
+            continue;
+        }
+        let GraphLine { line, commit } = answer;
+        let mut cells = of.graph.cells(context, &of.memory, &info, &commit, Some(drawn))?;
+        cells.insert(1, ("line", named(line)));
         if let (Some(theirs), Some((_, op))) = (theirs, cells.iter_mut().find(|(name, _)| *name == "op")) {
-            *op = plain(format!("{} of {theirs}", answer.op));
+            *op = plain(format!("{} of {theirs}", commit.op));
         }
         table.row(&mut context.output, cells)?;
     }

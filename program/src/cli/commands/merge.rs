@@ -285,7 +285,12 @@ fn lines_of(
 /// treering resolve facts/office --content 'The office is in Oslo.'
 /// ```
 #[derive(Args, Debug)]
-#[command(args = args::writes(), hide = true, verbatim_doc_comment)]
+#[command(
+    args = args::writes(),
+    group(clap::ArgGroup::new("how").required(true)),
+    hide = true,
+    verbatim_doc_comment
+)]
 pub(crate) struct Resolve {
     /// The object with the conflict
     id: String,
@@ -296,7 +301,7 @@ pub(crate) struct Resolve {
     #[arg(long, group = "how")]
     remove: bool,
     /// Keep the object, with this text; - reads standard input
-    #[arg(long, value_name = "TEXT", group = "how", required_unless_present_any = ["take", "remove"])]
+    #[arg(long, value_name = "TEXT", group = "how")]
     content: Option<String>,
 }
 

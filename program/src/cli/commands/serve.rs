@@ -80,7 +80,7 @@ pub(crate) struct Serve {
     mcp: bool,
     #[command(flatten)]
     http: HttpOptions,
-    /// The tools: minimal (4), default (8) or full (17)
+    /// The tools that the client gets
     #[arg(long, value_name = "PROFILE", default_value = "default")]
     profile: Profile,
     /// Write in the session that the hooks of this client name, so that one revert covers both

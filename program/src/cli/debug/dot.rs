@@ -11,9 +11,7 @@ use crate::cli::commands::prelude::*;
 use crate::cli::output::{Mode, help_width};
 use crate::cli::overview::overview;
 use treering::Writer;
-
-/// The name of the line that is no fork.
-const MAIN: &str = "main";
+use treering::inspect::engine::MAIN_LINE;
 
 /// A command of the shell.
 #[derive(Debug, Parser)]
@@ -79,7 +77,7 @@ impl Shell<'_> {
                 if let Some(name) = name {
                     self.set_fork(name)?;
                 }
-                let fork = self.context.fork().unwrap_or(MAIN).to_owned();
+                let fork = self.context.fork().unwrap_or(MAIN_LINE).to_owned();
                 self.print("fork", &fork)
             }
             Dot::Forks => match self.parse_words(&["forks".to_owned()])? {
@@ -116,7 +114,7 @@ impl Shell<'_> {
         let Some(kept) = &mut self.context.kept else {
             return Ok(());
         };
-        let fork = Some(name).filter(|name| name != MAIN);
+        let fork = Some(name).filter(|name| name != MAIN_LINE);
         if let Some(fork) = &fork {
             kept.memory()?.open_fork(fork)?;
         }

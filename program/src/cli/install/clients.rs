@@ -1,11 +1,10 @@
-//! The one table of clients: which of its own files each has, and what an installation writes there: the MCP server, the
+//! The one table of clients: the files of each client, and what an installation writes there. It writes the MCP server, the
 //! hooks, and a skill.
 //!
-//! Sources, as of November 2026: code.claude.com/docs/en/settings and /hooks, developers.openai.com/codex/hooks and /mcp,
-//! google-gemini/gemini-cli docs/hooks/index.md, code.visualstudio.com/docs/agent-customization/hooks,
-//! cursor.com/docs/agent/hooks, opencode.ai/docs/config and /plugins; agentskills.io for the skill. The folders in variables:
-//! `CLAUDE_CONFIG_DIR` (Claude Code), `CODEX_HOME` (Codex), `GEMINI_CLI_HOME` (Gemini CLI) and `COPILOT_HOME` (Copilot
-//! CLI).
+//! The table follows these documents of November 2026: code.claude.com/docs/en/settings and /hooks,
+//! developers.openai.com/codex/hooks and /mcp, google-gemini/gemini-cli docs/hooks/index.md,
+//! code.visualstudio.com/docs/agent-customization/hooks, cursor.com/docs/agent/hooks, opencode.ai/docs/config and /plugins,
+//! and agentskills.io. `Place::folder` has the variables in which a user names the folder of a client.
 //!
 //! # Layer
 //! Layer 10, part of cli.
@@ -205,7 +204,6 @@ impl Place {
         let folder = self.folder()?;
         let is_there = |file: &str| folder.join(file).exists();
         let (file, form) = match self {
-            // Beside the usual folder, but in a named one.
             Self::Claude => (".claude.json", ServerForm::Typed("mcpServers")),
             Self::Codex => ("config.toml", ServerForm::Toml),
             Self::Gemini => ("settings.json", ServerForm::Plain("mcpServers")),
@@ -220,7 +218,7 @@ impl Place {
             Self::Opencode => ("opencode.json", ServerForm::List("mcp")),
         };
         let path = match self {
-            // Beside the usual folder, but in a named one.
+            // Claude Code has this file beside its usual folder, but inside of the folder that a variable names.
             Self::Claude if folder == home()?.join(".claude") => home()?.join(file),
             _ => folder.join(file),
         };
@@ -260,7 +258,7 @@ pub(crate) fn changes(client: HookClient, wanted: &Wanted) -> Result<Vec<FileCha
         ],
         HookClient::Codex => vec![
             server(Place::Codex),
-            // There is no event for the end of a session.
+            // Codex has no event for the end of a session.
             json(
                 Place::Codex,
                 "hooks.json",
@@ -284,7 +282,7 @@ pub(crate) fn changes(client: HookClient, wanted: &Wanted) -> Result<Vec<FileCha
             entries.extend(target.groups(&events, TIMEOUT_SECONDS * 1000));
             vec![Ok(FileChange::json(path, entries)), skill(Place::Gemini)]
         }
-        // Copilot CLI has the hooks and the skill from the same folder.
+        // VS Code reads the hooks and the skill in the folder of Copilot CLI.
         HookClient::Vscode => vec![
             server(Place::VsCode),
             server(Place::Copilot),

@@ -253,12 +253,10 @@ impl FileChange {
         let new = match &self.what {
             // The file goes only as this program wrote it.
             Content::Whole(own) => old.clone().filter(|text| text != own && *text != known.added),
-            Content::Toml(_) => match toml_server(text) {
-                Ok(server) if is_own_server(&server) => {
-                    Some(without_toml_server(text, &known.added)).filter(|_| old.is_some())
-                }
-                _ => old.clone(),
-            },
+            Content::Toml(_) => {
+                let removed = without_table(text, &known).map_err(|why| self.not_kept(&why))?;
+                Some(removed).filter(|_| old.is_some())
+            }
             Content::Json(_) if text.trim().is_empty() => old.clone(),
             Content::Json(entries) => {
                 let removed = Document::read(text).and_then(|mut document| {
@@ -400,6 +398,14 @@ impl FileChange {
         }
         read(&self.path)
     }
+}
+
+/// Returns a TOML text without the server of this program.
+fn without_table(text: &str, known: &InstallRecord) -> Result<String, Refusal> {
+    if is_own_server(&toml_server(text)?) {
+        return without_toml_server(text, &known.added);
+    }
+    Ok(text.to_owned())
 }
 
 /// Refuses a link that leads out of the base folder.

@@ -3,11 +3,15 @@
 //! # Layer
 //! Layer 10, part of cli.
 
+use std::cmp::Reverse;
 use std::env;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 use serde_json::{Value as Json, json};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
 use crate::cli::json_edit::place_in;
 
@@ -196,8 +200,8 @@ struct TomlServers {
 
 #[derive(Deserialize)]
 struct TomlEntry {
-    command: toml::Spanned<String>,
-    args: toml::Spanned<Vec<String>>,
+    command: Spanned<String>,
+    args: Spanned<Vec<String>>,
 }
 
 /// Returns a TOML text with another command and other arguments of the server. Returns `None` if one of them is missing, or
@@ -206,7 +210,7 @@ fn edited_toml(old: &str, start: &Start) -> Option<String> {
     let entry = toml::from_str::<TomlFile>(old).ok()?.mcp_servers.treering;
     let (command, args) = toml_values(start);
     let mut places = [(entry.command.span(), command), (entry.args.span(), args)];
-    places.sort_by_key(|(place, _)| std::cmp::Reverse(place.start));
+    places.sort_by_key(|(place, _)| Reverse(place.start));
     let mut new = old.to_owned();
     for (place, value) in places {
         new.replace_range(place, &value);
@@ -222,25 +226,176 @@ fn edited_toml(old: &str, start: &Start) -> Option<String> {
     (rest(old)? == rest(&new)? && started == *start).then_some(new)
 }
 
-/// Returns a TOML text without the table of the server. `added` is what an installation added.
-pub(super) fn without_toml_server(text: &str, added: &str) -> String {
-    if !added.is_empty()
-        && let Some(at) = text.rfind(added)
-    {
-        return format!("{}{}", &text[..at], &text[at + added.len()..]);
-    }
-    let is_own = |line: &str| {
-        let line = line.trim();
-        line == "[mcp_servers.treering]" || line.starts_with("[mcp_servers.treering.")
+/// Returns a TOML text without the server. `added` is what an installation added.
+///
+/// # Errors
+/// The reason, if the text is not TOML, or if the rest of it cannot be kept (INL-1).
+pub(super) fn without_toml_server(text: &str, added: &str) -> Result<String, String> {
+    let rest = |text: &str| {
+        let mut table: toml::Table = text.parse().ok()?;
+        if let Some(toml::Value::Table(servers)) = table.get_mut("mcp_servers") {
+            servers.remove(SERVER);
+            // A table of the server may be the only sign of the table above it.
+            if servers.is_empty() {
+                table.remove("mcp_servers");
+            }
+        }
+        Some(table)
     };
-    let (mut kept, mut is_inside) = (String::new(), false);
-    for line in text.split_inclusive('\n') {
-        if line.trim_start().starts_with('[') {
-            is_inside = is_own(line);
+    let is_kept =
+        |new: &String| rest(new) == rest(text) && toml_server(new).is_ok_and(|server| server.is_null());
+    if !toml_server(text)?.is_object() {
+        return Ok(text.to_owned());
+    }
+    let mut places = text.match_indices(added).filter(|_| !added.is_empty());
+    let as_added =
+        places.find_map(|(at, _)| Some([&text[..at], &text[at + added.len()..]].concat()).filter(is_kept));
+    as_added
+        .or_else(|| cut_toml(text, added).filter(is_kept))
+        .ok_or_else(|| "the table of the server cannot be told from the rest".to_owned())
+}
+
+/// Returns a TOML text without the places of the server, and without the blank lines that an installation `added` before it.
+fn cut_toml(text: &str, added: &str) -> Option<String> {
+    let all = DeTable::parse(text).ok()?.into_inner();
+    let (_, servers) = all.get_key_value("mcp_servers")?;
+    let (key, server) = servers.get_ref().as_table()?.get_key_value(SERVER)?;
+    let mut cuts = Cuts {
+        text,
+        places: Vec::new(),
+        is_inline: text[servers.span().start..].starts_with('{'),
+    };
+    cuts.add(key.span(), server, None);
+    let mut new = text.to_owned();
+    cuts.places.sort_by_key(|place| Reverse(place.start));
+    for Range { mut start, end } in cuts.places {
+        let is_last = new[end..].is_empty();
+        for _ in added.chars().take_while(|letter| *letter == '\n') {
+            if new[..start].ends_with("\n\n") || is_last && new[..start].ends_with('\n') {
+                start -= 1;
+            }
         }
-        if !is_inside {
-            kept.push_str(line);
+        new.replace_range(start..end, "");
+    }
+    Some(new)
+}
+
+/// The places that go from a TOML text.
+struct Cuts<'t> {
+    text: &'t str,
+    places: Vec<Range<usize>>,
+    /// Whether the places lie in an inline table.
+    is_inline: bool,
+}
+
+impl Cuts<'_> {
+    /// Adds the place of a value with its key. What stands below the header of a table belongs to the place `of_header`.
+    fn add(&mut self, key: Range<usize>, value: &Spanned<DeValue<'_>>, of_header: Option<usize>) {
+        let Range { start, end } = value.span();
+        let mark = self.text[start..].chars().next();
+        let table = value.get_ref().as_table().filter(|_| mark != Some('{'));
+        if table.is_none() || mark == Some('[') {
+            let place = if self.is_inline {
+                self.member(key.start, end)
+            } else {
+                self.lines(key.start, end)
+            };
+            match of_header.filter(|_| table.is_none()) {
+                Some(header) => self.places[header].end = self.places[header].end.max(place.end),
+                None => self.places.push(place),
+            }
+        }
+        let of_header = if mark == Some('[') {
+            Some(self.places.len() - 1)
+        } else {
+            of_header
+        };
+        for (key, value) in table.into_iter().flatten() {
+            self.add(key.span(), value, of_header);
         }
     }
-    kept
+
+    /// Returns the place of whole lines.
+    fn lines(&self, start: usize, end: usize) -> Range<usize> {
+        let before = self.text[..start].rsplit(['\n', '\u{feff}']).next();
+        let after = self.text[end..].split_inclusive('\n').next();
+        start - before.map_or(0, str::len)..end + after.map_or(0, str::len)
+    }
+
+    /// Returns the place of a member of an inline table, with one comma.
+    fn member(&self, start: usize, end: usize) -> Range<usize> {
+        let (before, after) = (self.text[..start].trim_end(), self.text[end..].trim_start());
+        match (after.strip_prefix(','), before.strip_suffix(',')) {
+            (Some(after), _) => start..self.text.len() - after.trim_start().len(),
+            (None, Some(before)) => before.len()..end,
+            (None, None) => start..end,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// INVARIANT INL-1: a removal leaves everything else in a file as it is, byte for byte. What stands between `<` and `>`
+    /// goes.
+    #[test]
+    fn only_the_server_goes_from_a_toml_text() {
+        for marked in [
+            "# mine\n\n<[mcp_servers.treering] # own\ncommand = \"x\"\nargs = [\n  \"a\",\n  \"[b]\",\n]\n># next\n[a]\nb = 1\n",
+            "<[ mcp_servers . \"treering\" ]\r\ncommand = 'x'\r\n>\r\n[[a]]\r\nb = [\r\n[1],\r\n]\r\n",
+            "a = \"\"\"\n[mcp_servers.treering]\ncommand = \"x\"\n\"\"\"\n<[mcp_servers.treering]\ncommand = \"x\">",
+            "# [mcp_servers.treering]\n<[mcp_servers.treering.env]\nA = '''\n[a]\n'''\n>\n[b]\n<[mcp_servers.treering]\n>[mcp_servers.a]\n",
+            "[mcp_servers]\n<treering = { command = \"x\" } # own\n>other = { command = \"y\" }\n",
+            "[mcp_servers]\n<treering.command = \"x\"\n>other.command = \"y\"\n<treering.args = []\n>",
+            "mcp_servers = { <treering = { command = \"x\" }, >other = { command = \"y\" } }\n",
+            "mcp_servers = { other = { command = \"y\" }<, treering = { command = \"x\" }> }\n",
+            "<mcp_servers.treering.command = \"x\"\n>a = 1\n",
+            "\u{feff}<[mcp_servers.treering]\n>[a]\nb = 1\n",
+            "[mcp_servers.other]\ncommand = \"treering\"\n",
+            "[[mcp_servers.treering]]\ncommand = \"x\"\n",
+            "",
+        ] {
+            let text = marked.replace(['<', '>'], "");
+            let mut parts = marked.split('<');
+            let mut kept = parts.next().unwrap_or_default().to_owned();
+            parts.for_each(|part| kept.push_str(part.split_once('>').unwrap().1));
+            assert_eq!(without_toml_server(&text, ""), Ok(kept), "{text}");
+        }
+    }
+
+    /// INVARIANT INL-1: what a user changed in the table goes with it, and the lines before the table are as they were.
+    #[test]
+    fn a_changed_table_goes_too() {
+        let start = Start {
+            command: "x".to_owned(),
+            args: vec!["serve".to_owned()],
+        };
+        for old in ["", "a = 1", "a = 1\n", "[mcp_servers]\n", "[a]\nb = 1\n\n"] {
+            let new = with_toml_server(old, &Json::Null, &start).unwrap();
+            let added = new.strip_prefix(old).unwrap();
+            // A copy in a text of another is not the table.
+            let copy = format!("\n[c]\nd = '''{added}'''\n");
+            for (edited, kept) in [
+                (new.clone(), old.to_owned()),
+                (format!("{new}timeout = 20\n"), old.to_owned()),
+                (
+                    format!("{new}[mcp_servers.treering.env]\nA = \"b\"\n"),
+                    old.to_owned(),
+                ),
+                (new.replace("\"serve\"", "\"other\""), old.to_owned()),
+                (format!("{new}{copy}"), format!("{old}{copy}")),
+            ] {
+                assert_eq!(without_toml_server(&edited, added), Ok(kept), "{edited}");
+            }
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_kept_is_refused() {
+        let odd = "mcp_servers = { treering.command = \"x\", treering.args = [] }\n";
+        assert!(without_toml_server(odd, "").is_err());
+        let broken = without_toml_server("a = 1\nb = = 2\n", "").unwrap_err();
+        assert!(broken.starts_with("line 2, column 5"), "{broken}");
+    }
 }

@@ -293,3 +293,28 @@ fn a_forged_summary_hides_no_days() {
         assert_eq!(due(agent), before, "{name}");
     }
 }
+
+/// INVARIANT TNT-6: only a new prompt of the person ends a taint. A page that came after the prompt keeps it.
+#[test]
+fn a_commit_after_the_prompt_keeps_the_taint() {
+    let test = memory();
+    let (agent, memory) = (&test.agent, test.agent.memory());
+    let page = || drop(append(agent, "s", None, vec![said("browser", "a page")]));
+    let prompt = |event: &str| {
+        let captured = Captured::AtPrompt(event.to_owned());
+        let entry = NewEntry {
+            captured,
+            ..said("user", event)
+        };
+        append(agent, "s", None, vec![entry]).commit
+    };
+    let is_tainted = || memory.view().is_tainted("s").unwrap();
+    page();
+    let first = prompt("Now the office.");
+    page();
+    memory.end_taint("s", &first, &Writer::user()).unwrap();
+    assert!(is_tainted());
+    let second = prompt("And the tea.");
+    memory.end_taint("s", &second, &Writer::user()).unwrap();
+    assert!(!is_tainted());
+}
