@@ -12,7 +12,7 @@ use crate::engine::trace;
 use crate::engine::write::attempt::{Attempted, Check, Refusal, caught};
 use crate::engine::write::fork::{Fork, ForkInfo, no_fork};
 use crate::engine::write::kept_draft::draft_named;
-use crate::engine::write::merge::{Merge, OpenConflict, Resolution, conflicts_in, stage_resolution};
+use crate::engine::write::merge::{Merge, OpenConflict, Resolution, conflicts_in};
 use crate::engine::write::revert::{Conflicts, Revert};
 use crate::engine::write::rollback::{Reversing, Rollback, later_changes};
 use crate::engine::write::session::TAINT_OP;
@@ -695,7 +695,7 @@ impl Memory {
     /// When the call returns, the change is as durable as a commit.
     pub fn resolve_conflict(&self, id: &Id, resolution: Resolution, writer: &Writer) -> Result<Committed> {
         let mut draft = Draft::new(self.refresh()?, writer.clone());
-        stage_resolution(&mut draft, id, resolution)?;
-        self.commit(draft, "resolve")
+        draft.resolve_conflict(id, None, resolution)?;
+        self.commit(draft, Op::RESOLVE)
     }
 }

@@ -30,6 +30,8 @@ pub struct ConflictSide {
 pub struct OpenConflict {
     /// The object.
     pub id: Id,
+    /// The version of the conflict. It changes with the versions that the conflict names.
+    pub digest: ObjectDigest,
     /// The fields in which the sides differ; see [`MergeConflict::fields`].
     pub fields: Vec<String>,
     /// The versions, sorted by digest.
@@ -80,42 +82,55 @@ pub(in crate::engine::write) fn conflicts_in(view: &View) -> Result<Vec<OpenConf
     let query = Query::default().kind(Kind::new(MERGE_CONFLICT)?);
     let mut all = Vec::new();
     for object in view.query(&query)? {
-        if let Some(named) = Named::of(&object?) {
-            all.push(open(view, named)?);
+        let object = object?;
+        if let Some(named) = Named::of(&object) {
+            all.push(open(view, named, object.digest())?);
         }
     }
     all.sort_unstable_by(|one, other| one.id.cmp(&other.id));
     Ok(all)
 }
 
-/// Stages a decision about an open conflict.
-///
-/// # Errors
-/// The errors of [`Memory::resolve_conflict`](crate::Memory::resolve_conflict), except those of the commit.
-pub(in crate::engine::write) fn stage_resolution(
-    draft: &mut Draft,
-    id: &Id,
-    resolution: Resolution,
-) -> Result<()> {
-    let Some((conflict, named)) = draft.base().named_conflict(id)? else {
-        return Err(Error::not_found(format!("'{id}' has no open conflict"))
-            .with_code(ErrorCode::NoConflict)
-            .with_hint("`conflicts` lists the open conflicts"));
-    };
-    match resolution {
-        Resolution::Take(version) if named.sides.contains(&Some(version)) => {
-            draft.restore_version(id, version)?;
+impl Draft {
+    /// Stages a decision about an open conflict. With `seen`, only about this version of the conflict.
+    ///
+    /// # Errors
+    /// `Conflict` (code `changed`) if the conflict has another version; the errors of
+    /// [`Memory::resolve_conflict`](crate::Memory::resolve_conflict), except those of the commit.
+    #[doc(hidden)]
+    pub fn resolve_conflict(
+        &mut self,
+        id: &Id,
+        seen: Option<ObjectDigest>,
+        resolution: Resolution,
+    ) -> Result<()> {
+        let Some((conflict, named)) = self.base().named_conflict(id)? else {
+            return Err(Error::not_found(format!("'{id}' has no open conflict"))
+                .with_code(ErrorCode::NoConflict)
+                .with_hint("`conflicts` lists the open conflicts"));
+        };
+        if seen.is_some_and(|seen| seen != conflict.digest()) {
+            return Err(
+                Error::conflict(format!("the conflict about '{id}' changed meanwhile"))
+                    .with_code(ErrorCode::Changed)
+                    .with_hint("`conflicts` lists the open conflicts"),
+            );
         }
-        Resolution::Take(version) => {
-            let text = format!("the version {version} is none of the sides of the conflict about '{id}'");
-            return Err(Error::invalid(text).with_hint("`conflicts` lists the sides"));
+        match resolution {
+            Resolution::Take(version) if named.sides.contains(&Some(version)) => {
+                self.restore_version(id, version)?;
+            }
+            Resolution::Take(version) => {
+                let text = format!("the version {version} is none of the sides of the conflict about '{id}'");
+                return Err(Error::invalid(text).with_hint("`conflicts` lists the sides"));
+            }
+            Resolution::Remove => drop(self.remove(id)?),
+            Resolution::Content(text) => put_text(self, id, &named, text)?,
         }
-        Resolution::Remove => drop(draft.remove(id)?),
-        Resolution::Content(text) => put_text(draft, id, &named, text)?,
+        self.remove(conflict.id())?;
+        self.expect(conflict.id(), Some(conflict.digest()));
+        Ok(())
     }
-    draft.remove(conflict.id())?;
-    draft.expect(conflict.id(), Some(conflict.digest()));
-    Ok(())
 }
 
 /// Stages the object as it is now, or as a side has it, with another text.
@@ -140,7 +155,7 @@ fn put_text(draft: &mut Draft, id: &Id, named: &Named, text: String) -> Result<(
 }
 
 /// Describes an open conflict.
-fn open(view: &View, named: Named) -> Result<OpenConflict> {
+fn open(view: &View, named: Named, digest: ObjectDigest) -> Result<OpenConflict> {
     let store = &view.state.store;
     let sides = named.sides.iter().map(|version| {
         let found = version.map(|version| store.records.find_object(version));
@@ -157,5 +172,6 @@ fn open(view: &View, named: Named) -> Result<OpenConflict> {
         sides: sides.collect::<Result<_>>()?,
         base: named.base,
         id: named.of,
+        digest,
     })
 }
