@@ -183,3 +183,27 @@ impl Reader {
         inbox(self, &AskedInbox::default()).map(drop)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two people who look at different lines take nothing from each other, and the number of kept lines has a limit.
+    #[test]
+    fn the_lines_that_were_read_last_keep_what_was_derived() {
+        let memory = Memory::in_memory().unwrap();
+        let forks = [0, 1, 2, 3].map(|number| {
+            let name = format!("task-{number}");
+            memory.fork(&name).by(&Writer::user()).unwrap()
+        });
+        let shared = Shared::new(None, None);
+        let main = shared.derived(&memory);
+        let [first, ..] = forks.each_ref().map(|fork| {
+            assert!(Arc::ptr_eq(&main, &shared.derived(&memory)));
+            shared.derived(fork)
+        });
+        assert_eq!(shared.lines.lock().len(), LINES_KEPT);
+        assert!(!Arc::ptr_eq(&first, &shared.derived(&forks[0])));
+        assert!(Arc::ptr_eq(&main, &shared.derived(&memory)));
+    }
+}

@@ -3,18 +3,8 @@
 use serde_json::{Value, json};
 
 use super::super::Folder;
-use super::Page;
+use super::{Page, routes};
 use crate::program::{column, text};
-
-/// Returns the routes of the page that are made by `made`, as the router names them.
-fn routes(made: &str) -> impl Iterator<Item = &'static str> {
-    const ROUTER: &str = include_str!("../../../../program/src/serve/http/page.rs");
-    let made = format!("\", {made}(shared, ");
-    let lines = ROUTER.lines().map(str::trim);
-    lines
-        .filter_map(move |line| line.strip_prefix(".route(\"/ui/")?.split_once(&made))
-        .map(|(name, _)| name)
-}
 
 /// Returns every text of a document, with the names of its fields.
 fn texts(document: &Value, found: &mut Vec<String>) {
