@@ -629,7 +629,7 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` (code `no_fork`) if there is no fork of this name; without `unmerged`, `Conflict` (code `unmerged`) if the
-    /// fork has commits that no merge took; `Denied` (code `less_trusted`) if an untrusted writer would drop commits; the
+    /// fork has commits that no merge took; `Denied` (code `less_trusted`) if an untrusted writer would drop such commits; the
     /// errors of [`Self::commit`].
     ///
     /// # Durability
@@ -644,10 +644,10 @@ impl Memory {
                 .named(name)
                 .cloned()
                 .ok_or_else(|| no_fork(name))?;
-            if line.commits() > 0 {
+            if line.commits() > 0 && !main.is_merged(&line)? {
                 // INVARIANT STN-2: an untrusted writer may not destroy the work of others.
-                check_trusted(writer.trust, "drop a fork with commits")?;
-                if !unmerged && !main.is_merged(&line)? {
+                check_trusted(writer.trust, "drop a fork with commits that no merge took")?;
+                if !unmerged {
                     let commits = line.commits();
                     let text = format!("no merge took all of the {commits} commits of the fork '{name}'");
                     return Err(Error::conflict(text)
