@@ -232,6 +232,25 @@ fn a_conflict_is_left_to_a_person_unless_a_rule_decides() {
     assert_eq!(merged["conflicts"][0]["id"], id.as_str(), "{merged}");
     let shown = folder.stream(&["conflicts"]);
     assert_eq!(shown[0]["id"], id.as_str());
+    // A model does not decide by way of the conflict object, and makes none.
+    let key = text(&folder.stream(&["list", "--kind", "merge-conflict"])[0]["id"]);
+    for (tool, arguments) in [
+        ("memory_forget", json!({ "ids": [key] })),
+        ("memory_remember", json!({ "text": "Decided.", "id": key })),
+        (
+            "memory_remember",
+            json!({ "text": "Decided.", "id": "merge-conflict/x" }),
+        ),
+        (
+            "memory_remember",
+            json!({ "text": "Decided.", "kind": "merge-conflict" }),
+        ),
+    ] {
+        assert_eq!(main.refused(tool, arguments)["code"], "not_owner", "{tool}");
+    }
+    assert_eq!(folder.stream(&["conflicts"]), shown);
+    folder.json(&["forget", "--kind", "merge-conflict", "--scope", "global"]);
+    assert_eq!(folder.stream(&["conflicts"]), shown);
     let wrong = json!({ "name": "task-7", "strategy": "mine" });
     assert_eq!(main.refused("memory_merge", wrong)["code"], "usage");
 }
