@@ -20,6 +20,7 @@
 #[cfg(feature = "http")]
 mod counts;
 pub(crate) mod errors;
+mod forks;
 #[cfg(feature = "http")]
 pub(crate) mod http;
 pub(crate) mod mcp;
@@ -31,5 +32,6 @@ mod stop;
 #[cfg(feature = "http")]
 pub(crate) mod ui;
 
+pub(crate) use forks::MadeForks;
 pub(crate) use server::Server;
 pub(crate) use service::{Caller, Follows, Service};

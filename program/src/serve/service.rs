@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use super::MadeForks;
 use crate::answers::history::SnapshotLine;
 use treering::agent::{self, Agent, Reach};
 use treering::inspect::agent::clean_writer;
 use treering::inspect::engine::is_short_id;
-use treering::inspect::ingest::moment;
 use treering::{Error, ErrorKind, Id, Memory, Object, Origin, Result, Revision, Scope, View, Writer};
 
 /// The default limit on the tokens of an answer.
@@ -43,6 +43,8 @@ pub(crate) struct Caller {
     pub(crate) follows: Option<Follows>,
     /// The other conversations of the client from which a call may come. If one is tainted, the call is untrusted.
     pub(crate) others: Vec<String>,
+    /// The forks that the sessions of the server made (SRV-6).
+    pub(crate) forks: MadeForks,
     pub(crate) form: Form,
     pub(crate) tokens_max: usize,
 }
@@ -225,10 +227,9 @@ impl Service {
     /// Returns the state that `revision` names.
     ///
     /// # Errors
-    /// `InvalidInput` if the text is not a revision; `NotFound` if there is no such state.
+    /// The errors of [`Self::revision`]; `NotFound` if there is no such state.
     pub(crate) fn state(&self, revision: &str) -> Result<View> {
-        self.head()?;
-        match moment::revision(revision, self.memory(), self.session())? {
+        match self.revision(revision)? {
             Revision::Head => Ok(self.memory().view()),
             revision => self.memory().view_at(&revision, self.session()),
         }

@@ -26,14 +26,11 @@ use crate::serve::http::{self, Listening, Page, RequestLog, Ticket, Token};
 use crate::serve::operations::Profile;
 use crate::serve::server::Reopen;
 use crate::serve::service::{self, TOKENS_LEAST, TOKENS_MAX};
-use crate::serve::{Caller, Follows, Server, Service, mcp};
+use crate::serve::{Caller, Follows, MadeForks, Server, Service, mcp};
 use treering::Writer;
 use treering::agent::{self, Agent, Confinement};
 use treering::inspect::agent::refuse_secret_name;
-use treering::inspect::digest::to_hex;
 
-/// The number of random bytes of the secret of the inbox in a chat.
-const TICKET_BYTES: usize = 16;
 /// The number of random bytes in the name of a session.
 const NAME_BYTES: usize = 4;
 /// The address of a page alone: a free port of this machine.
@@ -163,16 +160,15 @@ impl Verb for Serve {
         enter_folder_of_client();
         let (server, agent) = self.server(context)?;
         let served = server.clone();
-        let ticket = app_ticket(agent.memory())?;
         #[cfg(feature = "http")]
         match address {
             Some(address) => self.http.serve(context, server, agent.memory(), address)?,
-            None => mcp::serve(server, ticket, io::stdin(), output()?)?,
+            None => mcp::serve(server, io::stdin(), output()?)?,
         }
         #[cfg(not(feature = "http"))]
         drop(agent);
         #[cfg(not(feature = "http"))]
-        mcp::serve(server, ticket, io::stdin(), output()?)?;
+        mcp::serve(server, io::stdin(), output()?)?;
         served.close();
         Ok(DONE)
     }
@@ -230,6 +226,7 @@ impl Serve {
             names_session,
             follows,
             others: Vec::new(),
+            forks: MadeForks::default(),
             form: if self.structured {
                 service::Form::Structured
             } else {
@@ -319,6 +316,7 @@ impl HttpOptions {
                 ticket: Ticket::new(ticket.clone()),
                 reopen: reopening(memory.clone(), context.options.json)?,
                 writer: self.write.then(|| context.writer()),
+                served: memory.fork_name().map(str::to_owned),
             })),
             None => None,
         };
@@ -401,13 +399,6 @@ fn reopening(memory: Memory, json: bool) -> Result<Box<dyn Fn(SocketAddr) -> Res
         drop(writeln!(&output, "{line}"));
         Ok(ticket)
     }))
-}
-
-/// Returns the secret by which the inbox in a chat decides.
-fn app_ticket(memory: &Memory) -> Result<String> {
-    let mut bytes = [0; TICKET_BYTES];
-    memory.random(&mut bytes)?;
-    Ok(to_hex(&bytes))
 }
 
 /// Returns a name that no other process has, made of the time and random bytes.

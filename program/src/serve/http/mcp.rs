@@ -44,7 +44,7 @@ pub(super) fn config(body_bytes_max: usize) -> StreamableHttpServerConfig {
 pub(super) fn route(server: &Server, config: StreamableHttpServerConfig) -> MethodRouter<Server> {
     let sessions = Arc::new(Sessions::default());
     let server = server.clone();
-    let handler = move || Ok(Handler::new(server.clone(), connection, None));
+    let handler = move || Ok(Handler::new(server.clone(), connection, false));
     let service = StreamableHttpService::new(handler, sessions.manager(), config);
     any_service(service)
         .layer(from_fn_with_state(sessions, with_session))

@@ -97,7 +97,7 @@ pub(crate) fn serve(
             routes = operations(&server, config);
         }
         if let Some(page) = &listening.page {
-            let shared = Arc::new(Shared::new(page.writer.clone()));
+            let shared = Arc::new(Shared::new(page.writer.clone(), page.served.clone()));
             routes = routes.merge(page::routes(&shared, &pulse, page, bound));
             let (server, reading) = (server.clone(), server.clone());
             tokio::spawn(async move { page::prepare(&server, shared).await });

@@ -16,6 +16,7 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Map, Value as Json, json};
 
+use super::tickets::Tickets;
 use super::{app, decide, memory_tool, prompts, resources};
 use crate::answers::program::Refused;
 use crate::serve::errors;
@@ -61,21 +62,19 @@ pub(crate) struct Handler {
     connection: fn(&Extensions) -> Connection,
     /// The session of this connection, which its first call names (SRV-1).
     session: OnceLock<String>,
-    /// The secret of the inbox in a chat; `None` over a network, where nobody decides (UIA-2).
-    ticket: Option<String>,
+    /// The pages that decide; `None` over a network and for a server that is started as untrusted (UIA-2).
+    tickets: Option<Arc<Tickets>>,
 }
 
 impl Handler {
-    pub(crate) fn new(
-        server: Server,
-        connection: fn(&Extensions) -> Connection,
-        ticket: Option<String>,
-    ) -> Self {
+    /// `is_here` says whether the client is on this machine, so that its inbox may decide.
+    pub(crate) fn new(server: Server, connection: fn(&Extensions) -> Connection, is_here: bool) -> Self {
+        let decides = is_here && server.caller().who.writer.trust.is_trusted();
         Self {
             server,
             connection,
             session: OnceLock::new(),
-            ticket,
+            tickets: decides.then(Arc::default),
         }
     }
 
@@ -286,7 +285,7 @@ impl ServerHandler for Handler {
                     .ok()
                     .map(|one| tool_of(one, Form::Text))
             });
-            tools.extend(self.ticket.as_ref().map(|_| decide::tool()));
+            tools.extend(self.tickets.as_ref().map(|_| decide::tool()));
         }
         let mut list = ListToolsResult::with_all_items(tools);
         (list.ttl_ms, list.cache_scope) = (Some(LIST_TTL_MS), Some(CacheScope::Private));
@@ -322,9 +321,11 @@ impl ServerHandler for Handler {
             }
             .into());
         }
-        if request.name == decide::TOOL && app::is_shown_by(&context) {
-            let ticket = self.ticket.clone();
-            let work = move |service: &Service| decide::call(service, arguments, ticket.as_deref());
+        if request.name == decide::TOOL
+            && app::is_shown_by(&context)
+            && let Some(tickets) = self.tickets.clone()
+        {
+            let work = move |service: &Service| decide::call(service, arguments, &tickets);
             let done = server.count(caller, decide::TOOL, work).await;
             return Ok(match done {
                 Ok(sent) => success(sent),
@@ -367,11 +368,16 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> std::result::Result<ReadResourceResponse, ErrorData> {
-        if request.uri == app::URI {
-            return Ok(app::read(self.ticket.as_deref()).into());
-        }
+        let tickets = self.tickets.clone();
+        let is_shown = app::is_shown_by(&context);
         let read = self
-            .run(&context, move |service| resources::read(service, &request.uri))
+            .run(&context, move |service| {
+                if request.uri != app::URI || !is_shown {
+                    return resources::read(service, &request.uri);
+                }
+                let ticket = tickets.map(|tickets| tickets.issue(service.memory()));
+                Ok(app::read(ticket.transpose()?.as_deref()))
+            })
             .await;
         read.map(Into::into).map_err(|error| self.protocol_error(&error))
     }

@@ -145,7 +145,7 @@ impl Operation for Undo {
         match self.action {
             Way::Undo => self.reverse(memory, Op::UNDO, head, &writer),
             Way::Redo => self.reverse(memory, Op::REDO, head, &writer),
-            Way::Rollback => self.rollback(memory, head, &writer),
+            Way::Rollback => self.rollback(service, memory, head, &writer),
             Way::Revert => self.revert(service, memory, head, &writer),
         }
     }
@@ -214,6 +214,7 @@ impl Undo {
 
     fn rollback(
         &self,
+        service: &Service,
         memory: &Memory,
         head: Option<CommitDigest>,
         writer: &Writer,
@@ -224,7 +225,7 @@ impl Undo {
                 .with_hint("give to, such as snap:0 or the root of an earlier answer; memory_snapshot lists snapshots")
         })?;
         let all = self.others.unwrap_or_default();
-        let target = to.parse()?;
+        let target = service.revision(to)?;
         if self.is_dry() {
             let (preview, _, refused) = RollbackPreview::of(memory, &target, all, writer)?;
             let refused = refused.map(|refused| format!("; needs others: {refused}"));
