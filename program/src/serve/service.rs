@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
-use super::MadeForks;
+use super::{Client, MadeForks};
 use crate::answers::history::SnapshotLine;
 use treering::agent::{self, Agent, Reach};
 use treering::inspect::agent::clean_writer;
@@ -45,6 +45,8 @@ pub(crate) struct Caller {
     pub(crate) others: Vec<String>,
     /// The forks that the sessions of the server made (SRV-6).
     pub(crate) forks: MadeForks,
+    /// The client of a team server, whose token came with the call.
+    pub(crate) client: Option<Arc<Client>>,
     pub(crate) form: Form,
     pub(crate) tokens_max: usize,
 }
@@ -137,8 +139,9 @@ impl Service {
     /// (SRV-3).
     ///
     /// # Errors
-    /// The errors of [`Self::reach`].
+    /// `Denied` (code `read_only`) for a client that only reads; the errors of [`Self::reach`].
     pub(crate) fn writer(&self) -> Result<Writer> {
+        self.check_writes()?;
         self.caller.who.writer()
     }
 
@@ -156,7 +159,8 @@ impl Service {
     /// The errors of [`Memory::commit`].
     pub(crate) fn taint(&self) -> Result<()> {
         // A read of a tainted session writes nothing, so it does not wait for the lock.
-        if self.head()?.is_tainted(self.session())? {
+        // A client that only reads writes nothing that could come from the text (CLI-3).
+        if self.check_writes().is_err() || self.head()?.is_tainted(self.session())? {
             return Ok(());
         }
         self.memory().admit(Origin::ToolExternal, Some(self.session()))

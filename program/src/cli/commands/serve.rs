@@ -22,7 +22,9 @@ use crate::cli::plugin_folder::enter_folder_of_client;
 use crate::cli::token_file::{new_token, token_in};
 use crate::hook::HookClient;
 #[cfg(feature = "http")]
-use crate::serve::http::{self, Listening, Page, RequestLog, Ticket, Token};
+use crate::serve::http::clients::Clients;
+#[cfg(feature = "http")]
+use crate::serve::http::{self, Keys, Listening, Page, RequestLog, Ticket, Token};
 use crate::serve::operations::Profile;
 use crate::serve::server::Reopen;
 use crate::serve::service::{self, TOKENS_LEAST, TOKENS_MAX};
@@ -51,6 +53,7 @@ const NO_HTTP: bool = !cfg!(feature = "http");
 /// a session of its own, named after the client; treering revert --session NAME takes back what it wrote.
 ///
 /// A client of --http sends the token with each request, and may choose its session with the header Treering-Session.
+/// With --tokens, each client has a token of its own, and what it does is done as its own actor.
 /// Only programs of this machine reach the server, unless --allow-remote is given. A page in a browser does not, unless
 /// --allow-origin names it. SIGTERM ends the server after the requests that are read are answered.
 ///
@@ -66,6 +69,7 @@ const NO_HTTP: bool = !cfg!(feature = "http");
 /// treering serve --mcp --profile minimal --max-tokens 800
 /// treering serve --mcp --structured
 /// treering serve --http 127.0.0.1:7070 --token-file ~/.treering-token
+/// treering serve --http 127.0.0.1:7070 --tokens team.json
 /// treering serve --ui
 /// treering serve --ui --write --http 127.0.0.1:7070
 /// ```
@@ -108,6 +112,9 @@ struct HttpOptions {
     /// The file of the token; a missing one is made with a new token [default: a new token, which is printed]
     #[arg(long, value_name = "FILE", requires = "http", conflicts_with = "mcp", hide = NO_HTTP)]
     token_file: Option<PathBuf>,
+    /// Admit the clients of this file, each with its own token, actor and scopes; treering token makes it
+    #[arg(long, value_name = "FILE", requires = "http", conflicts_with_all = ["mcp", "token_file"], hide = NO_HTTP)]
+    tokens: Option<PathBuf>,
     /// Admit pages of this origin, such as <http://localhost:3000>; may be repeated
     #[arg(long, value_name = "ORIGIN", requires = "http", conflicts_with = "mcp", hide = NO_HTTP)]
     allow_origin: Vec<String>,
@@ -217,7 +224,8 @@ impl Serve {
             let finder = Finder::here(client)?;
             Some(Follows::new(move || finder.sessions(client)))
         });
-        let confinement = self.scope.clone().map_or(Confinement::Usual, Confinement::Only);
+        let scope = self.scope.clone().map(|scope| vec![scope]);
+        let confinement = scope.map_or(Confinement::Usual, Confinement::Only);
         let caller = Caller {
             who: agent::Caller {
                 confinement,
@@ -226,6 +234,7 @@ impl Serve {
             names_session,
             follows,
             others: Vec::new(),
+            client: None,
             forks: MadeForks::default(),
             form: if self.structured {
                 service::Form::Structured
@@ -305,10 +314,17 @@ impl HttpOptions {
         address: SocketAddr,
     ) -> Result<()> {
         let token = match (&self.token_file, &self.http) {
+            _ if self.tokens.is_some() => None,
             (Some(file), _) => Some(token_in(file, memory)?),
             (None, Some(_)) => Some(new_token(memory)?),
             (None, None) => None,
         };
+        let keys = match (self.tokens.clone(), &token) {
+            (Some(file), _) => Some(Keys::Clients(Clients::of(file)?)),
+            (None, Some(token)) => Some(Keys::One(token.clone())),
+            (None, None) => None,
+        };
+        let is_api = keys.is_some();
         let ticket = if self.ui { Some(new_token(memory)?) } else { None };
         let page = match &ticket {
             Some(ticket) => Some(Arc::new(Page {
@@ -322,7 +338,7 @@ impl HttpOptions {
         };
         let listening = Listening {
             address,
-            token: token.clone(),
+            keys,
             page,
             hosts: self.allow_host,
             origins: self.allow_origin,
@@ -332,7 +348,8 @@ impl HttpOptions {
                 None
             },
         };
-        let file = self.token_file;
+        let file = self.token_file.or(self.tokens);
+        let is_team = token.is_none();
         http::serve(server, listening, |bound| {
             let listens = Listens {
                 url: format!("http://{bound}"),
@@ -341,11 +358,13 @@ impl HttpOptions {
                 file: file.map(|file| file.display().to_string()),
             };
             context.answer(&listens, |listens, context| {
-                if let Some(token) = &listens.token {
+                if is_api {
                     context.line(format!("listening at {}, with MCP at /mcp", listens.url))?;
-                    match &listens.file {
-                        Some(file) => context.line(format!("the token is in {file}"))?,
-                        None => context.line(format!("the token is {token}"))?,
+                    match (&listens.file, &listens.token) {
+                        (Some(file), _) if is_team => context.line(format!("the clients are in {file}"))?,
+                        (Some(file), _) => context.line(format!("the token is in {file}"))?,
+                        (None, Some(token)) => context.line(format!("the token is {token}"))?,
+                        (None, None) => {}
                     }
                 }
                 match &listens.page {
@@ -363,7 +382,7 @@ impl HttpOptions {
 #[derive(Serialize, JsonSchema)]
 struct Listens {
     url: String,
-    /// What a client sends in the header `Authorization: Bearer TOKEN`. Missing with `--ui` alone.
+    /// What a client sends in the header `Authorization: Bearer TOKEN`. Missing with `--ui` alone and with `--tokens`.
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
     /// The address that opens the page once.

@@ -22,7 +22,7 @@ use crate::answers::program::Refused;
 use crate::serve::errors;
 use crate::serve::operations::{self, Effect, Entry, Profile, Sent, kind_of};
 use crate::serve::service::Form;
-use crate::serve::{Caller, Follows, Server, Service};
+use crate::serve::{Caller, Client, Follows, Server, Service};
 use treering::inspect::agent::refuse_secret_name;
 use treering::{Error, ErrorCode, ErrorKind, Result};
 use treering_text::visible::printable;
@@ -51,6 +51,8 @@ const NAME_CHARS: usize = 40;
 pub(crate) struct Connection {
     /// The session that the client's settings chose.
     pub(crate) session: Option<String>,
+    /// The client of a team server.
+    pub(crate) client: Option<Arc<Client>>,
     /// What tells apart two connections of clients with the same name.
     pub(crate) suffix: Option<String>,
 }
@@ -81,9 +83,16 @@ impl Handler {
     /// Returns the caller of a request. The session names the first client, so that a revert of the session takes back
     /// exactly what this connection wrote. The actor is the client of this request.
     fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
-        let Connection { session, suffix } = (self.connection)(&context.extensions);
+        let Connection {
+            session,
+            client,
+            suffix,
+        } = (self.connection)(&context.extensions);
         let name = context.client_info().and_then(|client| name_of(&client.name));
-        let mut caller: Caller = self.server.caller().clone();
+        let mut caller: Caller = match &client {
+            Some(client) => self.server.caller().of_client(client),
+            None => self.server.caller().clone(),
+        };
         let own = self.session.get_or_init(|| {
             if !caller.names_session {
                 return caller.session().to_owned();
@@ -96,6 +105,7 @@ impl Handler {
         let writer = &mut caller.who.writer;
         writer.session = Some(present.or(session).unwrap_or_else(|| own.clone()));
         writer.actor = writer.actor.take().or(name);
+        caller.keep_session_of_client();
         if app::wants_structure(&context.meta) {
             caller.form = Form::Structured;
         }

@@ -225,6 +225,9 @@ impl Undo {
                 .with_hint("give to, such as snap:0 or the root of an earlier answer; memory_snapshot lists snapshots")
         })?;
         let all = self.others.unwrap_or_default();
+        if all {
+            service.check_takes_back_others()?;
+        }
         let target = service.revision(to)?;
         if self.is_dry() {
             let (preview, _, refused) = RollbackPreview::of(memory, &target, all, writer)?;
@@ -267,6 +270,7 @@ impl Undo {
         let mut selection = Selection::default();
         selection.sessions.extend(session);
         selection.sources.extend(self.source.clone());
+        let selection = service.own_of(selection);
         let revert = memory.revert(selection).conflicts(Conflicts::Keep);
         let revert = match head {
             Some(head) => revert.expect_head(head),

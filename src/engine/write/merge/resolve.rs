@@ -120,10 +120,7 @@ impl Draft {
         seen: Option<ObjectDigest>,
         resolution: Resolution,
     ) -> Result<()> {
-        let (conflict, named) = self
-            .base()
-            .named_conflict(id)?
-            .ok_or_else(|| no_conflict(id))?;
+        let (conflict, named) = self.base().named_conflict(id)?.ok_or_else(|| no_conflict(id))?;
         if seen.is_some_and(|seen| seen != conflict.digest()) {
             return Err(
                 Error::conflict(format!("the conflict about '{id}' changed meanwhile"))
