@@ -95,7 +95,8 @@ struct Listed {
     read_only: bool,
     fork: Option<String>,
     takes_back: &'static str,
-    time: Time,
+    /// When the token was made.
+    time: String,
 }
 
 impl Listed {
@@ -185,7 +186,7 @@ impl Add {
             read_only: self.read_only,
             fork: context.options.in_fork.clone(),
             takes_back_all: self.takes_back == "all",
-            time: Time::now(),
+            time: Time::now().to_string(),
         };
         clients.push(row.with_token(token.reveal()));
         write(&self.file, clients)?;

@@ -20,11 +20,12 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use rustix::fs::OFlags;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::serve::Client;
-use treering::inspect::digest::{sha256, to_hex};
-use treering::{Error, ErrorCode, Origin, Result, Time};
+use treering::inspect::digest::{from_hex, sha256, to_hex};
+use treering::{Error, ErrorCode, Origin, Result};
 
 /// The most bytes of the file: some ten thousand clients.
 const FILE_BYTES_MAX: u64 = 8 << 20;
@@ -47,6 +48,7 @@ pub(crate) struct Row {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) scopes: Vec<String>,
     /// The class that the writes of the client have at most.
+    #[serde(deserialize_with = "class")]
     pub(crate) trust_cap: Origin,
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) read_only: bool,
@@ -56,7 +58,13 @@ pub(crate) struct Row {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub(crate) takes_back_all: bool,
     /// When the token was made.
-    pub(crate) time: Time,
+    pub(crate) time: String,
+}
+
+/// Reads a class by its name.
+fn class<'de, D: Deserializer<'de>>(from: D) -> std::result::Result<Origin, D::Error> {
+    let name = String::deserialize(from)?;
+    Origin::from_text(&name).map_err(|error| D::Error::custom(error.message()))
 }
 
 #[derive(Serialize, Deserialize)]
@@ -127,7 +135,7 @@ impl Row {
     }
 
     fn key(&self) -> Result<[u8; 32]> {
-        let parsed = treering::inspect::digest::from_hex(&self.digest);
+        let parsed = from_hex(&self.digest).and_then(|bytes| bytes.try_into().ok());
         parsed.ok_or_else(|| {
             Error::invalid(format!("the client '{}' has no digest of a token", self.name))
                 .with_hint("revoke the client, and add it again")
