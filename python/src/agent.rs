@@ -197,12 +197,7 @@ impl Agent {
             .of_store(slf.py(), store.with_writer(slf.py(), writer.get().writer.clone()))
     }
 
-    /// Makes a fork: a line of its own, which begins at the newest state, or at ``at``. Nobody else sees what is written
-    /// through it. ``trust_cap`` is the most trusted class that a write through the fork gets.
-    ///
-    /// As a context manager, it merges the fork at the end and drops it; after an exception, it drops the fork with its
-    /// commits. If the merge is refused, the fork stays; ``open_fork`` opens it. ``merged`` has the result of the merge, and
-    /// a conflict that the merge left open is in ``conflicts()``.
+    /// Makes a fork, as ``Memory.fork``. Its handle is an agent.
     #[pyo3(signature = (name, *, at=None, trust_cap=None, writer=None))]
     fn fork<'py>(
         slf: &Bound<'py, Self>,
@@ -216,7 +211,7 @@ impl Agent {
             .of_store(slf.py(), store.make_fork(slf.py(), name, at, trust_cap, writer)?)
     }
 
-    /// Opens a fork that exists. As a context manager, it closes the handle and leaves the fork as it is.
+    /// Opens a fork that exists, as ``Memory.open_fork``.
     #[pyo3(signature = (name, *, writer=None))]
     fn open_fork<'py>(
         slf: &Bound<'py, Self>,
@@ -232,10 +227,6 @@ impl Agent {
     fn with_session<'py>(slf: &Bound<'py, Self>, session: &str) -> PyResult<Bound<'py, Self>> {
         let writer = slf.as_super().get().writer.clone().session(session);
         Self::with_writer(slf, &Bound::new(slf.py(), Writer { writer })?)
-    }
-
-    fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
-        slf
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> String {

@@ -1,7 +1,9 @@
 //! Forks and merges: a line of its own for a task, and the merge that brings its work back.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use treering::merge::{Merge, Merged, OpenConflict, Resolution, Strategy};
@@ -27,21 +29,61 @@ pub(crate) struct Forked {
     from: Arc<Handle>,
     /// The writer who made the fork, and merges it.
     writer: treering::Writer,
+    /// The number of `with` blocks with a handle of the fork. Handles of `with_writer` and `with_session` count too.
+    blocks: AtomicUsize,
     merged: PyOnceLock<Py<PyAny>>,
 }
 
 impl Forked {
-    /// Merges the fork into the line from which it was made, and drops it. After an exception, only drops it. `fork` is
-    /// a handle of the fork.
+    /// Begins a block.
+    pub(crate) fn enter(&self) {
+        self.blocks.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Ends a block. The last one merges the fork into the line from which it was made, and drops it. If an exception ends
+    /// the block, only drops it. `fork` is a handle of the fork.
     ///
     /// # Errors
-    /// The errors of a merge. The fork stays then.
-    pub(crate) fn end(&self, py: Python<'_>, fork: &Store, is_failed: bool) -> PyResult<()> {
+    /// The errors of a merge. The fork stays then. After an exception of the block none: the exception gets a note.
+    pub(crate) fn end(
+        &self,
+        py: Python<'_>,
+        fork: &Store,
+        exception: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        // `ExitStack.push` ends a block that it did not begin.
+        let less = |blocks: usize| Some(blocks.saturating_sub(1));
+        let blocks = self
+            .blocks
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, less)
+            .unwrap_or_default();
+        if blocks > 1 {
+            return Ok(());
+        }
+        match (self.end_fork(py, fork, exception.is_some()), exception) {
+            (Err(refused), Some(exception)) if refused.is_instance_of::<PyException>(py) => {
+                let note = format!("the fork '{}' was not dropped: {refused}", self.name);
+                // Python 3.10 has no notes.
+                let _ = exception.call_method1("add_note", (note,));
+                Ok(())
+            }
+            (done, _) => done,
+        }
+    }
+
+    fn end_fork(&self, py: Python<'_>, fork: &Store, is_failed: bool) -> PyResult<()> {
         let memory = self.from.memory(py)?;
-        // The block may have dropped the fork itself.
-        let is_there = run(py, || match memory.open_fork(&self.name) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
-            opened => opened.map(|_| true),
+        // The block may have dropped the fork itself, and another fork may have its name. Or it only closed the handle.
+        let own = fork.handle.memory(py).ok();
+        let is_there = run(py, || {
+            let found = match own {
+                Some(own) => own.refresh().map(drop),
+                None => memory.open_fork(&self.name).map(drop),
+            };
+            match found {
+                Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+                found => found.map(|()| true),
+            }
         })?;
         fork.handle.close(py)?;
         if is_there && !is_failed {
@@ -83,6 +125,7 @@ impl Store {
             name: name.to_owned(),
             from: Arc::clone(&self.handle),
             writer: writer.clone(),
+            blocks: AtomicUsize::new(0),
             merged: PyOnceLock::new(),
         };
         self.of_fork(py, &opened, fork, writer, Some(Arc::new(forked)))

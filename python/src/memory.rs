@@ -182,8 +182,9 @@ impl Memory {
     /// through it. ``trust_cap`` is the most trusted class that a write through the fork gets.
     ///
     /// As a context manager, it merges the fork at the end and drops it; after an exception, it drops the fork with its
-    /// commits. If the merge is refused, the fork stays; ``open_fork`` opens it. ``merged`` has the result of the merge, and
-    /// a conflict that the merge left open is in ``conflicts()``.
+    /// commits. A block with a handle of ``with_writer`` inside another block ends nothing. If the merge or the drop is
+    /// refused, the fork stays; ``open_fork`` opens it. ``merged`` has the result of the merge, and a conflict that the
+    /// merge left open is in ``conflicts()``. With asyncio, it is ``async with await memory.fork(...)``.
     #[pyo3(signature = (name, *, at=None, trust_cap=None, writer=None))]
     fn fork<'py>(
         slf: &Bound<'py, Self>,
@@ -410,10 +411,6 @@ impl Memory {
             false => memory.erase(&erasing, &writer),
         })?;
         answer(py, &ErasedReport::from(&report))
-    }
-
-    fn __enter__(slf: PyRef<'_, Self>) -> PyRef<'_, Self> {
-        slf
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> String {

@@ -391,6 +391,13 @@ impl Store {
         self.handle.close(py)
     }
 
+    fn __enter__(slf: Bound<'_, Self>) -> Bound<'_, Self> {
+        if let Some(fork) = &slf.get().fork {
+            fork.enter();
+        }
+        slf
+    }
+
     #[pyo3(signature = (kind, error, traceback))]
     fn __exit__(
         &self,
@@ -401,7 +408,7 @@ impl Store {
     ) -> PyResult<()> {
         let _ = (kind, traceback);
         match &self.fork {
-            Some(fork) => fork.end(py, self, error.is_some()),
+            Some(fork) => fork.end(py, self, error),
             None => self.close(py),
         }
     }

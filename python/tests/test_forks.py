@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import subprocess
 import sys
 from datetime import timedelta
@@ -77,6 +78,65 @@ def test_a_fork_whose_merge_is_refused_stays(folder: Path) -> None:
         with memory.open_fork("task") as fork:
             assert "a" not in fork
         assert [one.name for one in memory.forks()] == ["task"]
+
+
+def test_a_block_with_another_writer_ends_nothing(memory: Memory) -> None:
+    with memory.fork("task") as fork:
+        with fork.with_writer(Writer.person("vera")) as vera:
+            vera.put("b", "2")
+        assert not fork.closed and "b" not in memory
+        with pytest.raises(ZeroDivisionError):
+            with fork.with_writer(Writer.model("worker")):
+                raise ZeroDivisionError
+        fork.put("c", "3")
+    assert fork.closed and {"b", "c"} <= set(memory.view()) and not memory.forks()
+    assert fork.merged is not None and vera.merged is not None
+    with memory.fork("alone").with_writer(Writer.person("vera")) as vera:
+        vera.put("d", "4")
+    assert "d" in memory and not memory.forks()
+    with contextlib.ExitStack() as stack:
+        stack.push(memory.fork("pushed")).put("e", "5")
+    assert "e" in memory and not memory.forks()
+
+
+def test_an_untrusted_writer_merges_its_fork_and_leaves_what_it_may_not_drop(memory: Memory) -> None:
+    tool = Writer.tool("crawler")
+    with memory.fork("good", writer=tool) as fork:
+        fork.put("b", "2")
+    assert "b" in memory and not memory.forks()
+    with pytest.raises(ZeroDivisionError) as caught:
+        with memory.fork("bad", writer=tool) as fork:
+            fork.put("c", "3")
+            raise ZeroDivisionError
+    assert "c" not in memory and [one.name for one in memory.forks()] == ["bad"]
+    notes = getattr(caught.value, "__notes__", ["the fork 'bad' was not dropped"])
+    assert "the fork 'bad' was not dropped" in notes[0]
+
+
+def test_a_block_ends_its_own_fork_alone(memory: Memory) -> None:
+    with memory.fork("task") as fork:
+        fork.put("b", "2")
+        memory.drop_fork("task", unmerged=True)
+        memory.fork("task").put("c", "3")
+    assert fork.merged is None and "c" not in memory
+    assert [(one.name, one.commits) for one in memory.forks()] == [("task", 1)]
+
+
+def test_nested_blocks_end_from_the_inside(memory: Memory) -> None:
+    with pytest.raises(ZeroDivisionError):
+        with memory.fork("outer") as outer:
+            outer.put("a", "1")
+            with outer.fork("inner") as inner:
+                inner.put("b", "2")
+                raise ZeroDivisionError
+    assert not memory.forks() and not set(memory.view())
+    with memory.fork("outer") as outer:
+        with pytest.raises(ZeroDivisionError):
+            with outer.fork("inner") as inner:
+                inner.put("b", "2")
+                raise ZeroDivisionError
+        outer.put("a", "1")
+    assert set(memory.view()) == {"a"} and not memory.forks()
 
 
 def test_the_cap_lowers_what_a_fork_writes(memory: Memory) -> None:
@@ -234,11 +294,22 @@ def test_a_fork_ends_in_asyncio() -> None:
         memory = aio.AsyncMemory(Memory.in_memory())
         async with await memory.fork("good", trust_cap="model") as fork:
             await fork.put("a", "1")
+            async with fork.with_writer(Writer.model("worker")) as worker:
+                await worker.put("c", "3")
+            assert not fork.closed
+            async with await fork.fork("inner") as inner:
+                assert isinstance(inner, aio.AsyncMemory)
+                await inner.put("d", "4")
         assert fork.merged is not None and await memory.get("a") is not None
+        assert await memory.get("c") is not None and await memory.get("d") is not None
         with pytest.raises(ZeroDivisionError):
             async with await memory.fork("bad") as fork:
                 await fork.put("b", "2")
                 raise ZeroDivisionError
+        with pytest.raises(asyncio.TimeoutError):
+            async with await memory.fork("slow") as fork:
+                await fork.put("b", "2")
+                await asyncio.wait_for(asyncio.sleep(60), 0.01)
         assert await memory.get("b") is None and not await memory.forks()
         await memory.close()
 

@@ -15,13 +15,12 @@ import asyncio
 import functools
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
-from datetime import datetime
 from os import PathLike
 from types import TracebackType
-from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
 
-from ._treering import Agent, Draft, Memory, Store, View, Watch, Writer
-from .answers import HeadMoved, Merged, Origin
+from ._treering import Agent, Draft, Memory, Store, Watch, Writer
+from .answers import HeadMoved, Merged
 from .errors import HandleError
 
 __all__ = ["AsyncAgent", "AsyncMemory", "Moves", "in_memory", "open"]
@@ -45,6 +44,18 @@ def _threaded(
         return await asyncio.to_thread(method, self.sync, *args, **kwargs)
 
     return cast("Callable[Concatenate[_AsyncStore[S], P], Coroutine[Any, Any, R]]", call)
+
+
+def _forking(
+    method: Callable[Concatenate[S, P], S],
+) -> Callable[Concatenate[Self, P], Coroutine[Any, Any, Self]]:
+    """Returns the method as a coroutine that runs in a thread, and whose handle is one for asyncio."""
+
+    @functools.wraps(method)
+    async def call(self: Self, *args: P.args, **kwargs: P.kwargs) -> Self:
+        return type(self)(await asyncio.to_thread(method, self.sync, *args, **kwargs))
+
+    return cast("Callable[Concatenate[Self, P], Coroutine[Any, Any, Self]]", call)
 
 
 class _AsyncStore(Generic[S_co]):
@@ -98,7 +109,6 @@ class _AsyncStore(Generic[S_co]):
 
     @property
     def merged(self) -> Merged | None:
-        """The result of the merge at the end of the ``async with`` block of a fork."""
         return self.sync.merged
 
     def watch(self) -> Moves:
@@ -106,6 +116,7 @@ class _AsyncStore(Generic[S_co]):
         return Moves(self.sync.watch())
 
     async def __aenter__(self: Self) -> Self:
+        self.sync.__enter__()
         return self
 
     async def __aexit__(
@@ -141,21 +152,8 @@ class AsyncMemory(_AsyncStore[Memory]):
         """Returns a handle of the same store with another usual writer."""
         return AsyncMemory(self.sync.with_writer(writer))
 
-    async def fork(
-        self,
-        name: str,
-        *,
-        at: str | datetime | View | None = None,
-        trust_cap: Origin | Literal["untrusted"] | None = None,
-        writer: Writer | None = None,
-    ) -> AsyncMemory:
-        """Makes a fork, as ``Memory.fork``: ``async with await memory.fork("task") as fork`` merges it at the end."""
-        fork = functools.partial(self.sync.fork, name, at=at, trust_cap=trust_cap, writer=writer)
-        return AsyncMemory(await asyncio.to_thread(fork))
-
-    async def open_fork(self, name: str, *, writer: Writer | None = None) -> AsyncMemory:
-        """Opens a fork that exists."""
-        return AsyncMemory(await asyncio.to_thread(self.sync.open_fork, name, writer=writer))
+    fork = _forking(Memory.fork)
+    open_fork = _forking(Memory.open_fork)
 
     get = _threaded(Memory.get)
     put = _threaded(Memory.put)
@@ -202,21 +200,8 @@ class AsyncAgent(_AsyncStore[Agent]):
         """Returns a handle of the same memory with another usual writer."""
         return AsyncAgent(self.sync.with_writer(writer))
 
-    async def fork(
-        self,
-        name: str,
-        *,
-        at: str | datetime | View | None = None,
-        trust_cap: Origin | Literal["untrusted"] | None = None,
-        writer: Writer | None = None,
-    ) -> AsyncAgent:
-        """Makes a fork, as ``Agent.fork``: ``async with await agent.fork("task") as fork`` merges it at the end."""
-        fork = functools.partial(self.sync.fork, name, at=at, trust_cap=trust_cap, writer=writer)
-        return AsyncAgent(await asyncio.to_thread(fork))
-
-    async def open_fork(self, name: str, *, writer: Writer | None = None) -> AsyncAgent:
-        """Opens a fork that exists."""
-        return AsyncAgent(await asyncio.to_thread(self.sync.open_fork, name, writer=writer))
+    fork = _forking(Agent.fork)
+    open_fork = _forking(Agent.open_fork)
 
     def with_session(self, session: str) -> AsyncAgent:
         """Returns a handle of the same memory whose writer acts in this session."""

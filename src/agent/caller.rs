@@ -27,8 +27,8 @@ pub enum Confinement {
     None,
     /// The usual scopes of the caller's place.
     Usual,
-    /// The scope that this scope word names.
-    Only(String),
+    /// The scopes that these scope words name. The first one is that of a new item.
+    Only(Vec<String>),
 }
 
 /// The caller of a verb, with its project and scopes.
@@ -70,7 +70,10 @@ impl Caller {
     pub fn scope(&self, word: Option<&str>) -> Result<Scope> {
         let place = self.place();
         match (&self.confinement, word) {
-            (Confinement::Only(only), None) => place.scope(only),
+            (Confinement::Only(only), None) => {
+                let first = only.first().ok_or_else(|| other_scope("no scope"))?;
+                place.scope(first)
+            }
             (_, None) => place.usual_scope(),
             (Confinement::None, Some(word)) => place.scope(word),
             (Confinement::Usual, Some(word)) => {
@@ -80,7 +83,13 @@ impl Caller {
                     .then_some(scope)
                     .ok_or_else(|| other_scope("its own scopes"))
             }
-            (Confinement::Only(only), Some(_)) => Err(other_scope(&format!("the scope '{only}'"))),
+            (Confinement::Only(only), Some(word)) => {
+                let (scope, allowed) = (place.scope(word)?, scopes_of(&place, only)?);
+                if only.len() > 1 && allowed.contains(&scope) {
+                    return Ok(scope);
+                }
+                Err(other_scope(&format!("the scope '{}'", only.join("' and '"))))
+            }
         }
     }
 
@@ -102,7 +111,7 @@ impl Caller {
     /// The errors of [`Place::scope`].
     pub fn usual_reach(&self) -> Result<Reach> {
         match &self.confinement {
-            Confinement::Only(_) => Ok(Reach::Scopes(vec![self.scope(None)?])),
+            Confinement::Only(only) => Ok(Reach::Scopes(scopes_of(&self.place(), only)?)),
             _ => self.place().usual_reach(),
         }
     }
@@ -134,6 +143,11 @@ impl Caller {
             _ => trust,
         })
     }
+}
+
+/// Returns the scopes that the words name.
+fn scopes_of(place: &Place, words: &[String]) -> Result<Vec<Scope>> {
+    words.iter().map(|word| place.scope(word)).collect()
 }
 
 fn other_scope(own: &str) -> Error {
@@ -176,7 +190,7 @@ mod tests {
             "other_scope"
         );
         assert_eq!(usual.writer().unwrap().scopes.unwrap().len(), 4);
-        let only = caller(Confinement::Only("project".to_owned()));
+        let only = caller(Confinement::Only(vec!["project".to_owned()]));
         assert_eq!(only.scope(None).unwrap().as_str(), "project:tea");
         assert_eq!(names(&only.usual_reach().unwrap()).unwrap(), "project:tea");
         assert!(only.scope(Some("global")).is_err() && only.reach(&["project"]).is_err());

@@ -62,6 +62,8 @@ impl Op {
     pub const REVERT: &str = "revert";
     /// The commit brought in what another line wrote.
     pub const MERGE: &str = "merge";
+    /// The commit decided about what a merge left open.
+    pub const RESOLVE: &str = "resolve";
     /// The commit restored single objects.
     pub const RESTORE: &str = "restore";
     /// The commit restored forgotten items.

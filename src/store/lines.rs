@@ -34,7 +34,7 @@ pub(crate) struct LineInfo {
     /// The most trusted class of what is written through the line.
     pub(crate) cap: Origin,
     /// The time of the record that created the line.
-    pub(super) created: Time,
+    pub(crate) created: Time,
     /// The time of the newest record of the line.
     pub(crate) time: Time,
     pub(crate) is_dropped: bool,

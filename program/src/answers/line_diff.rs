@@ -8,6 +8,10 @@ use std::ops::Range;
 use std::time::{Duration, Instant};
 
 use similar::{Algorithm, DiffOp, capture_diff_slices_deadline, group_diff_ops};
+use treering_text::visible::cut;
+
+/// The number of characters that a cut line shows before its difference.
+const BEFORE: usize = 100;
 
 /// Changed lines with their unchanged neighbours.
 pub(crate) struct Hunk<'a> {
@@ -28,6 +32,42 @@ impl Hunk<'_> {
         };
         format!("@@ -{} +{} @@", of(&self.old), of(&self.new))
     }
+
+    /// Returns the lines without their ends, each with at most `most` characters. A long line that replaces another one begins
+    /// shortly before their first difference, and so does the other one.
+    pub(crate) fn cut(&self, most: usize) -> Vec<(char, String)> {
+        let run = |from: usize, sign: char| {
+            self.lines[from..]
+                .iter()
+                .take_while(|line| line.0 == sign)
+                .count()
+        };
+        let mut same = vec![0; self.lines.len()];
+        let mut at = 0;
+        while at < self.lines.len() {
+            let old = run(at, '-');
+            let new = run(at + old, '+');
+            for (one, other) in (at..at + old).zip(at + old..at + old + new) {
+                let both = self.lines[one].1.chars().zip(self.lines[other].1.chars());
+                let equal = both.take_while(|(one, other)| one == other).count();
+                (same[one], same[other]) = (equal, equal);
+            }
+            at += (old + new).max(1);
+        }
+        let lines = self.lines.iter().zip(same);
+        let lines = lines.map(|((sign, line), same)| (*sign, cut_line(line, same, most)));
+        lines.collect()
+    }
+}
+
+fn cut_line(line: &str, same: usize, most: usize) -> String {
+    let line = line.trim_end_matches(['\r', '\n']);
+    let skipped = same.saturating_sub(BEFORE);
+    if skipped == 0 || line.chars().nth(most).is_none() {
+        return cut(line, most);
+    }
+    let rest: String = line.chars().skip(skipped).collect();
+    cut(&format!("...{rest}"), most)
 }
 
 impl fmt::Display for Hunk<'_> {
@@ -110,6 +150,27 @@ mod tests {
         );
         assert_eq!(shown(old, old), "");
         assert_eq!(shown("", "a\n"), "@@ -0,0 +1 @@\n+a\n");
+    }
+
+    #[test]
+    fn a_cut_line_shows_its_difference() {
+        let long = "long ".repeat(1_000);
+        let (old, new) = (format!("{long}red\n"), format!("{long}blue\n"));
+        let hunks = hunks(&old, &new, 1, Duration::from_secs(1));
+        let lines = hunks[0].cut(200);
+        assert!(
+            lines[0].1.starts_with("...") && lines[0].1.ends_with(" red"),
+            "{lines:?}"
+        );
+        assert!(
+            lines[1].1.ends_with(" blue") && lines[1].1.chars().count() <= 200,
+            "{lines:?}"
+        );
+        assert_eq!(hunks[0].cut(9_000)[0], ('-', format!("{long}red")));
+        assert_eq!(
+            super::hunks("", &new, 1, Duration::from_secs(1))[0].cut(9)[0].1,
+            "long l..."
+        );
     }
 
     #[test]

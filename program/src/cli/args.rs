@@ -138,6 +138,16 @@ pub(crate) fn selects_and_writes() -> Vec<Arg> {
     shared(&["trust", "wait", "reason"])
 }
 
+/// Returns the shared options of a verb that describes a client of a server.
+pub(crate) fn describes_client() -> Vec<Arg> {
+    let described = shared(&["actor", "in_fork"]).into_iter();
+    let described = described.map(|option| match option.get_id().as_str() {
+        "actor" => option.help("The actor of what it writes [default: its name]"),
+        _ => option.help("The fork that it works on [default: the line of the server]"),
+    });
+    described.collect()
+}
+
 /// Returns the shared options of a verb that writes without a commit.
 pub(crate) fn waits() -> Vec<Arg> {
     shared(&["wait"])

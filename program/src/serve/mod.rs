@@ -17,9 +17,11 @@
 //!   is tainted. Undo, forget, unforget and notes also name the untrusted items that they change or list. The page of a
 //!   person is no operation: it shows everything, to whoever has its own token.
 
+mod client;
 #[cfg(feature = "http")]
 mod counts;
 pub(crate) mod errors;
+mod forks;
 #[cfg(feature = "http")]
 pub(crate) mod http;
 pub(crate) mod mcp;
@@ -31,5 +33,7 @@ mod stop;
 #[cfg(feature = "http")]
 pub(crate) mod ui;
 
+pub(crate) use client::Client;
+pub(crate) use forks::MadeForks;
 pub(crate) use server::Server;
 pub(crate) use service::{Caller, Follows, Service};

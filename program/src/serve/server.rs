@@ -8,6 +8,7 @@
 //! - SRV-5: an operation uses the store of the folder that its path names when it begins. If another folder was put there,
 //!   its store is opened first. Files that change inside the folder are not noticed.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -52,9 +53,30 @@ struct Current {
     /// `None` after the server was closed.
     serving: Mutex<Option<Serving>>,
     reopen: Reopen,
+    /// The agents over the forks of clients, by name.
+    forks: Mutex<BTreeMap<String, Agent>>,
 }
 
 impl Current {
+    /// Returns the agent over the line of a client: that of the server, or a fork.
+    ///
+    /// # Errors
+    /// `NotFound` (code `no_fork`) if there is no such fork; the errors of [`Self::agent`].
+    fn agent_of(&self, caller: &Caller) -> Result<Agent> {
+        let agent = self.agent()?;
+        let Some(name) = caller.client.as_ref().and_then(|client| client.fork.as_ref()) else {
+            return Ok(agent);
+        };
+        let memory = agent.memory().open_fork(name)?;
+        let mut forks = self.forks.lock();
+        if let Some(known) = forks.get(name).filter(|known| known.memory().is_same(&memory)) {
+            return Ok(known.clone());
+        }
+        let agent = agent.on(memory)?;
+        forks.insert(name.clone(), agent.clone());
+        Ok(agent)
+    }
+
     /// Returns the agent over the store in the folder (SRV-5).
     ///
     /// # Errors
@@ -89,6 +111,7 @@ impl Server {
         let current = Arc::new(Current {
             serving: Mutex::new(Some(Serving::of(agent))),
             reopen,
+            forks: Mutex::default(),
         });
         Self {
             agent: Async::with_calls(Arc::clone(&current), CALLS),
@@ -115,6 +138,7 @@ impl Server {
 
     /// Ends the work on vectors, and saves the indexes for the next process. No call succeeds from now on.
     pub(crate) fn close(&self) {
+        self.current.forks.lock().clear();
         let serving = self.current.serving.lock().take();
         if let Some(Serving { embedding, agent }) = serving {
             drop(embedding);
@@ -144,7 +168,7 @@ impl Server {
         work: impl FnOnce(&Service) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         let call = move |current: &Arc<Current>| {
-            let service = Service::new(current.agent()?, caller);
+            let service = Service::new(current.agent_of(&caller)?, caller);
             // The locks are never poisoned, and a change is committed whole or not at all.
             catch_unwind(AssertUnwindSafe(|| work(&service)))
                 .unwrap_or_else(|_| Err(Error::internal("an operation failed")))
@@ -182,12 +206,13 @@ impl Server {
         work: impl FnOnce(&Service) -> Result<T> + Send + 'static,
     ) -> Result<T> {
         #[cfg(feature = "http")]
-        let begun = Instant::now();
+        let (begun, client) = (Instant::now(), caller.client.clone());
         let done = self.run(caller, work).await;
         #[cfg(feature = "http")]
         {
             let code = done.as_ref().err().map_or("ok", |error| error.code().as_str());
-            self.counts.add(name, code, begun.elapsed());
+            let client = client.as_ref().map(|client| client.name.as_str());
+            self.counts.add(name, code, client, begun.elapsed());
         }
         done
     }

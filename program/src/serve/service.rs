@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
 
+use super::{Client, MadeForks};
 use crate::answers::history::SnapshotLine;
 use treering::agent::{self, Agent, Reach};
 use treering::inspect::agent::clean_writer;
 use treering::inspect::engine::is_short_id;
-use treering::inspect::ingest::moment;
 use treering::{Error, ErrorKind, Id, Memory, Object, Origin, Result, Revision, Scope, View, Writer};
 
 /// The default limit on the tokens of an answer.
@@ -43,6 +43,10 @@ pub(crate) struct Caller {
     pub(crate) follows: Option<Follows>,
     /// The other conversations of the client from which a call may come. If one is tainted, the call is untrusted.
     pub(crate) others: Vec<String>,
+    /// The forks that the sessions of the server made (SRV-6).
+    pub(crate) forks: MadeForks,
+    /// The client of a team server, whose token came with the call.
+    pub(crate) client: Option<Arc<Client>>,
     pub(crate) form: Form,
     pub(crate) tokens_max: usize,
 }
@@ -135,8 +139,9 @@ impl Service {
     /// (SRV-3).
     ///
     /// # Errors
-    /// The errors of [`Self::reach`].
+    /// `Denied` (code `read_only`) for a client that only reads; the errors of [`Self::reach`].
     pub(crate) fn writer(&self) -> Result<Writer> {
+        self.check_writes()?;
         self.caller.who.writer()
     }
 
@@ -154,7 +159,8 @@ impl Service {
     /// The errors of [`Memory::commit`].
     pub(crate) fn taint(&self) -> Result<()> {
         // A read of a tainted session writes nothing, so it does not wait for the lock.
-        if self.head()?.is_tainted(self.session())? {
+        // A client that only reads writes nothing that could come from the text (CLI-3).
+        if self.check_writes().is_err() || self.head()?.is_tainted(self.session())? {
             return Ok(());
         }
         self.memory().admit(Origin::ToolExternal, Some(self.session()))
@@ -225,10 +231,9 @@ impl Service {
     /// Returns the state that `revision` names.
     ///
     /// # Errors
-    /// `InvalidInput` if the text is not a revision; `NotFound` if there is no such state.
+    /// The errors of [`Self::revision`]; `NotFound` if there is no such state.
     pub(crate) fn state(&self, revision: &str) -> Result<View> {
-        self.head()?;
-        match moment::revision(revision, self.memory(), self.session())? {
+        match self.revision(revision)? {
             Revision::Head => Ok(self.memory().view()),
             revision => self.memory().view_at(&revision, self.session()),
         }

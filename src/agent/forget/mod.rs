@@ -22,6 +22,7 @@ use super::change::{Rule, change};
 use super::decay::written;
 use super::item::Item;
 use super::scope::Reach;
+use super::vocabulary::kind;
 use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Query, View, Writer};
 use crate::error::{Error, ErrorCode, Result};
@@ -62,6 +63,7 @@ impl Forgetting {
         let object = item.object();
         let is_seen = self.versions.is_empty() || self.versions.contains(&object.digest());
         let fits = is_seen
+            && object.kind() != kind::MERGE_CONFLICT
             && item.has_tags(&self.all_tags, &self.any_tags)
             && is_same(&self.session, item.session())
             && is_same(&self.source, item.source())
@@ -152,6 +154,13 @@ fn selected(view: &View, what: &Forgetting) -> Result<Forgot> {
     for id in what.ids.iter().collect::<BTreeSet<_>>() {
         match view.get(id)?.map(Item::from) {
             None => absent.push(id.clone()),
+            Some(item) if item.object().kind() == kind::MERGE_CONFLICT => {
+                return Err(
+                    Error::invalid(format!("'{id}' is an open conflict, which nobody forgets"))
+                        .with_code(ErrorCode::NotOwner)
+                        .with_hint("a person decides with: treering resolve"),
+                );
+            }
             Some(item) if what.accepts(view, &item)? => forgot.items.push(item),
             Some(_) => forgot.others.push(id.clone()),
         }

@@ -246,6 +246,12 @@ fn reviewed(agent: &Agent, mut item: NewItem, may_be_empty: bool, writer: &Write
             .with_code(ErrorCode::NotOwner)
             .with_hint("create the session with `session append`"));
     }
+    let is_conflict = |id: &Id| id.as_str().split('/').next() == Some(kind::MERGE_CONFLICT);
+    if item.kind.as_str() == kind::MERGE_CONFLICT || item.id.as_ref().is_some_and(is_conflict) {
+        return Err(Error::invalid("`remember` cannot store a conflict of a merge")
+            .with_code(ErrorCode::NotOwner)
+            .with_hint("choose another kind and id"));
+    }
     if let Some(id) = &item.id
         && agent.settings().quotas.are_ids_strict
         && id::block_id(id.as_str()).is_none()

@@ -45,6 +45,8 @@ named! {
         ByOption => "a person confirmed the decision with --yes",
         /// The person confirmed the decision on the page of `serve --ui`, after a preview.
         OnPage => "a person confirmed the decision on the page",
+        /// The person confirmed the decision in the inbox that a chat shows (MCP Apps), after a preview.
+        InApp => "a person confirmed the decision in the inbox of the chat",
         /// The person confirmed the decision to the host, which is the program that embeds the memory.
         InHost => "a person confirmed the decision to the host",
     }

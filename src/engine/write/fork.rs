@@ -51,6 +51,9 @@ pub struct ForkInfo {
     /// The root of the newest state.
     #[cfg_attr(feature = "serde", serde(skip))]
     pub root: Root,
+    /// The time at which the fork was made. A later fork of the same name has another one.
+    #[cfg_attr(feature = "serde", serde(skip))]
+    pub created: Time,
 }
 
 /// A planned fork; see [`Memory::fork`].
@@ -182,6 +185,7 @@ impl Inner {
             trust_cap: line.cap,
             time: line.time,
             root: head.root,
+            created: line.created,
         })
     }
 

@@ -12,7 +12,7 @@ use crate::engine::trace;
 use crate::engine::write::attempt::{Attempted, Check, Refusal, caught};
 use crate::engine::write::fork::{Fork, ForkInfo, no_fork};
 use crate::engine::write::kept_draft::draft_named;
-use crate::engine::write::merge::{Merge, OpenConflict, Resolution, conflicts_in, stage_resolution};
+use crate::engine::write::merge::{Merge, OpenConflict, Resolution, conflicts_in};
 use crate::engine::write::revert::{Conflicts, Revert};
 use crate::engine::write::rollback::{Reversing, Rollback, later_changes};
 use crate::engine::write::session::TAINT_OP;
@@ -627,7 +627,7 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` (code `no_fork`) if there is no fork of this name; without `unmerged`, `Conflict` (code `unmerged`) if the
-    /// fork has commits that no merge took; `Denied` (code `less_trusted`) if an untrusted writer would drop commits; the
+    /// fork has commits that no merge took; `Denied` (code `less_trusted`) if an untrusted writer would drop such commits; the
     /// errors of [`Self::commit`].
     ///
     /// # Durability
@@ -642,10 +642,10 @@ impl Memory {
                 .named(name)
                 .cloned()
                 .ok_or_else(|| no_fork(name))?;
-            if line.commits() > 0 {
+            if line.commits() > 0 && !main.is_merged(&line)? {
                 // INVARIANT STN-2: an untrusted writer may not destroy the work of others.
-                check_trusted(writer.trust, "drop a fork with commits")?;
-                if !unmerged && !main.is_merged(&line)? {
+                check_trusted(writer.trust, "drop a fork with commits that no merge took")?;
+                if !unmerged {
                     let commits = match line.commits() {
                         1 => "the 1 commit".to_owned(),
                         commits => format!("all {commits} commits"),
@@ -696,7 +696,7 @@ impl Memory {
     /// When the call returns, the change is as durable as a commit.
     pub fn resolve_conflict(&self, id: &Id, resolution: Resolution, writer: &Writer) -> Result<Committed> {
         let mut draft = Draft::new(self.refresh()?, writer.clone());
-        stage_resolution(&mut draft, id, resolution)?;
-        self.commit(draft, "resolve")
+        draft.resolve_conflict(id, None, resolution)?;
+        self.commit(draft, Op::RESOLVE)
     }
 }

@@ -95,6 +95,16 @@ impl Page {
     }
 }
 
+/// Returns the routes of the page that are made by `made`, as the router names them.
+fn routes(made: &str) -> impl Iterator<Item = &'static str> {
+    const ROUTER: &str = include_str!("../../../program/src/serve/http/page.rs");
+    let made = format!("\", {made}(shared, ");
+    let lines = ROUTER.lines().map(str::trim);
+    lines
+        .filter_map(move |line| line.strip_prefix(".route(\"/ui/")?.split_once(&made))
+        .map(|(name, _)| name)
+}
+
 fn ticket_of(listens: &Value) -> String {
     let (url, page) = (text(&listens["url"]), text(&listens["page"]));
     page.strip_prefix(&format!("{url}/#ticket=")).unwrap().to_owned()

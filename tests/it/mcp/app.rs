@@ -110,7 +110,15 @@ fn page_calls(client: &mut Client, tool: &str, mut arguments: Value, ticket: &st
     answer["result"]["structuredContent"].clone()
 }
 
+/// Calls a tool as the page does, and returns the code of the refusal.
+fn page_refused(client: &mut Client, mut arguments: Value, ticket: &str) -> String {
+    arguments["ticket"] = ticket.into();
+    let refused = client.result("memory_decide", arguments);
+    text(&refused["_meta"]["treering/error"]["code"])
+}
+
 /// INVARIANT UIA-2: a decision needs the ticket of the page, and names the version that the person saw.
+/// INVARIANT UIA-3: the log tells that the app decided.
 #[test]
 fn the_person_releases_and_trusts_in_the_chat() {
     let folder = Folder::with_store();
@@ -139,31 +147,31 @@ fn the_person_releases_and_trusts_in_the_chat() {
     let decide = tools.iter().find(|tool| tool["name"] == "memory_decide").unwrap();
     assert_eq!(decide["_meta"]["ui"]["visibility"], json!(["app"]));
     let own = ticket(&mut client);
-    assert_eq!(own.len(), 32);
+    let other = ticket(&mut client);
+    assert!(own.len() == 32 && own != other);
     let inbox = page_calls(&mut client, "memory_inbox", json!({}), &own);
     let (name, digest) = (
         inbox["quarantined"]["items"][0]["name"].clone(),
         inbox["withheld"]["items"][0]["digest"].clone(),
     );
     // Neither without the ticket, nor with another one.
+    let preview = json!({ "action": "release", "name": name, "dry_run": true });
     for wrong in ["", "00"] {
-        let call = json!({ "action": "release", "name": name, "ticket": wrong });
-        let refused = client.result("memory_decide", call);
+        assert_eq!(page_refused(&mut client, preview.clone(), wrong), "not_a_person");
+    }
+    let held = page_calls(&mut client, "memory_decide", preview, &own);
+    // A page decides about what it showed itself.
+    let release = json!({ "action": "release", "name": name });
+    let trust = json!({ "action": "promote", "digest": digest });
+    for (decision, ticket) in [(&release, &other), (&trust, &own)] {
         assert_eq!(
-            refused["_meta"]["treering/error"]["code"], "not_a_person",
-            "{refused}"
+            page_refused(&mut client, decision.clone(), ticket),
+            "not_a_person"
         );
     }
-    let preview = json!({ "action": "release", "name": name, "dry_run": true });
-    let held = page_calls(&mut client, "memory_decide", preview, &own);
     assert_eq!(held["held"]["objects"][0]["new"]["text"], order.as_str());
     assert_eq!(folder.stream(&["quarantine", "--all-scopes"]).len(), 1);
-    page_calls(
-        &mut client,
-        "memory_decide",
-        json!({ "action": "release", "name": name }),
-        &own,
-    );
+    page_calls(&mut client, "memory_decide", release, &own);
     assert_eq!(folder.stream(&["quarantine", "--all-scopes"]).len(), 0);
 
     let preview = json!({ "action": "promote", "digest": digest, "dry_run": true });
@@ -179,10 +187,16 @@ fn the_person_releases_and_trusts_in_the_chat() {
         (&rule["origin"], &rule["attributes"]["pinned"]),
         (&json!("direct_user"), &json!(true))
     );
+    let decided = folder.stream(&["audit", "--actor", "treering-inbox"]);
+    let ops: Vec<_> = decided.iter().map(|commit| text(&commit["op"])).collect();
+    assert_eq!(ops, ["promote", "release"], "{decided:?}");
+    assert!(
+        decided
+            .iter()
+            .all(|commit| text(&commit["reason"]).contains("inbox of the chat"))
+    );
     // The version that was seen is no more.
-    let mut again = promote;
-    again["ticket"] = own.into();
-    assert_eq!(client.result("memory_decide", again)["isError"], true);
+    assert_eq!(page_refused(&mut client, promote, &own), "changed");
 }
 
 /// INVARIANT UIA-2: a server that is started as untrusted, and a client that shows no apps, decide nothing.
@@ -190,16 +204,13 @@ fn the_person_releases_and_trusts_in_the_chat() {
 fn nobody_else_decides() {
     let folder = Folder::with_store();
     let mut client = greeted(&folder, &["--trust", "untrusted"], &shows_apps());
-    let own = ticket(&mut client);
-    let refused = client.result(
-        "memory_decide",
-        json!({ "action": "changes", "session": "s", "ticket": own }),
-    );
-    assert_eq!(
-        refused["_meta"]["treering/error"]["code"], "not_a_person",
-        "{refused}"
-    );
+    assert_eq!(ticket(&mut client), "");
+    let asked = json!({ "name": "memory_decide", "arguments": { "action": "changes", "session": "s", "ticket": "" } });
+    let refused = client.ask("tools/call", asked);
+    assert!(refused["error"].is_object(), "{refused}");
     let mut client = greeted(&folder, &[], &json!({}));
+    let read = client.ask("resources/read", json!({ "uri": URI }));
+    assert!(read["error"].is_object(), "{read}");
     let refused = client.ask(
         "tools/call",
         json!({ "name": "memory_decide", "arguments": { "action": "changes" } }),
@@ -256,18 +267,15 @@ fn a_session_is_shown_before_and_after_and_an_old_view_takes_nothing_back() {
     );
     assert_eq!(shown["changes_total"], 2, "{shown}");
     let changes = shown["changes"].as_array().unwrap();
-    assert_eq!(
-        (&changes[0]["before"], &changes[0]["after"]),
-        (&Value::Null, &json!("It is made of copper."))
-    );
+    assert_eq!(changes[0]["lines"], "+It is made of copper.\n");
     let lines = text(&changes[1]["lines"]);
     assert!(lines.contains("-is in Bremen.\n+is in Bergen."), "{lines}");
-    let revert = json!({ "action": "revert", "session": "second", "expected": shown["root"] });
+    let revert = json!({ "action": "revert", "session": "second", "expected": folder.root() });
     let mut preview = revert.clone();
     preview["dry_run"] = true.into();
     assert_eq!(
         page_calls(&mut client, "memory_undo", preview, &own)["root"],
-        shown["root"]
+        revert["expected"]
     );
     // Somebody writes meanwhile.
     folder.json(&[
@@ -282,7 +290,7 @@ fn a_session_is_shown_before_and_after_and_an_old_view_takes_nothing_back() {
     ]);
     for arguments in [
         revert.clone(),
-        json!({ "action": "undo", "expected": shown["root"] }),
+        json!({ "action": "undo", "expected": revert["expected"] }),
     ] {
         let refused = client.result("memory_undo", arguments);
         assert_eq!(
@@ -297,4 +305,45 @@ fn a_session_is_shown_before_and_after_and_an_old_view_takes_nothing_back() {
         folder.json(&["get", "office"])["content"],
         "The office\nis in Bremen."
     );
+}
+
+/// A change far behind the beginning of a long text is shown, also within one line.
+#[test]
+fn the_difference_is_that_of_the_whole_texts() {
+    let folder = Folder::with_store();
+    let (words, lines) = ("word ".repeat(4_000), "line\n".repeat(4_000));
+    for (session, colour) in [("first", "red"), ("second", "blue")] {
+        for (id, start) in [("words", &words), ("lines", &lines)] {
+            let line = json!({ "id": id, "kind": "note", "content": format!("{start}{colour}") });
+            folder.write("one.jsonl", format!("{line}\n"));
+            let put = [
+                "put",
+                "--jsonl",
+                "one.jsonl",
+                "--session",
+                session,
+                "--trust",
+                "model",
+            ];
+            folder.json(&put);
+        }
+    }
+    let mut client = greeted(&folder, &["--scope", "global"], &shows_apps());
+    let own = ticket(&mut client);
+    let asked = json!({ "action": "changes", "session": "second" });
+    let shown = page_calls(&mut client, "memory_decide", asked, &own);
+    let changes = shown["changes"].as_array().unwrap();
+    assert_eq!(changes.len(), 2, "{shown}");
+    for change in changes {
+        let lines = text(&change["lines"]);
+        let has = |sign: char, word: &str| {
+            lines
+                .lines()
+                .any(|line| line.starts_with(sign) && line.ends_with(word))
+        };
+        assert!(
+            has('-', "red") && has('+', "blue") && lines.len() < 5_000,
+            "{lines}"
+        );
+    }
 }

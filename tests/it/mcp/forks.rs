@@ -80,6 +80,140 @@ fn a_model_cannot_choose_its_fork() {
     );
 }
 
+/// INVARIANT SRV-6: a call reads, merges and goes back to no line but that of the server, and the forks of its session.
+#[test]
+fn a_model_names_no_fork_but_its_own() {
+    let folder = Folder::with_store();
+    let mut main = orchestrator(&folder);
+    main.remember("The office is in Oslo.");
+    for name in ["hosts", "own"] {
+        if name == "hosts" {
+            folder.json(&["fork", "hosts"]);
+        } else {
+            main.call("memory_fork", json!({ "name": "own" }));
+        }
+        folder.json(&[
+            "put",
+            "harbour",
+            "--kind",
+            "fact",
+            "--content",
+            "Bergen",
+            "--fork",
+            name,
+            "--trust",
+            "model",
+        ]);
+        folder.json(&["snapshot", &format!("in-{name}"), "--fork", name]);
+    }
+    let uses = |revision: &str| {
+        [
+            ("memory_get", json!({ "at": revision })),
+            ("memory_recall", json!({ "query": "harbour", "at": revision })),
+            ("memory_snapshot", json!({ "action": "diff", "from": revision })),
+            (
+                "memory_snapshot",
+                json!({ "action": "diff", "from": "@", "to": revision }),
+            ),
+            (
+                "memory_undo",
+                json!({ "action": "rollback", "to": revision, "dry_run": true }),
+            ),
+            (
+                "memory_undo",
+                json!({ "action": "rollback", "to": revision, "others": true }),
+            ),
+        ]
+    };
+    let root = folder.root();
+    for (revision, code) in [
+        ("fork:hosts", "no_fork"),
+        ("fork:none", "no_fork"),
+        ("in-hosts", "no_revision"),
+        ("in-own", "no_revision"),
+    ] {
+        for (tool, arguments) in uses(revision) {
+            assert_eq!(main.refused(tool, arguments)["code"], code, "{tool} {revision}");
+        }
+    }
+    for uri in [
+        "memory://snapshot/fork%3Ahosts",
+        "memory://diff/@..fork%3Ahosts",
+        "memory://snapshot/in-hosts",
+    ] {
+        let read = main.ask("resources/read", json!({ "uri": uri }));
+        assert!(read["error"].is_object(), "{uri}: {read}");
+    }
+    for dry_run in [true, false] {
+        let refused = main.refused("memory_merge", json!({ "name": "hosts", "dry_run": dry_run }));
+        assert_eq!(refused["code"], "no_fork");
+    }
+    assert_eq!(folder.root(), root);
+    // Its own fork is open to the session, and to no other one.
+    for (tool, arguments) in &uses("fork:own")[..5] {
+        main.call(tool, arguments.clone());
+    }
+    let mut other = orchestrator(&folder);
+    assert_eq!(
+        other.refused("memory_get", json!({ "at": "fork:own" }))["code"],
+        "no_fork"
+    );
+    assert_eq!(
+        other.refused("memory_merge", json!({ "name": "own" }))["code"],
+        "no_fork"
+    );
+    // A sub-agent may name its own line, and its snapshots; the main line has another one.
+    let mut agent = Client::start(&folder, &["--profile", "full", "--fork", "hosts"]);
+    for revision in ["fork:hosts", "in-hosts"] {
+        assert!(
+            agent.call("memory_get", json!({ "at": revision }))["items"]
+                .to_string()
+                .contains("harbour")
+        );
+    }
+    assert_eq!(
+        agent.refused("memory_get", json!({ "at": "fork:own" }))["code"],
+        "no_fork"
+    );
+    // The host makes another fork of the name.
+    folder.json(&["fork", "--drop", "own", "--unmerged"]);
+    folder.json(&["fork", "own"]);
+    assert_eq!(
+        main.refused("memory_get", json!({ "at": "fork:own" }))["code"],
+        "no_fork"
+    );
+}
+
+/// Forks that models make fill no store.
+#[test]
+fn a_store_has_a_limit_of_forks() {
+    let folder = Folder::with_store();
+    let mut main = orchestrator(&folder);
+    for name in [
+        "main",
+        "at-1",
+        "a b",
+        "",
+        "x\u{202e}",
+        "fork:x",
+        "\n",
+        "snap:0",
+        "12345678",
+    ] {
+        let refused = main.refused("memory_fork", json!({ "name": name }));
+        assert_eq!(refused["code"], "invalid_input", "{name}");
+    }
+    for number in 0..1_000 {
+        main.call("memory_fork", json!({ "name": format!("task-{number}") }));
+    }
+    assert_eq!(
+        main.refused("memory_fork", json!({ "name": "more" }))["code"],
+        "over_limit"
+    );
+    folder.json(&["fork", "--drop", "task-7"]);
+    main.call("memory_fork", json!({ "name": "more" }));
+}
+
 #[test]
 fn a_conflict_is_left_to_a_person_unless_a_rule_decides() {
     let folder = Folder::with_store();
@@ -98,6 +232,25 @@ fn a_conflict_is_left_to_a_person_unless_a_rule_decides() {
     assert_eq!(merged["conflicts"][0]["id"], id.as_str(), "{merged}");
     let shown = folder.stream(&["conflicts"]);
     assert_eq!(shown[0]["id"], id.as_str());
+    // A model does not decide by way of the conflict object, and makes none.
+    let key = text(&folder.stream(&["list", "--kind", "merge-conflict"])[0]["id"]);
+    for (tool, arguments) in [
+        ("memory_forget", json!({ "ids": [key] })),
+        ("memory_remember", json!({ "text": "Decided.", "id": key })),
+        (
+            "memory_remember",
+            json!({ "text": "Decided.", "id": "merge-conflict/x" }),
+        ),
+        (
+            "memory_remember",
+            json!({ "text": "Decided.", "kind": "merge-conflict" }),
+        ),
+    ] {
+        assert_eq!(main.refused(tool, arguments)["code"], "not_owner", "{tool}");
+    }
+    assert_eq!(folder.stream(&["conflicts"]), shown);
+    folder.json(&["forget", "--kind", "merge-conflict", "--scope", "global"]);
+    assert_eq!(folder.stream(&["conflicts"]), shown);
     let wrong = json!({ "name": "task-7", "strategy": "mine" });
     assert_eq!(main.refused("memory_merge", wrong)["code"], "usage");
 }

@@ -97,6 +97,8 @@ mod snapshot;
 mod stats;
 mod tainting;
 mod tally;
+#[cfg(feature = "http")]
+mod token;
 mod tree;
 mod trust_store;
 mod undo;
@@ -183,6 +185,8 @@ pub(super) const GROUPS: Groups = &[
         &[
             #[cfg(feature = "semantic")]
             entry::<model::Model>("model"),
+            #[cfg(feature = "http")]
+            entry::<token::TokenVerb>("token"),
             entry::<agent::Project>("project").switchable(),
         ],
     ),

@@ -22,18 +22,17 @@ use crate::cli::plugin_folder::enter_folder_of_client;
 use crate::cli::token_file::{new_token, token_in};
 use crate::hook::HookClient;
 #[cfg(feature = "http")]
-use crate::serve::http::{self, Listening, Page, RequestLog, Ticket, Token};
+use crate::serve::http::clients::Clients;
+#[cfg(feature = "http")]
+use crate::serve::http::{self, Keys, Listening, Page, RequestLog, Ticket, Token};
 use crate::serve::operations::Profile;
 use crate::serve::server::Reopen;
 use crate::serve::service::{self, TOKENS_LEAST, TOKENS_MAX};
-use crate::serve::{Caller, Follows, Server, Service, mcp};
+use crate::serve::{Caller, Follows, MadeForks, Server, Service, mcp};
 use treering::Writer;
 use treering::agent::{self, Agent, Confinement};
 use treering::inspect::agent::refuse_secret_name;
-use treering::inspect::digest::to_hex;
 
-/// The number of random bytes of the secret of the inbox in a chat.
-const TICKET_BYTES: usize = 16;
 /// The number of random bytes in the name of a session.
 const NAME_BYTES: usize = 4;
 /// The address of a page alone: a free port of this machine.
@@ -54,6 +53,7 @@ const NO_HTTP: bool = !cfg!(feature = "http");
 /// a session of its own, named after the client; treering revert --session NAME takes back what it wrote.
 ///
 /// A client of --http sends the token with each request, and may choose its session with the header Treering-Session.
+/// With --tokens, each client has a token of its own, and what it does is done as its own actor.
 /// Only programs of this machine reach the server, unless --allow-remote is given. A page in a browser does not, unless
 /// --allow-origin names it. SIGTERM ends the server after the requests that are read are answered.
 ///
@@ -69,6 +69,7 @@ const NO_HTTP: bool = !cfg!(feature = "http");
 /// treering serve --mcp --profile minimal --max-tokens 800
 /// treering serve --mcp --structured
 /// treering serve --http 127.0.0.1:7070 --token-file ~/.treering-token
+/// treering serve --http 127.0.0.1:7070 --tokens team.json
 /// treering serve --ui
 /// treering serve --ui --write --http 127.0.0.1:7070
 /// ```
@@ -111,6 +112,9 @@ struct HttpOptions {
     /// The file of the token; a missing one is made with a new token [default: a new token, which is printed]
     #[arg(long, value_name = "FILE", requires = "http", conflicts_with = "mcp", hide = NO_HTTP)]
     token_file: Option<PathBuf>,
+    /// Admit the clients of this file, each with its own token, actor and scopes; treering token makes it
+    #[arg(long, value_name = "FILE", requires = "http", conflicts_with_all = ["mcp", "token_file"], hide = NO_HTTP)]
+    tokens: Option<PathBuf>,
     /// Admit pages of this origin, such as <http://localhost:3000>; may be repeated
     #[arg(long, value_name = "ORIGIN", requires = "http", conflicts_with = "mcp", hide = NO_HTTP)]
     allow_origin: Vec<String>,
@@ -163,16 +167,15 @@ impl Verb for Serve {
         enter_folder_of_client();
         let (server, agent) = self.server(context)?;
         let served = server.clone();
-        let ticket = app_ticket(agent.memory())?;
         #[cfg(feature = "http")]
         match address {
             Some(address) => self.http.serve(context, server, agent.memory(), address)?,
-            None => mcp::serve(server, ticket, io::stdin(), output()?)?,
+            None => mcp::serve(server, io::stdin(), output()?)?,
         }
         #[cfg(not(feature = "http"))]
         drop(agent);
         #[cfg(not(feature = "http"))]
-        mcp::serve(server, ticket, io::stdin(), output()?)?;
+        mcp::serve(server, io::stdin(), output()?)?;
         served.close();
         Ok(DONE)
     }
@@ -221,7 +224,8 @@ impl Serve {
             let finder = Finder::here(client)?;
             Some(Follows::new(move || finder.sessions(client)))
         });
-        let confinement = self.scope.clone().map_or(Confinement::Usual, Confinement::Only);
+        let scope = self.scope.clone().map(|scope| vec![scope]);
+        let confinement = scope.map_or(Confinement::Usual, Confinement::Only);
         let caller = Caller {
             who: agent::Caller {
                 confinement,
@@ -230,6 +234,8 @@ impl Serve {
             names_session,
             follows,
             others: Vec::new(),
+            client: None,
+            forks: MadeForks::default(),
             form: if self.structured {
                 service::Form::Structured
             } else {
@@ -308,10 +314,17 @@ impl HttpOptions {
         address: SocketAddr,
     ) -> Result<()> {
         let token = match (&self.token_file, &self.http) {
+            _ if self.tokens.is_some() => None,
             (Some(file), _) => Some(token_in(file, memory)?),
             (None, Some(_)) => Some(new_token(memory)?),
             (None, None) => None,
         };
+        let keys = match (self.tokens.clone(), &token) {
+            (Some(file), _) => Some(Keys::Clients(Clients::of(file)?)),
+            (None, Some(token)) => Some(Keys::One(token.clone())),
+            (None, None) => None,
+        };
+        let is_api = keys.is_some();
         let ticket = if self.ui { Some(new_token(memory)?) } else { None };
         let page = match &ticket {
             Some(ticket) => Some(Arc::new(Page {
@@ -319,12 +332,13 @@ impl HttpOptions {
                 ticket: Ticket::new(ticket.clone()),
                 reopen: reopening(memory.clone(), context.options.json)?,
                 writer: self.write.then(|| context.writer()),
+                served: memory.fork_name().map(str::to_owned),
             })),
             None => None,
         };
         let listening = Listening {
             address,
-            token: token.clone(),
+            keys,
             page,
             hosts: self.allow_host,
             origins: self.allow_origin,
@@ -334,7 +348,8 @@ impl HttpOptions {
                 None
             },
         };
-        let file = self.token_file;
+        let file = self.token_file.or(self.tokens);
+        let is_team = token.is_none();
         http::serve(server, listening, |bound| {
             let listens = Listens {
                 url: format!("http://{bound}"),
@@ -343,11 +358,13 @@ impl HttpOptions {
                 file: file.map(|file| file.display().to_string()),
             };
             context.answer(&listens, |listens, context| {
-                if let Some(token) = &listens.token {
+                if is_api {
                     context.line(format!("listening at {}, with MCP at /mcp", listens.url))?;
-                    match &listens.file {
-                        Some(file) => context.line(format!("the token is in {file}"))?,
-                        None => context.line(format!("the token is {token}"))?,
+                    match (&listens.file, &listens.token) {
+                        (Some(file), _) if is_team => context.line(format!("the clients are in {file}"))?,
+                        (Some(file), _) => context.line(format!("the token is in {file}"))?,
+                        (None, Some(token)) => context.line(format!("the token is {token}"))?,
+                        (None, None) => {}
                     }
                 }
                 match &listens.page {
@@ -365,7 +382,7 @@ impl HttpOptions {
 #[derive(Serialize, JsonSchema)]
 struct Listens {
     url: String,
-    /// What a client sends in the header `Authorization: Bearer TOKEN`. Missing with `--ui` alone.
+    /// What a client sends in the header `Authorization: Bearer TOKEN`. Missing with `--ui` alone and with `--tokens`.
     #[serde(skip_serializing_if = "Option::is_none")]
     token: Option<String>,
     /// The address that opens the page once.
@@ -401,13 +418,6 @@ fn reopening(memory: Memory, json: bool) -> Result<Box<dyn Fn(SocketAddr) -> Res
         drop(writeln!(&output, "{line}"));
         Ok(ticket)
     }))
-}
-
-/// Returns the secret by which the inbox in a chat decides.
-fn app_ticket(memory: &Memory) -> Result<String> {
-    let mut bytes = [0; TICKET_BYTES];
-    memory.random(&mut bytes)?;
-    Ok(to_hex(&bytes))
 }
 
 /// Returns a name that no other process has, made of the time and random bytes.

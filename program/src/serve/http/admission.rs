@@ -32,8 +32,8 @@ use super::answer::Refusal;
 use super::page::{self, Page};
 use super::places::Place;
 use super::request_log::RequestLog;
-use super::token::Token;
-use crate::serve::Caller;
+use super::token::Keys;
+use crate::serve::{Caller, Client};
 use treering::inspect::agent::refuse_secret_name;
 use treering::inspect::ingest::json::whole_characters;
 use treering::{Error, ErrorCode, Result};
@@ -47,15 +47,20 @@ const CHARSETS: [&str; 3] = ["utf-8", "utf8", "us-ascii"];
 /// The longest name of a session, in characters.
 const SESSION_CHARS_MAX: usize = 128;
 
-/// The session that a client chose, if any.
-#[derive(Clone)]
-pub(super) struct ChosenSession(pub(super) Option<String>);
+/// Who sends an admitted request.
+#[derive(Clone, Default)]
+pub(super) struct Admitted {
+    /// The session that the client chose, if any.
+    pub(super) session: Option<String>,
+    /// The client, if each has a token of its own.
+    pub(super) client: Option<Arc<Client>>,
+}
 
 /// Where a server listens, and whom it admits.
 pub(crate) struct Listening {
     pub(crate) address: SocketAddr,
-    /// The token of MCP and the JSON API; `None` if the server offers only the page.
-    pub(crate) token: Option<Token>,
+    /// What opens MCP and the JSON API; `None` if the server offers only the page.
+    pub(crate) keys: Option<Keys>,
     /// The page of a person.
     pub(crate) page: Option<Arc<Page>>,
     /// The values of `Host` besides the ones of the bound address.
@@ -70,7 +75,7 @@ pub(crate) struct Listening {
 pub(super) struct Admission {
     hosts: Vec<String>,
     origins: Vec<String>,
-    token: Option<Token>,
+    keys: Option<Keys>,
     page: Option<Arc<Page>>,
     /// The session of all clients, if the options of the server name it.
     session: Option<String>,
@@ -86,14 +91,14 @@ pub(super) async fn admit(
     let admitted = admission.check(method, uri, headers);
     let place = request.extensions_mut().remove::<Arc<Place>>();
     match admitted {
-        Ok((session, is_known)) => {
+        Ok((admitted, is_known)) => {
             if place.filter(|_| is_known).is_some_and(|place| !place.keep()) {
                 // The connection had to leave at this moment, so nothing may begin on it.
                 return StatusCode::SERVICE_UNAVAILABLE.into_response();
             }
-            request.extensions_mut().insert(session.clone());
+            request.extensions_mut().insert(admitted.clone());
             let mut response = next.run(request).await;
-            response.extensions_mut().insert(session);
+            response.extensions_mut().insert(admitted);
             response
         }
         Err(refusal) => refusal.into_response(),
@@ -137,19 +142,14 @@ impl Admission {
         Self {
             hosts,
             origins: listening.origins,
-            token: listening.token,
+            keys: listening.keys,
             page: listening.page,
             session: (!caller.names_session).then(|| caller.session().to_owned()),
         }
     }
 
-    /// Checks a request (ADM-1). Returns the session that its client chose, and whether the client has sent a token.
-    fn check(
-        &self,
-        method: &Method,
-        uri: &Uri,
-        headers: &HeaderMap,
-    ) -> Result<(ChosenSession, bool), Refusal> {
+    /// Checks a request (ADM-1). Returns who sent it, and whether the client has sent a token.
+    fn check(&self, method: &Method, uri: &Uri, headers: &HeaderMap) -> Result<(Admitted, bool), Refusal> {
         let (path, has_page) = (uri.path(), self.page.is_some());
         self.check_host(uri, headers, path == OPEN_PATH)?;
         let is_of_page = has_page && (page::is_file(path) || path.starts_with(page::DATA));
@@ -157,16 +157,21 @@ impl Admission {
         self.check_origin(headers, is_of_page)?;
         let is_open = path == OPEN_PATH || has_page && (page::is_file(path) || path == page::TICKETS);
         let of_page = self.page.as_ref().filter(|_| is_of_page).map(|page| &page.token);
-        let token = if is_of_page { of_page } else { self.token.as_ref() };
-        if !is_open && !token.is_some_and(|token| bearer(headers).is_some_and(|sent| token.is(sent))) {
-            return Err(Refusal::of_status(StatusCode::UNAUTHORIZED, ""));
-        }
+        let admits = |sent| match &self.keys {
+            _ if is_of_page => of_page.is_some_and(|token| token.is(sent)).then_some(None),
+            keys => keys.as_ref().and_then(|keys| keys.admits(sent)),
+        };
+        let client = match bearer(headers).filter(|_| !is_open).and_then(admits) {
+            Some(client) => client,
+            None if is_open => None,
+            None => return Err(Refusal::of_status(StatusCode::UNAUTHORIZED, "")),
+        };
         // A form of a web page can send other types without asking the server first.
         if method == Method::POST && takes_json(uri.path()) {
             check_type(headers)?;
         }
         let session = self.session(headers).map_err(|error| Refusal::from(&error))?;
-        Ok((session, !is_open))
+        Ok((Admitted { session, client }, !is_open))
     }
 
     /// Checks the names of the server in a request. A probe may use any, because it learns nothing about the memory.
@@ -222,9 +227,9 @@ impl Admission {
     }
 
     /// Returns the session that the client chose. It never comes from the body of a request, which a model writes.
-    fn session(&self, headers: &HeaderMap) -> Result<ChosenSession> {
+    fn session(&self, headers: &HeaderMap) -> Result<Option<String>> {
         if !headers.contains_key(SESSION_HEADER) {
-            return Ok(ChosenSession(None));
+            return Ok(None);
         }
         let refused = |why: &str, hint: &str| {
             let error = Error::invalid(format!("the header Treering-Session {why}"));
@@ -243,7 +248,7 @@ impl Admission {
             return Err(refused("names another session than the server's", hint));
         }
         refuse_secret_name("the session", name)?;
-        Ok(ChosenSession(Some(name.to_owned())))
+        Ok(Some(name.to_owned()))
     }
 }
 

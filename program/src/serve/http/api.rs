@@ -9,7 +9,7 @@ use axum::routing::post;
 use axum::{Extension, Json, Router};
 use serde_json::{Map, Value, json};
 
-use super::admission::ChosenSession;
+use super::admission::Admitted;
 use super::answer;
 use crate::serve::operations::{self, Effect, Entry, Profile};
 use crate::serve::service::Form;
@@ -27,17 +27,17 @@ pub(super) fn routes(profile: Profile) -> Router<Server> {
     let mut router = Router::new();
     for operation in operations::of_profile(profile) {
         let posted = move |state: State<Server>,
-                           session: Extension<ChosenSession>,
+                           from: Extension<Admitted>,
                            Json(arguments): Json<Map<String, Value>>| {
-            call(operation, state.0, session.0, arguments)
+            call(operation, state.0, from.0, arguments)
         };
         let asked = move |state: State<Server>,
-                          session: Extension<ChosenSession>,
+                          from: Extension<Admitted>,
                           Query(pairs): Query<Vec<(String, String)>>| async move {
             match arguments_of(pairs, &(operation.arguments)()) {
-                Ok(arguments) => call(operation, state.0, session.0, arguments).await,
+                Ok(arguments) => call(operation, state.0, from.0, arguments).await,
                 Err(error) => {
-                    let limit = caller(&state.0, session.0).tokens_max;
+                    let limit = caller(&state.0, from.0).tokens_max;
                     answer::of(Err(error), profile, limit)
                 }
             }
@@ -54,23 +54,28 @@ pub(super) fn routes(profile: Profile) -> Router<Server> {
 async fn call(
     operation: &'static Entry,
     server: Server,
-    session: ChosenSession,
+    from: Admitted,
     arguments: Map<String, Value>,
 ) -> Response {
-    let caller = caller(&server, session);
+    let caller = caller(&server, from);
     let limit = caller.tokens_max;
     let done = server.call(caller, operation.name, arguments).await;
     answer::of(done, server.profile(), limit)
 }
 
-/// Returns the caller of a request: all clients are one, but for the session that each may choose.
-fn caller(server: &Server, session: ChosenSession) -> Caller {
-    let mut caller = server.caller().clone();
+/// Returns the caller of a request. Without tokens of their own, all clients are one, but for the session that each may
+/// choose.
+fn caller(server: &Server, from: Admitted) -> Caller {
+    let mut caller = match &from.client {
+        Some(client) => server.caller().of_client(client),
+        None => server.caller().clone(),
+    };
     caller.form = Form::Structured;
     let named = || caller.names_session.then(|| format!("http-{}", caller.session()));
-    if let Some(session) = session.0.or_else(named) {
+    if let Some(session) = from.session.or_else(named) {
         caller.who.writer.session = Some(session);
     }
+    caller.keep_session_of_client();
     caller
 }
 

@@ -16,7 +16,7 @@ use axum::routing::{MethodRouter, any_service};
 use rmcp::model::{Extensions, ProtocolVersion};
 use rmcp::transport::streamable_http_server::{StreamableHttpServerConfig, StreamableHttpService};
 
-use super::admission::ChosenSession;
+use super::admission::Admitted;
 use super::answer::{Refusal, SENTENCE_BYTES_MAX};
 use super::mcp_sessions::Sessions;
 use crate::serve::Server;
@@ -44,7 +44,7 @@ pub(super) fn config(body_bytes_max: usize) -> StreamableHttpServerConfig {
 pub(super) fn route(server: &Server, config: StreamableHttpServerConfig) -> MethodRouter<Server> {
     let sessions = Arc::new(Sessions::default());
     let server = server.clone();
-    let handler = move || Ok(Handler::new(server.clone(), connection, None));
+    let handler = move || Ok(Handler::new(server.clone(), connection, false));
     let service = StreamableHttpService::new(handler, sessions.manager(), config);
     any_service(service)
         .layer(from_fn_with_state(sessions, with_session))
@@ -148,11 +148,12 @@ fn connection(extensions: &Extensions) -> Connection {
     let Some(request) = extensions.get::<Parts>() else {
         return Connection::default();
     };
-    let session = request.extensions.get::<ChosenSession>();
+    let from = request.extensions.get::<Admitted>().cloned().unwrap_or_default();
     let suffix = request.headers.get(MCP_SESSION);
     let suffix = suffix.and_then(|id| id.to_str().ok());
     Connection {
-        session: session.and_then(|session| session.0.clone()),
+        session: from.session,
+        client: from.client,
         suffix: suffix.map(|id| id.chars().take(SUFFIX_CHARS).collect()),
     }
 }

@@ -6,14 +6,18 @@
 use std::collections::BTreeMap;
 use std::fmt::{Display, Write as _};
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::State;
 use axum::http::header;
 use axum::response::{IntoResponse, Response};
 
+use super::admission::Admitted;
 use super::answer::{Refusal, finished};
 use crate::serve::Server;
+use crate::serve::counts::{BOUNDS_MS, Key, Times};
 use parking_lot::Mutex;
+use treering::agent::Reach;
 
 /// The type of the format of Prometheus.
 const CONTENT_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -32,7 +36,40 @@ pub(super) async fn count(State(metrics): State<Arc<Metrics>>, response: Respons
 /// A text that grows by one metric after another.
 struct Text(String);
 
+/// Returns the rows of the histogram of an operation.
+fn buckets(operation: &str, times: &Times) -> Vec<(String, String)> {
+    let bounds = BOUNDS_MS.iter().zip(times.within);
+    let mut rows: Vec<_> = bounds
+        .map(|(bound, count)| {
+            let le = Duration::from_millis(*bound).as_secs_f64();
+            (
+                format!("_bucket{{operation=\"{operation}\",le=\"{le}\"}}"),
+                count.to_string(),
+            )
+        })
+        .collect();
+    let all = times.all;
+    rows.push((
+        format!("_bucket{{operation=\"{operation}\",le=\"+Inf\"}}"),
+        all.count.to_string(),
+    ));
+    rows.push((
+        format!("_sum{{operation=\"{operation}\"}}"),
+        all.time.as_secs_f64().to_string(),
+    ));
+    rows.push((
+        format!("_count{{operation=\"{operation}\"}}"),
+        all.count.to_string(),
+    ));
+    rows
+}
+
 impl Text {
+    /// Adds a histogram, whose rows have the rest of their names before their labels.
+    fn histogram(&mut self, name: &str, help: &str, rows: impl IntoIterator<Item = (String, String)>) {
+        self.add(name, "histogram", help, rows);
+    }
+
     /// Adds a metric with the values of its labels.
     fn add<V: Display>(
         &mut self,
@@ -53,13 +90,28 @@ impl Text {
 }
 
 /// Answers `/metrics`.
-pub(super) async fn show(server: Server, metrics: Arc<Metrics>) -> Response {
+pub(super) async fn show(server: Server, metrics: Arc<Metrics>, from: Admitted) -> Response {
+    if from.client.is_some_and(|client| !client.scopes.is_empty()) {
+        // The numbers are those of the whole store.
+        return Refusal::forbidden(
+            "other_scope",
+            "a client of some scopes does not see the metrics of the store",
+            "read them with a token without scopes",
+        )
+        .into_response();
+    }
     let caller = server.caller().clone();
     let read = server.run(caller, |service| {
         let view = service.head()?;
-        Ok((view.commit().commit.seq, view.len(), service.memory().sizes()?))
+        let waiting = service.agent().quarantined(&Reach::All)?.len() as u64;
+        Ok((
+            view.commit().commit.seq,
+            view.len(),
+            waiting,
+            service.memory().sizes()?,
+        ))
     });
-    let (seq, objects, (commits, bytes)) = match read.await {
+    let (seq, objects, waiting, (commits, bytes)) = match read.await {
         Ok(read) => read,
         Err(error) => return Refusal::from(&error).into_response(),
     };
@@ -84,8 +136,22 @@ pub(super) async fn show(server: Server, metrics: Arc<Metrics>) -> Response {
         "The bytes of all files of the store.",
         alone(bytes),
     );
-    let counts = server.counts().all();
-    let labels = |(operation, code): &(&str, &str)| format!("{{operation=\"{operation}\",code=\"{code}\"}}");
+    text.add(
+        "quarantine_waiting",
+        "gauge",
+        "The quarantined texts and changes that wait for a person.",
+        alone(waiting),
+    );
+    let counted = server.counts().all();
+    let counts = &counted.calls;
+    let labels = |(operation, code, client): &Key| {
+        let client = if client.is_empty() {
+            String::new()
+        } else {
+            format!(",client=\"{client}\"")
+        };
+        format!("{{operation=\"{operation}\",code=\"{code}\"{client}}}")
+    };
     let rows = counts.iter().map(|(key, calls)| (labels(key), calls.count));
     text.add(
         "requests_total",
@@ -102,6 +168,11 @@ pub(super) async fn show(server: Server, metrics: Arc<Metrics>) -> Response {
         "The time of these calls.",
         rows,
     );
+    let rows = counted
+        .times
+        .iter()
+        .flat_map(|(operation, times)| buckets(operation, times));
+    text.histogram("request_duration_seconds", "The times of these calls.", rows);
     let statuses = metrics.0.lock().clone();
     let rows = statuses
         .iter()

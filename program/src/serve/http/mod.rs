@@ -20,6 +20,7 @@
 mod admission;
 mod answer;
 mod api;
+pub(crate) mod clients;
 mod events;
 mod listen;
 mod mcp;
@@ -35,27 +36,27 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Router;
 use axum::body::Bytes;
 use axum::extract::{DefaultBodyLimit, State};
 use axum::http::{StatusCode, header};
 use axum::middleware::{from_fn, from_fn_with_state, map_response_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
+use axum::{Extension, Router};
 use rmcp::transport::streamable_http_server::StreamableHttpServerConfig;
 use tokio::time::sleep;
 use tower_http::limit::RequestBodyLimitLayer;
 use tower_http::request_id::{MakeRequestUuid, PropagateRequestIdLayer, SetRequestIdLayer};
 use tower_http::timeout::{RequestBodyDeadlineLayer, TimeoutLayer};
 
-use self::admission::Admission;
 pub(crate) use self::admission::Listening;
+use self::admission::{Admission, Admitted};
 use self::answer::Refusal;
 use self::events::Pulse;
 use self::metrics::Metrics;
 pub(crate) use self::page::Page;
 pub(crate) use self::request_log::RequestLog;
-pub(crate) use self::token::{Ticket, Token};
+pub(crate) use self::token::{Keys, Ticket, Token};
 use super::stop::{runtime, stopped};
 use crate::serve::Server;
 use crate::serve::ui::Shared;
@@ -93,11 +94,11 @@ pub(crate) fn serve(
         let sessions = config.cancellation_token.clone();
         let pulse = Arc::new(Pulse::new());
         let mut routes = Router::new();
-        if listening.token.is_some() {
+        if listening.keys.is_some() {
             routes = operations(&server, config);
         }
         if let Some(page) = &listening.page {
-            let shared = Arc::new(Shared::new(page.writer.clone()));
+            let shared = Arc::new(Shared::new(page.writer.clone(), page.served.clone()));
             routes = routes.merge(page::routes(&shared, &pulse, page, bound));
             let (server, reading) = (server.clone(), server.clone());
             tokio::spawn(async move { page::prepare(&server, shared).await });
@@ -144,7 +145,10 @@ fn router(
     let (counted, counting) = (server.clone(), Arc::clone(&metrics));
     let router = routes
         .route("/health", get(health))
-        .route("/metrics", get(move || metrics::show(counted, counting)))
+        .route(
+            "/metrics",
+            get(move |from: Extension<Admitted>| metrics::show(counted, counting, from.0)),
+        )
         .fallback(|| async { StatusCode::NOT_FOUND })
         .layer(from_fn(admission::read_body))
         // The limit of tower-http holds for every route, so axum needs none of its own.

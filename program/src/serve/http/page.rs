@@ -72,6 +72,8 @@ pub(crate) struct Page {
     pub(crate) reopen: Box<dyn Fn(SocketAddr) -> Result<Token> + Send + Sync>,
     /// The writer of the ways back; `None` if the page only reads.
     pub(crate) writer: Option<Writer>,
+    /// The fork that the server serves; `None` for the main line.
+    pub(crate) served: Option<String>,
 }
 
 /// Returns whether the page has a file at this path.

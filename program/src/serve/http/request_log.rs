@@ -7,8 +7,8 @@
 //! Layer 9, part of serve.
 //!
 //! # Invariants
-//! - RQL-1: a line has no query, header or body of a request but the name of the session, and a path only if it is one of
-//!   the server's.
+//! - RQL-1: a line has no query, header or body of a request but the names of the client and the session, and a path only
+//!   if it is one of the server's.
 
 use std::io::Write;
 use std::sync::mpsc::{SyncSender, sync_channel};
@@ -22,7 +22,7 @@ use axum::response::Response;
 use hyper::body::Body as _;
 use serde::Serialize;
 
-use super::admission::ChosenSession;
+use super::admission::Admitted;
 use super::mcp::{MCP_SESSION, SUFFIX_CHARS};
 use treering::{Error, Result, Time};
 
@@ -54,6 +54,9 @@ struct Line<'a> {
     ms: u64,
     /// The bytes of the body of the answer; null for a stream.
     bytes: Option<u64>,
+    /// The client, if each has a token of its own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    client: Option<&'a str>,
     /// The session that the client chose, or the first characters of its session of MCP.
     session: Option<&'a str>,
     /// The id that the answer has in the header `X-Request-Id`.
@@ -94,14 +97,16 @@ impl Line<'_> {
     fn words(&self) -> String {
         let bytes = self.bytes.map(|bytes| bytes.to_string());
         let or_none = |text: Option<&str>| text.unwrap_or("-").to_owned();
+        let client = self.client.map(|client| format!(" client={client}"));
         format!(
-            "{} {} {} {} {} ms {} bytes session={} id={}",
+            "{} {} {} {} {} ms {} bytes{} session={} id={}",
             self.time,
             self.method,
             or_none(self.path),
             self.status,
             self.ms,
             or_none(bytes.as_deref()),
+            client.unwrap_or_default(),
             or_none(self.session),
             or_none(self.id),
         )
@@ -118,8 +123,9 @@ pub(super) async fn write(State(log): State<RequestLog>, request: Request, next:
     let id = id.map(str::to_owned);
     let response = next.run(request).await;
     // The answer to what is not admitted names no session.
-    let admitted = response.extensions().get::<ChosenSession>();
-    let session: Option<String> = admitted.and_then(|session| session.0.clone().or(of_mcp));
+    let admitted = response.extensions().get::<Admitted>().cloned();
+    let client = admitted.as_ref().and_then(|from| from.client.clone());
+    let session: Option<String> = admitted.and_then(|from| from.session.or(of_mcp));
     log.add(&Line {
         time,
         method: method.unwrap_or(OTHER),
@@ -127,6 +133,7 @@ pub(super) async fn write(State(log): State<RequestLog>, request: Request, next:
         status: response.status().as_u16(),
         ms: u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX),
         bytes: response.body().size_hint().exact(),
+        client: client.as_ref().map(|client| client.name.as_str()),
         session: session.as_deref(),
         id: id.as_deref(),
     });

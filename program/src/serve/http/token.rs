@@ -10,7 +10,12 @@
 use std::fmt;
 use std::hint::black_box;
 
+use std::sync::Arc;
+
 use parking_lot::Mutex;
+
+use super::clients::Clients;
+use crate::serve::Client;
 use treering::Result;
 
 /// A secret that is shown only on purpose.
@@ -36,6 +41,23 @@ impl Token {
             .zip(sent)
             .fold(0, |bits, (a, b)| black_box(bits | (a ^ b)));
         own.len() == sent.len() && differing == 0
+    }
+}
+
+/// What opens the API: one token for all clients, or one for each.
+pub(crate) enum Keys {
+    One(Token),
+    Clients(Clients),
+}
+
+impl Keys {
+    /// Returns the client that sent a token; the inner `None` stands for all clients of one token. Returns `None` if it is
+    /// no token of this server.
+    pub(super) fn admits(&self, sent: &[u8]) -> Option<Option<Arc<Client>>> {
+        match self {
+            Self::One(token) => token.is(sent).then_some(None),
+            Self::Clients(clients) => clients.with_token(sent).map(Some),
+        }
     }
 }
 

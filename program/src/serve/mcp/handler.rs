@@ -16,12 +16,13 @@ use rmcp::service::RequestContext;
 use rmcp::{RoleServer, ServerHandler};
 use serde_json::{Map, Value as Json, json};
 
+use super::tickets::Tickets;
 use super::{app, decide, memory_tool, prompts, resources};
 use crate::answers::program::Refused;
 use crate::serve::errors;
 use crate::serve::operations::{self, Effect, Entry, Profile, Sent, kind_of};
 use crate::serve::service::Form;
-use crate::serve::{Caller, Follows, Server, Service};
+use crate::serve::{Caller, Client, Follows, Server, Service};
 use treering::inspect::agent::refuse_secret_name;
 use treering::{Error, ErrorCode, ErrorKind, Result};
 use treering_text::visible::printable;
@@ -50,6 +51,8 @@ const NAME_CHARS: usize = 40;
 pub(crate) struct Connection {
     /// The session that the client's settings chose.
     pub(crate) session: Option<String>,
+    /// The client of a team server.
+    pub(crate) client: Option<Arc<Client>>,
     /// What tells apart two connections of clients with the same name.
     pub(crate) suffix: Option<String>,
 }
@@ -61,30 +64,35 @@ pub(crate) struct Handler {
     connection: fn(&Extensions) -> Connection,
     /// The session of this connection, which its first call names (SRV-1).
     session: OnceLock<String>,
-    /// The secret of the inbox in a chat; `None` over a network, where nobody decides (UIA-2).
-    ticket: Option<String>,
+    /// The pages that decide; `None` over a network and for a server that is started as untrusted (UIA-2).
+    tickets: Option<Arc<Tickets>>,
 }
 
 impl Handler {
-    pub(crate) fn new(
-        server: Server,
-        connection: fn(&Extensions) -> Connection,
-        ticket: Option<String>,
-    ) -> Self {
+    /// `is_here` says whether the client is on this machine, so that its inbox may decide.
+    pub(crate) fn new(server: Server, connection: fn(&Extensions) -> Connection, is_here: bool) -> Self {
+        let decides = is_here && server.caller().who.writer.trust.is_trusted();
         Self {
             server,
             connection,
             session: OnceLock::new(),
-            ticket,
+            tickets: decides.then(Arc::default),
         }
     }
 
     /// Returns the caller of a request. The session names the first client, so that a revert of the session takes back
     /// exactly what this connection wrote. The actor is the client of this request.
     fn caller(&self, context: &RequestContext<RoleServer>) -> Caller {
-        let Connection { session, suffix } = (self.connection)(&context.extensions);
+        let Connection {
+            session,
+            client,
+            suffix,
+        } = (self.connection)(&context.extensions);
         let name = context.client_info().and_then(|client| name_of(&client.name));
-        let mut caller: Caller = self.server.caller().clone();
+        let mut caller: Caller = match &client {
+            Some(client) => self.server.caller().of_client(client),
+            None => self.server.caller().clone(),
+        };
         let own = self.session.get_or_init(|| {
             if !caller.names_session {
                 return caller.session().to_owned();
@@ -97,6 +105,7 @@ impl Handler {
         let writer = &mut caller.who.writer;
         writer.session = Some(present.or(session).unwrap_or_else(|| own.clone()));
         writer.actor = writer.actor.take().or(name);
+        caller.keep_session_of_client();
         if app::wants_structure(&context.meta) {
             caller.form = Form::Structured;
         }
@@ -286,7 +295,7 @@ impl ServerHandler for Handler {
                     .ok()
                     .map(|one| tool_of(one, Form::Text))
             });
-            tools.extend(self.ticket.as_ref().map(|_| decide::tool()));
+            tools.extend(self.tickets.as_ref().map(|_| decide::tool()));
         }
         let mut list = ListToolsResult::with_all_items(tools);
         (list.ttl_ms, list.cache_scope) = (Some(LIST_TTL_MS), Some(CacheScope::Private));
@@ -322,9 +331,11 @@ impl ServerHandler for Handler {
             }
             .into());
         }
-        if request.name == decide::TOOL && app::is_shown_by(&context) {
-            let ticket = self.ticket.clone();
-            let work = move |service: &Service| decide::call(service, arguments, ticket.as_deref());
+        if request.name == decide::TOOL
+            && app::is_shown_by(&context)
+            && let Some(tickets) = self.tickets.clone()
+        {
+            let work = move |service: &Service| decide::call(service, arguments, &tickets);
             let done = server.count(caller, decide::TOOL, work).await;
             return Ok(match done {
                 Ok(sent) => success(sent),
@@ -367,11 +378,16 @@ impl ServerHandler for Handler {
         request: ReadResourceRequestParams,
         context: RequestContext<RoleServer>,
     ) -> std::result::Result<ReadResourceResponse, ErrorData> {
-        if request.uri == app::URI {
-            return Ok(app::read(self.ticket.as_deref()).into());
-        }
+        let tickets = self.tickets.clone();
+        let is_shown = app::is_shown_by(&context);
         let read = self
-            .run(&context, move |service| resources::read(service, &request.uri))
+            .run(&context, move |service| {
+                if request.uri != app::URI || !is_shown {
+                    return resources::read(service, &request.uri);
+                }
+                let ticket = tickets.map(|tickets| tickets.issue(service.memory()));
+                Ok(app::read(ticket.transpose()?.as_deref()))
+            })
             .await;
         read.map(Into::into).map_err(|error| self.protocol_error(&error))
     }

@@ -18,6 +18,7 @@ mod message;
 mod prompts;
 mod requests;
 mod resources;
+mod tickets;
 mod transport;
 
 use std::io::{Read, Write};
@@ -41,7 +42,6 @@ use treering::Result;
 /// `Io` if the system starts no thread or no runtime.
 pub(crate) fn serve(
     server: Server,
-    ticket: String,
     input: impl Read + Send + 'static,
     output: impl Write + Send + 'static,
 ) -> Result<()> {
@@ -49,7 +49,7 @@ pub(crate) fn serve(
     let (lines, written) = Lines::start(input, output, server.clone(), Arc::clone(&stop))?;
     runtime()?.block_on(async {
         let stopped = stopped()?;
-        let handler = Handler::new(server, |_| Connection::default(), Some(ticket));
+        let handler = Handler::new(server, |_| Connection::default(), true);
         let ended = serve_directly(handler, lines, None).waiting();
         tokio::pin!(ended);
         tokio::select! {

@@ -454,6 +454,8 @@ mod tests {
             names_session: false,
             follows: None,
             others: Vec::new(),
+            client: None,
+            forks: crate::serve::MadeForks::default(),
             form: Form::Text,
             tokens_max: 200,
         };

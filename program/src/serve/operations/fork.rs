@@ -19,6 +19,8 @@ use treering::inspect::engine::ChangeKind;
 use treering::merge::{MergeConflict, Merged, Strategy};
 use treering::{Change, Draft, Id, Object, Origin, Result, Root, View};
 
+/// The name of the main line in a merge.
+const MAIN: &str = "main";
 /// The number of objects that the text names.
 const TOLD: usize = 20;
 /// What the name of a field that is an attribute begins with.
@@ -52,8 +54,10 @@ impl Operation for MakeFork {
     fn run(self, service: &Service, _: &Page) -> Result<Answer<ForkMade>> {
         refuse_secret_name("the name of the fork", &self.name)?;
         let class = service.class(&service.head()?)?;
+        service.check_room_for_fork()?;
         let writer = service.clean(&service.writer()?)?;
         let fork = service.memory().fork(&self.name).trust_cap(class).by(&writer)?;
+        service.note_fork(&self.name)?;
         let view = fork.view();
         let made = ForkMade {
             root: view.root(),
@@ -97,7 +101,7 @@ impl Rule {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct MergeFork {
-    /// The fork, or `main`
+    /// A fork of this session, or `main`
     name: String,
     /// Decide conflicts by this rule
     strategy: Option<Rule>,
@@ -159,6 +163,9 @@ impl Operation for MergeFork {
     fn run(self, service: &Service, _: &Page) -> Result<Answer<MergedFork>> {
         service.head()?;
         let memory = service.memory();
+        if self.name != MAIN {
+            service.check_line(&self.name)?;
+        }
         let writer = service.clean(&service.writer()?)?;
         let merge = memory.merge(&self.name);
         let merge = match self.strategy {

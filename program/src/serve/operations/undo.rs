@@ -145,7 +145,7 @@ impl Operation for Undo {
         match self.action {
             Way::Undo => self.reverse(memory, Op::UNDO, head, &writer),
             Way::Redo => self.reverse(memory, Op::REDO, head, &writer),
-            Way::Rollback => self.rollback(memory, head, &writer),
+            Way::Rollback => self.rollback(service, memory, head, &writer),
             Way::Revert => self.revert(service, memory, head, &writer),
         }
     }
@@ -214,6 +214,7 @@ impl Undo {
 
     fn rollback(
         &self,
+        service: &Service,
         memory: &Memory,
         head: Option<CommitDigest>,
         writer: &Writer,
@@ -224,7 +225,10 @@ impl Undo {
                 .with_hint("give to, such as snap:0 or the root of an earlier answer; memory_snapshot lists snapshots")
         })?;
         let all = self.others.unwrap_or_default();
-        let target = to.parse()?;
+        if all {
+            service.check_takes_back_others()?;
+        }
+        let target = service.revision(to)?;
         if self.is_dry() {
             let (preview, _, refused) = RollbackPreview::of(memory, &target, all, writer)?;
             let refused = refused.map(|refused| format!("; needs others: {refused}"));
@@ -266,6 +270,7 @@ impl Undo {
         let mut selection = Selection::default();
         selection.sessions.extend(session);
         selection.sources.extend(self.source.clone());
+        let selection = service.own_of(selection);
         let revert = memory.revert(selection).conflicts(Conflicts::Keep);
         let revert = match head {
             Some(head) => revert.expect_head(head),

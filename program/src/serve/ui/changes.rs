@@ -268,11 +268,10 @@ fn lines(old: &str, new: &str) -> (Vec<Line>, bool) {
             let text = String::new();
             lines.push(Line { sign: '@', text });
         }
-        for (sign, line) in hunk.lines {
+        for (sign, text) in hunk.cut(LINE_CHARS_MAX) {
             if lines.len() >= LINES_MAX {
                 return (lines, true);
             }
-            let text = cut(line.trim_end_matches(['\r', '\n']));
             lines.push(Line { sign, text });
         }
     }

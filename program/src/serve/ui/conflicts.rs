@@ -11,6 +11,7 @@ use super::reader::Reader;
 use super::shown::key_of;
 use super::summary::Nothing;
 use super::ways_back::writer_of;
+use treering::inspect::object::Op;
 use treering::merge::{ConflictSide, OpenConflict, Resolution};
 use treering::{Error, ErrorCode, ErrorKind, ObjectDigest, Origin, Result, Time, View};
 
@@ -27,6 +28,9 @@ pub(crate) struct ConflictsPage {
 #[derive(Serialize)]
 struct ConflictRow {
     id: String,
+    /// The version of the conflict, and the one that the memory shows.
+    digest: ObjectDigest,
+    present: String,
     fields: Vec<String>,
     sides: Vec<SideRow>,
 }
@@ -49,9 +53,10 @@ struct SideRow {
 #[derive(Deserialize)]
 pub(crate) struct OnConflict {
     id: String,
-    /// The sides that the person saw.
-    sides: Vec<String>,
-    /// The chosen one of them.
+    /// What the person saw: the version of the conflict, and the one that the memory showed.
+    digest: String,
+    present: String,
+    /// The chosen side.
     take: String,
     #[serde(flatten)]
     how: How,
@@ -69,6 +74,8 @@ pub(crate) fn conflicts(reader: &Reader, _: &Nothing) -> Result<ConflictsPage> {
         let side = |side: &ConflictSide| SideRow::of(reader, &head, conflict, side, present);
         Ok(ConflictRow {
             id: conflict.id.to_string(),
+            digest: conflict.digest,
+            present: name(present),
             fields: conflict.fields.clone(),
             sides: conflict.sides.iter().map(side).collect::<Result<_>>()?,
         })
@@ -81,8 +88,8 @@ pub(crate) fn conflicts(reader: &Reader, _: &Nothing) -> Result<ConflictsPage> {
 /// Decides about an open conflict.
 ///
 /// # Errors
-/// `Denied` (code `read_only`) if the page only reads; `Conflict` (code `changed`) if the conflict has other sides than the
-/// person saw, or is decided (PAG-4); the errors of [`Memory::resolve_conflict`](treering::Memory::resolve_conflict).
+/// `Denied` (code `read_only`) if the page only reads; `Conflict` (code `changed`) if the conflict or the item changed since
+/// the person saw it (PAG-4); `NotFound` (code `no_conflict`) if it is decided; the errors of [`Memory::resolve_conflict`](treering::Memory::resolve_conflict).
 pub(crate) fn resolve(reader: &Reader, asked: &OnConflict) -> Result<Acted> {
     let reason = format!("decides about {}", asked.id);
     let writer = writer_of(reader, asked.how.reason.as_deref(), &reason)?;
@@ -97,16 +104,17 @@ pub(crate) fn resolve(reader: &Reader, asked: &OnConflict) -> Result<Acted> {
             .with_code(ErrorCode::NoConflict)
             .with_hint("look at the inbox again")
     })?;
-    if !conflict.sides.iter().map(name).eq(asked.sides.iter().cloned()) {
+    let present = present(&head, &conflict)?;
+    if conflict.digest.to_hex() != asked.digest || name(present) != asked.present {
         return Err(changed(&conflict.id));
     }
-    let side = conflict.sides.iter().find(|side| name(side) == asked.take);
+    let mut sides = conflict.sides.iter();
+    let side = sides.find(|side| name(side.version) == asked.take);
     let side = side.ok_or_else(|| {
         Error::invalid("the request names no side of the conflict")
             .with_code(ErrorCode::Usage)
             .with_hint("give take")
     })?;
-    let present = present(&head, &conflict)?;
     let mut acted = Acted::of(&asked.how);
     if present != side.version {
         let change = change_of(conflict.id.as_str(), present, side.version)?;
@@ -114,8 +122,11 @@ pub(crate) fn resolve(reader: &Reader, asked: &OnConflict) -> Result<Acted> {
     }
     if !acted.dry_run {
         let resolution = side.version.map_or(Resolution::Remove, Resolution::Take);
-        let memory = reader.memory();
-        let done = memory.resolve_conflict(&conflict.id, resolution, &writer)?;
+        let mut draft = reader.memory().draft(&writer);
+        // INVARIANT PAG-4: another process may change both before the commit.
+        draft.expect(&conflict.id, present);
+        draft.resolve_conflict(&conflict.id, Some(conflict.digest), resolution)?;
+        let done = reader.memory().commit(draft, Op::RESOLVE)?;
         acted.commit = done.changed.then_some(done.commit);
     }
     Ok(acted)
@@ -132,7 +143,7 @@ impl SideRow {
         let by = side.by.as_ref().map(|by| &by.commit);
         let change = change_of(conflict.id.as_str(), conflict.base, side.version)?;
         Ok(Self {
-            name: name(side),
+            name: name(side.version),
             session: by.and_then(|by| by.session.clone()),
             time: by.map(|by| by.time),
             trust: side.trust,
@@ -142,8 +153,8 @@ impl SideRow {
     }
 }
 
-fn name(side: &ConflictSide) -> String {
-    let version = side.version.map(ObjectDigest::to_hex);
+fn name(version: Option<ObjectDigest>) -> String {
+    let version = version.map(ObjectDigest::to_hex);
     version.unwrap_or_else(|| REMOVED.to_owned())
 }
 

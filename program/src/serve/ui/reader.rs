@@ -3,6 +3,7 @@
 //! # Layer
 //! Layer 9, part of serve.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -15,6 +16,8 @@ use treering::inspect::slots::Slots;
 use treering::{Change, CommitInfo, Memory, Revision, View, Writer};
 use treering::{Result, Root};
 
+/// The number of lines whose derived values are kept.
+const LINES_KEPT: usize = 4;
 /// The number of states whose sorted ids are kept.
 const STATES_KEPT: usize = 4;
 /// The number of differences that are kept.
@@ -27,11 +30,14 @@ const FILTERS_KEPT: usize = 6;
 pub(crate) struct Shared {
     /// The writer of the ways back; `None` if the page only reads (PAG-3).
     writer: Option<Writer>,
-    /// The store, with what was derived from it. Another store may take its place (SRV-5).
-    present: Mutex<Option<(Memory, Arc<Derived>)>>,
+    /// The line that the server serves, if it is a fork.
+    pub(super) served: Option<String>,
+    /// The lines that were read last, the newest first, each with what was derived from it. Another store may take the place
+    /// of theirs (SRV-5).
+    lines: Mutex<VecDeque<(Memory, Arc<Derived>)>>,
 }
 
-/// The derived values of one store.
+/// The derived values of one line.
 #[derive(Default)]
 pub(super) struct Derived {
     ids: Slots<Root, SortedIds, STATES_KEPT>,
@@ -43,21 +49,26 @@ pub(super) struct Derived {
 }
 
 impl Shared {
-    pub(crate) fn new(writer: Option<Writer>) -> Self {
+    pub(crate) fn new(writer: Option<Writer>, served: Option<String>) -> Self {
         Self {
             writer,
+            served,
             ..Self::default()
         }
     }
 
-    /// Returns the derived values of a store.
+    /// Returns the derived values of a line.
     fn derived(&self, memory: &Memory) -> Arc<Derived> {
-        let mut present = self.present.lock();
-        if let Some((_, derived)) = present.as_ref().filter(|(of, _)| of.is_same(memory)) {
-            return Arc::clone(derived);
-        }
-        let derived = Arc::default();
-        *present = Some((memory.clone(), Arc::clone(&derived)));
+        let mut lines = self.lines.lock();
+        let known = lines.iter().position(|(of, _)| of.is_same(memory));
+        let line = known.and_then(|place| lines.remove(place));
+        let line = line.unwrap_or_else(|| {
+            lines.retain(|(of, _)| of.is_in_place());
+            (memory.clone(), Arc::default())
+        });
+        let derived = Arc::clone(&line.1);
+        lines.push_front(line);
+        lines.truncate(LINES_KEPT);
         derived
     }
 }
@@ -66,7 +77,7 @@ impl Shared {
 pub(crate) struct Reader {
     pub(super) agent: Agent,
     pub(super) derived: Arc<Derived>,
-    shared: Arc<Shared>,
+    pub(super) shared: Arc<Shared>,
 }
 
 impl Reader {
@@ -170,5 +181,29 @@ impl Reader {
         self.ledger().map(drop)?;
         self.agent.with_index(&self.head()?, |_, _| Ok(()))?;
         inbox(self, &AskedInbox::default()).map(drop)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Two people who look at different lines take nothing from each other, and the number of kept lines has a limit.
+    #[test]
+    fn the_lines_that_were_read_last_keep_what_was_derived() {
+        let memory = Memory::in_memory().unwrap();
+        let forks = [0, 1, 2, 3].map(|number| {
+            let name = format!("task-{number}");
+            memory.fork(&name).by(&Writer::user()).unwrap()
+        });
+        let shared = Shared::new(None, None);
+        let main = shared.derived(&memory);
+        let [first, ..] = forks.each_ref().map(|fork| {
+            assert!(Arc::ptr_eq(&main, &shared.derived(&memory)));
+            shared.derived(fork)
+        });
+        assert_eq!(shared.lines.lock().len(), LINES_KEPT);
+        assert!(!Arc::ptr_eq(&first, &shared.derived(&forks[0])));
+        assert!(Arc::ptr_eq(&main, &shared.derived(&memory)));
     }
 }

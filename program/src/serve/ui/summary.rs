@@ -36,6 +36,8 @@ pub(crate) struct Summary {
     warnings: Vec<String>,
     /// The fork that the page shows; `None` for the main line.
     fork: Option<String>,
+    /// The fork that the server serves; `None` for the main line.
+    served: Option<String>,
     forks: Vec<ForkRow>,
 }
 
@@ -123,6 +125,7 @@ pub(crate) fn summary(reader: &Reader, _: &Nothing) -> Result<Summary> {
         }),
         warnings: memory.warnings(),
         fork: memory.fork_name().map(str::to_owned),
+        served: reader.shared.served.clone(),
         forks: memory
             .forks()?
             .into_iter()

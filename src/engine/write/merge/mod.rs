@@ -41,8 +41,8 @@ use crate::store::ChangeCounts;
 use crate::threads::Mutex;
 
 pub use self::conflict::MergeConflict;
+pub(super) use self::resolve::conflicts_in;
 pub use self::resolve::{ConflictSide, OpenConflict, Resolution};
-pub(super) use self::resolve::{conflicts_in, stage_resolution};
 
 /// What decides about conflicts, so that none stays open.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -34,6 +34,8 @@ pub struct ConflictSide {
 pub struct OpenConflict {
     /// The object.
     pub id: Id,
+    /// The version of the conflict. It changes with the versions that the conflict names.
+    pub digest: ObjectDigest,
     /// The fields in which the sides differ; see [`MergeConflict::fields`].
     pub fields: Vec<String>,
     /// The versions, sorted by digest.
@@ -70,8 +72,8 @@ impl View {
     #[doc(hidden)]
     pub fn open_conflict(&self, id: &Id) -> Result<OpenConflict> {
         let named = self.named_conflict(id)?;
-        let (_, named) = named.ok_or_else(|| no_conflict(id))?;
-        open(self, named, &mut Vec::new())
+        let (object, named) = named.ok_or_else(|| no_conflict(id))?;
+        open(self, named, object.digest(), &mut Vec::new())
     }
 
     /// Returns the object of the open conflict, and what it names. An object that somebody put there is none.
@@ -96,43 +98,54 @@ pub(in crate::engine::write) fn conflicts_in(view: &View) -> Result<Vec<OpenConf
     let query = Query::default().kind(Kind::new(MERGE_CONFLICT)?);
     let (mut all, mut lines) = (Vec::new(), Vec::new());
     for object in view.query(&query)? {
-        if let Some(named) = Named::of(&object?, &view.state.store)? {
-            all.push(open(view, named, &mut lines)?);
+        let object = object?;
+        if let Some(named) = Named::of(&object, &view.state.store)? {
+            all.push(open(view, named, object.digest(), &mut lines)?);
         }
     }
     all.sort_unstable_by(|one, other| one.id.cmp(&other.id));
     Ok(all)
 }
 
-/// Stages a decision about an open conflict.
-///
-/// # Errors
-/// The errors of [`Memory::resolve_conflict`](crate::Memory::resolve_conflict), except those of the commit.
-pub(in crate::engine::write) fn stage_resolution(
-    draft: &mut Draft,
-    id: &Id,
-    resolution: Resolution,
-) -> Result<()> {
-    let Some((conflict, named)) = draft.base().named_conflict(id)? else {
-        return Err(no_conflict(id));
-    };
-    check_sides(draft, id, &named, &resolution)?;
-    let shown = draft.digest(id)?;
-    draft.expect(id, shown);
-    match resolution {
-        Resolution::Take(version) if named.sides.contains(&Some(version)) => {
-            draft.restore_version(id, version)?;
+impl Draft {
+    /// Stages a decision about an open conflict. With `seen`, only about this version of the conflict.
+    ///
+    /// # Errors
+    /// `Conflict` (code `changed`) if the conflict has another version; the errors of
+    /// [`Memory::resolve_conflict`](crate::Memory::resolve_conflict), except those of the commit.
+    #[doc(hidden)]
+    pub fn resolve_conflict(
+        &mut self,
+        id: &Id,
+        seen: Option<ObjectDigest>,
+        resolution: Resolution,
+    ) -> Result<()> {
+        let (conflict, named) = self.base().named_conflict(id)?.ok_or_else(|| no_conflict(id))?;
+        if seen.is_some_and(|seen| seen != conflict.digest()) {
+            return Err(
+                Error::conflict(format!("the conflict about '{id}' changed meanwhile"))
+                    .with_code(ErrorCode::Changed)
+                    .with_hint("`conflicts` lists the open conflicts"),
+            );
         }
-        Resolution::Take(version) => {
-            let text = format!("the version {version} is none of the sides of the conflict about '{id}'");
-            return Err(Error::invalid(text).with_hint("`conflicts` lists the sides"));
+        check_sides(self, id, &named, &resolution)?;
+        let shown = self.digest(id)?;
+        self.expect(id, shown);
+        match resolution {
+            Resolution::Take(version) if named.sides.contains(&Some(version)) => {
+                self.restore_version(id, version)?;
+            }
+            Resolution::Take(version) => {
+                let text = format!("the version {version} is none of the sides of the conflict about '{id}'");
+                return Err(Error::invalid(text).with_hint("`conflicts` lists the sides"));
+            }
+            Resolution::Remove => drop(self.remove(id)?),
+            Resolution::Content(text) => put_text(self, id, &named, text)?,
         }
-        Resolution::Remove => drop(draft.remove(id)?),
-        Resolution::Content(text) => put_text(draft, id, &named, text)?,
+        close(self, conflict.id())?;
+        self.expect(conflict.id(), Some(conflict.digest()));
+        Ok(())
     }
-    close(draft, conflict.id())?;
-    draft.expect(conflict.id(), Some(conflict.digest()));
-    Ok(())
 }
 
 /// Returns the error for an object about which nobody need decide.
@@ -193,7 +206,12 @@ fn put_text(draft: &mut Draft, id: &Id, named: &Named, text: String) -> Result<(
 }
 
 /// Describes an open conflict. Adds the lines of its sides to `lines`, so that they stay open for the next one.
-fn open(view: &View, named: Named, lines: &mut Vec<Arc<Store>>) -> Result<OpenConflict> {
+fn open(
+    view: &View,
+    named: Named,
+    digest: ObjectDigest,
+    lines: &mut Vec<Arc<Store>>,
+) -> Result<OpenConflict> {
     let store = &view.state.store;
     let sides = named.sides.iter().map(|version| {
         let found = version.map(|version| store.records.find_object(version));
@@ -216,5 +234,6 @@ fn open(view: &View, named: Named, lines: &mut Vec<Arc<Store>>) -> Result<OpenCo
         sides: sides.collect::<Result<_>>()?,
         base: named.base,
         id: named.of,
+        digest,
     })
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::super::Folder;
-use super::{Page, three_sessions};
+use super::{Page, routes, three_sessions};
 use crate::program::{bytes_below, column, text};
 
 fn rows(answer: &Value) -> &[Value] {
@@ -78,6 +78,12 @@ fn the_page_shows_a_fork_beside_the_main_line() {
     assert_eq!(to["op"], "put");
     let missing = page.send("GET", "/ui/summary?fork=none", "", "");
     assert_eq!(missing.json()["error"]["code"], "no_fork");
+    assert!(main["served"].is_null());
+    let served = Page::start(&folder, &["--fork", "task-7"]).get("summary");
+    assert_eq!(
+        (&served["served"], &served["fork"]),
+        (&json!("task-7"), &json!("task-7"))
+    );
 }
 
 /// A person pastes the commands of the page into a shell in any folder.
@@ -446,20 +452,8 @@ fn a_page_that_reads_writes_no_file() {
     three_sessions(&folder);
     let before = bytes_below(&folder.store());
     let page = Page::start(&folder, &[]);
-    for path in [
-        "summary",
-        "objects",
-        "folders",
-        "commits",
-        "sessions",
-        "search?q=room",
-        "part?q=room",
-        "snapshots",
-        "object?id=web/0",
-        "versions?id=web/0",
-        "changes?lane=night",
-    ] {
-        page.get(path);
+    for route in routes("read") {
+        page.get(&format!("{route}?id=web/0&q=room&lane=night"));
     }
     page.server.signal("-TERM");
     let (code, err) = page.server.end();

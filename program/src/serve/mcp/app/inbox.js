@@ -67,18 +67,23 @@ const OUTSIDE = new Set(["tool_external", "document", "import"])
 
 const told = (item) => [item.kind, TRUST[item.trust] ?? item.trust, item.actor, item.time?.slice(0, 16).replace("T", " ")].filter(Boolean).join(" · ")
 
-/** Shows the whole of an item, and each field that acts on its own. Returns the boxes of these fields. */
-const reviewed = (place, review) => {
+/** Shows the whole of an item, and each field that acts on its own. If `chooses`, returns a box for each of these fields. */
+const reviewed = (place, review, chooses) => {
   add(place, "p", `${review.kind} in ${review.scope}, ${TRUST[review.trust] ?? review.trust}`, "quiet")
   add(place, "p", review.text, "text")
   if (review.invisible) add(place, "p", `${review.invisible} invisible characters are written out.`, "quiet")
-  return (review.acts ?? []).map(({ field, value, hides }) => {
+  return (review.acts ?? []).flatMap(({ field, value, hides }) => {
+    const hidden = hides?.length ? `, which hides: ${hides.map(({ text }) => text).join("; ")}` : ""
+    const act = `${field} = ${JSON.stringify(value)}${hidden}`
+    if (!chooses) {
+      add(place, "p", `Takes effect: ${act}`, "text")
+      return []
+    }
     const label = add(place, "label")
     const box = add(label, "input")
     box.type = "checkbox"
-    const hidden = hides?.length ? `, which hides: ${hides.map(({ text }) => text).join("; ")}` : ""
-    label.append(` keep ${field} = ${JSON.stringify(value)}${hidden}`)
-    return { field, box }
+    label.append(` keep ${act}`)
+    return [{ field, box }]
   })
 }
 
@@ -93,8 +98,7 @@ const decided = async (row, action, args, question) => {
     if (old) add(place, "p", `Before: ${old.text}`, "text")
     if (after) reviewed(place, after)
   }
-  for (const box of action === "promote" ? [] : place.querySelectorAll("label")) box.remove()
-  const fields = json.review ? reviewed(place, json.review) : []
+  const fields = json.review ? reviewed(place, json.review, true) : []
   const keep = () => fields.filter(({ box }) => box.checked).map(({ field }) => field)
   sure(place, question, () => decide(action, action === "promote" ? { ...args, keep: keep() } : args))
 }
@@ -160,18 +164,12 @@ const refresh = async () => {
   if (!json) add(page, "p", text)
 }
 
-/** Shows a text that a session changed: the changed lines, or the whole text if there was none before or after. */
-const changed = (list, { id, before, after, lines }) => {
+/** Shows the lines of a text that a session changed, each with its sign in front. */
+const changed = (list, { id, lines }) => {
   const row = add(list, "li")
   add(row, "p", id, "quiet")
-  if (before == null || after == null) {
-    add(row, "p", after ?? before, after == null ? "gone" : "new")
-    return
-  }
   for (const line of lines.split("\n")) {
-    if (line.startsWith("-")) add(row, "p", line.slice(1), "gone")
-    else if (line.startsWith("+")) add(row, "p", line.slice(1), "new")
-    else if (line && !line.startsWith("@")) add(row, "p", line.slice(1), "quiet")
+    if (line) add(row, "p", line.slice(1), { "-": "gone", "+": "new" }[line[0]] ?? "quiet")
   }
 }
 
@@ -190,7 +188,8 @@ const session = async (name) => {
   } else {
     for (const { id } of (json?.reverted ?? []).slice(0, 50)) {
       const found = await call("memory_get", { id }).catch(() => undefined)
-      changed(list, { id, after: found?.json?.items?.[0]?.text ?? found?.text ?? "" })
+      const text = found?.json?.items?.[0]?.text ?? found?.text ?? ""
+      changed(list, { id, lines: text.replace(/^/gm, "+") })
     }
   }
   const end = add(page, "p")

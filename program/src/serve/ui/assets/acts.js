@@ -99,7 +99,7 @@ export const resolve = (page, conflict, side) => openDialog(page, Object.assign(
   title: side.name === "removed" ? "Remove the item" : "Take this version", verb: side.name === "removed" ? "Remove" : "Take it", done: "Decided", effect: "will be replaced",
   text: side.present ? "The memory shows this version already. The conflict is closed, and the other versions stay in the history." : "The item gets this version. The other versions stay in the history.",
   shown(read) { return [h("div", { class: "cards" }, ...read.rows.map((row) => card(row, { view: "objects" }, () => this.effect)))]; },
-}), { asked: { id: nameOf(conflict), sides: conflict.sides.map(({ name }) => name), take: side.name } }));
+}), { asked: { id: nameOf(conflict), digest: conflict.digest, present: conflict.present, take: side.name } }));
 
 class Trust extends OfItem {
   shown({ review }) {

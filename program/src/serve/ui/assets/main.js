@@ -105,11 +105,12 @@ async function showSummary() {
 }
 
 // Lets the person choose the line that the page shows, and compare a fork with the present state.
-function forkChoice({ fork, forks }) {
-  if (!forks.length) return [];
+function forkChoice({ fork, served, forks }) {
+  const others = forks.filter(({ name }) => name !== served);
+  if (!others.length) return [];
   const option = (value, text) => h("option", { value, text, selected: (shownFork() ?? "") === value });
-  const select = h("select", { id: "fork", "aria-label": "Fork" }, option("", shownFork() || !fork ? "main line" : fork),
-    ...forks.map(({ name, commits }) => option(name, `${name}: ${counted(commits, "commit")}`)));
+  const select = h("select", { id: "fork", "aria-label": "Fork" }, option("", served ?? "main line"),
+    ...others.map(({ name, commits }) => option(name, `${name}: ${counted(commits, "commit")}`)));
   select.addEventListener("change", () => showFork(select.value));
   const links = fork ? [] : forks.filter(({ commits }) => commits > 0).slice(0, 5);
   return [h("p", { class: "forks" }, select), ...links.map(({ name }) => h("p", {}, link({ view: "compare", from: "@", to: `fork:${name}` }, {}, `what ${name} changes`)))];

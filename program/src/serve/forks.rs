@@ -1,0 +1,109 @@
+//! The lines that a call may name: that of the server, and the forks that the session of the caller made.
+//!
+//! # Layer
+//! Layer 9, part of serve. Knows no protocol.
+//!
+//! # Invariants
+//! - SRV-6: the host chooses the line of a server. A call reads, merges and goes back to no other line, except for forks
+//!   that its session made with this server. An answer does not tell another fork from one that does not exist.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::Service;
+use treering::fork::ForkInfo;
+use treering::inspect::ingest::moment;
+use treering::{Error, ErrorCode, ErrorKind, Result, Revision, Time};
+
+/// The number of forks of a store from which on a call makes no more.
+const FORKS_MAX: usize = 1_000;
+
+/// The forks that the sessions of a server made, by name: the time at which each was made, and the session.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MadeForks(Arc<Mutex<BTreeMap<String, (Time, String)>>>);
+
+impl MadeForks {
+    fn has(&self, session: &str, fork: &ForkInfo) -> bool {
+        let made = self.0.lock();
+        // Another fork of the same name was made at another time.
+        made.get(&fork.name)
+            .is_some_and(|(time, by)| *time == fork.created && by == session)
+    }
+
+    /// Notes a fork, and forgets those that are no more.
+    fn add(&self, session: &str, name: &str, forks: Vec<ForkInfo>) {
+        let mut made = self.0.lock();
+        let (mut known, now) = (std::mem::take(&mut *made), forks.into_iter());
+        made.extend(now.filter_map(|fork| match known.remove(&fork.name) {
+            Some(by) if by.0 == fork.created => Some((fork.name, by)),
+            _ if fork.name == name => Some((fork.name, (fork.created, session.to_owned()))),
+            _ => None,
+        }));
+    }
+}
+
+impl Service {
+    /// Checks that the store has room for one more fork.
+    ///
+    /// # Errors
+    /// `Denied` (code `over_limit`) if it has not.
+    pub(super) fn check_room_for_fork(&self) -> Result<()> {
+        if self.memory().forks()?.len() < FORKS_MAX {
+            return Ok(());
+        }
+        let text = format!("the store already has {FORKS_MAX} forks");
+        Err(Error::denied(ErrorCode::OverLimit, text)
+            .with_hint("a person drops those that are merged: treering fork --drop NAME"))
+    }
+
+    /// Notes that the session of the caller made a fork.
+    pub(super) fn note_fork(&self, name: &str) -> Result<()> {
+        let forks = self.memory().forks()?;
+        self.caller().forks.add(self.session(), name, forks);
+        Ok(())
+    }
+
+    /// Checks that a call may name a line (SRV-6). It may name `main` in a merge, because each fork comes from there.
+    ///
+    /// # Errors
+    /// `NotFound` (code `no_fork`) if it may not.
+    pub(super) fn check_line(&self, name: &str) -> Result<()> {
+        let is_own = |fork: &ForkInfo| fork.name == name && self.caller().forks.has(self.session(), fork);
+        if self.memory().fork_name() == Some(name) || self.memory().forks()?.iter().any(is_own) {
+            return Ok(());
+        }
+        Err(Error::not_found(format!("this session made no fork '{name}'"))
+            .with_code(ErrorCode::NoFork)
+            .with_hint("name a fork that memory_fork made in this session; a person merges another one with: treering merge NAME"))
+    }
+
+    /// Returns the revision that a call names (SRV-6).
+    ///
+    /// # Errors
+    /// `InvalidInput` if the text is not a revision; `NotFound` if it names a line or snapshot that the call may not read,
+    /// or a snapshot that does not exist.
+    pub(super) fn revision(&self, text: &str) -> Result<Revision> {
+        self.head()?;
+        let (memory, lane) = (self.memory(), self.session());
+        let revision = moment::revision(text, memory, lane)?;
+        match &revision {
+            Revision::Fork(name) => self.check_line(name)?,
+            // The names of snapshots are those of the whole store, and a digest is one of this line.
+            Revision::Name(name) => {
+                let named = memory.resolve(&revision, lane)?.digest;
+                if let Err(error) = memory.resolve(&named.into(), lane) {
+                    return Err(match error.kind() {
+                        ErrorKind::NotFound => Error::not_found(format!("no snapshot is named '{name}'"))
+                            .with_code(ErrorCode::NoRevision)
+                            .with_hint("memory_snapshot lists the snapshots"),
+                        _ => error,
+                    });
+                }
+            }
+            _ => {}
+        }
+        Ok(revision)
+    }
+}
