@@ -188,6 +188,8 @@ codes! {
     ParentCycle = "parent_cycle",
     /// An earlier write or sync of this handle failed.
     Poisoned = "poisoned",
+    /// The draft is one of another line.
+    OtherLine = "other_line",
     /// A policy file that the user did not pass with `--policy` would loosen the guard or run a command.
     PolicyNotAllowed = "policy_not_allowed",
     /// The proof is invalid.

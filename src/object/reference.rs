@@ -189,7 +189,7 @@ pub struct Reference {
     pub changes: Vec<StagedChange>,
     /// The lane whose ring contains this automatic snapshot: 1 to 256 bytes without control characters.
     pub lane: Option<String>,
-    /// The fork in whose commits the lane is, if the reference is not of the main line.
+    /// The fork of an automatic snapshot or a draft, if it is not of the main line.
     pub line: Option<String>,
     /// For the head of a line: the commit at which the line leaves another line.
     pub base: Option<CommitDigest>,
@@ -338,8 +338,9 @@ impl Reference {
         if self.lane.is_some() && class != ReferenceClass::Snapshots {
             return Some("a reference that is not a snapshot has a lane");
         }
-        if self.line.is_some() && self.lane.is_none() {
-            return Some("a reference without a lane names the line of its lane");
+        let is_draft = matches!(class, ReferenceClass::Drafts | ReferenceClass::Rejected);
+        if self.line.is_some() && self.lane.is_none() && !is_draft {
+            return Some("a reference of the whole store names a line");
         }
         // INVARIANT REF-5: only the head of a line has a base and a cap of trust, and it has both.
         let is_head = class == ReferenceClass::Heads;

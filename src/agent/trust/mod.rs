@@ -206,7 +206,9 @@ impl Agent {
     pub fn quarantined(&self, reach: &Reach) -> Result<Vec<Quarantined>> {
         let mut all = Vec::new();
         for reference in self.memory().references() {
-            if reference.name.starts_with(CLASS) {
+            // A person reviews a change on the line that it is for.
+            let is_own = reference.line.as_deref() == self.memory().fork_name();
+            if is_own && reference.name.starts_with(CLASS) {
                 all.extend(described(self, reference, reach)?);
             }
         }

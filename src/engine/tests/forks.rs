@@ -462,3 +462,28 @@ fn an_id_that_a_rollback_of_main_removed_was_there_for_a_fork() -> Result<()> {
     drop(base);
     Ok(())
 }
+
+/// A draft belongs to the line on which it was made, so a review on another line does not commit it there.
+#[test]
+fn a_saved_draft_is_opened_on_its_own_line() -> Result<()> {
+    let disk = SimDisk::new(31);
+    let memory = on_disk(&disk, options(HOUR), true)?;
+    let user = Writer::user();
+    put(&memory, "a", "first");
+    let fork = forked(&memory, "task");
+    let mut draft = fork.draft(&user);
+    draft.put(note("a", "of the fork"))?;
+    fork.save_draft(&draft, "plan")?;
+    drop((memory, fork, draft));
+    let memory = on_disk(&disk, options(HOUR), false)?;
+    let fork = memory.open_fork("task")?;
+    let lines: Vec<_> = memory.references().into_iter().map(|kept| kept.line).collect();
+    assert_eq!(lines, [Some("task".to_owned())]);
+    let refused = memory.open_draft("drafts/plan", &user).unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::OtherLine);
+    let draft = fork.open_draft("drafts/plan", &user)?;
+    fork.commit(draft, "put")?;
+    assert_eq!(content(&fork.view(), "a").as_deref(), Some("of the fork"));
+    assert_eq!(content(&memory.view(), "a").as_deref(), Some("first"));
+    Ok(())
+}

@@ -234,6 +234,7 @@ impl Inner {
             let mut reference = self.reference(&mut batch, name.clone(), commit, time, &writer)?;
             reference.root = Some(changed.trie.root(nodes.suite, Shape::State, nodes)?);
             reference.changes = changes;
+            reference.line = store.line_name().map(str::to_owned);
             batch.add(RecordKind::Reference, 0, &reference.encode()?);
             for gone in gone {
                 let gone = self.reference(&mut batch, gone, None, time, &Writer::user())?;

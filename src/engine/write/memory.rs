@@ -234,6 +234,7 @@ impl Memory {
             time: reference.time,
             actor: reference.actor,
             session: reference.session,
+            line: reference.line,
             reason: text_of(&store, reference.reason),
         };
         newest_references(&store).into_iter().map(info).collect()
@@ -443,7 +444,8 @@ impl Memory {
     /// lacks versions that were erased since.
     ///
     /// # Errors
-    /// `NotFound` if no draft has this name, or its base state is no longer kept.
+    /// `NotFound` if no draft has this name, if its base state is no longer kept, or (code `other_line`) if it is a draft of
+    /// another line.
     pub fn open_draft(&self, name: &str, writer: &Writer) -> Result<Draft> {
         let full = ReferenceName::new(name)?;
         let store = self.inner.store();
@@ -453,6 +455,15 @@ impl Memory {
                 "history no longer contains the state on which {name} is based"
             ))
         };
+        if reference.line.as_deref() != store.line_name() {
+            let (line, option) = match &reference.line {
+                Some(line) => (format!("the fork '{line}'"), line.as_str()),
+                None => ("the main line".to_owned(), "main"),
+            };
+            return Err(Error::not_found(format!("{name} is a change of {line}"))
+                .with_code(ErrorCode::OtherLine)
+                .with_hint(format!("open it there: --fork {option}")));
+        }
         let base = named_by(&store, reference.commit)?.ok_or_else(lost)?;
         let base = View::new(&self.inner.source, &store, base)?;
         let mut draft = Draft::new(base, writer.clone());

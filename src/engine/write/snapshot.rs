@@ -60,6 +60,8 @@ pub struct ReferenceInfo {
     pub actor: Option<String>,
     /// The session in which the actor made the reference.
     pub session: Option<String>,
+    /// The fork of an automatic snapshot or a draft, if it is not of the main line.
+    pub line: Option<String>,
     /// The reason that the writer gave.
     pub reason: Option<String>,
 }
