@@ -234,7 +234,7 @@ fn a_conflict_is_left_to_a_person_unless_a_rule_decides() {
         assert_eq!(main.refused(tool, arguments)["code"], "not_owner", "{tool}");
     }
     assert_eq!(folder.stream(&["conflicts"]), shown);
-    folder.json(&["forget", "--kind", "merge-conflict", "--scope", "global"]);
+    folder.json(&["forget", "--kind", "merge-conflict"]);
     assert_eq!(folder.stream(&["conflicts"]), shown);
     let wrong = json!({ "name": "task-7", "strategy": "mine" });
     assert_eq!(main.refused("memory_merge", wrong)["code"], "usage");
