@@ -15,7 +15,7 @@ use parking_lot::Mutex;
 use super::Service;
 use treering::fork::ForkInfo;
 use treering::inspect::ingest::moment;
-use treering::{Error, ErrorCode, ErrorKind, Result, Revision, Time};
+use treering::{Error, ErrorCode, ErrorKind, Memory, Result, Revision, Time};
 
 /// The number of forks of a store from which on a call makes no more.
 const FORKS_MAX: usize = 1_000;
@@ -31,38 +31,30 @@ impl MadeForks {
         made.get(&fork.name)
             .is_some_and(|(time, by)| *time == fork.created && by == session)
     }
-
-    /// Notes a fork, and forgets those that are no more.
-    fn add(&self, session: &str, name: &str, forks: Vec<ForkInfo>) {
-        let mut made = self.0.lock();
-        let (mut known, now) = (std::mem::take(&mut *made), forks.into_iter());
-        made.extend(now.filter_map(|fork| match known.remove(&fork.name) {
-            Some(by) if by.0 == fork.created => Some((fork.name, by)),
-            _ if fork.name == name => Some((fork.name, (fork.created, session.to_owned()))),
-            _ => None,
-        }));
-    }
 }
 
 impl Service {
-    /// Checks that the store has room for one more fork.
+    /// Makes a fork, and notes that the session of the caller made it.
     ///
     /// # Errors
-    /// `Denied` (code `over_limit`) if it has not.
-    pub(super) fn check_room_for_fork(&self) -> Result<()> {
-        if self.memory().forks()?.len() < FORKS_MAX {
-            return Ok(());
+    /// `Denied` (code `over_limit`) if the store has no room for one more; the errors of `make`.
+    pub(super) fn make_fork(&self, make: impl FnOnce() -> Result<Memory>) -> Result<Memory> {
+        // One call at a time, so that none passes the limit, and none forgets what another one notes.
+        let mut made = self.caller().forks.0.lock();
+        if self.memory().forks()?.len() >= FORKS_MAX {
+            let text = format!("the store already has {FORKS_MAX} forks");
+            return Err(Error::denied(ErrorCode::OverLimit, text)
+                .with_hint("a person drops those that are merged: treering fork --drop NAME"));
         }
-        let text = format!("the store already has {FORKS_MAX} forks");
-        Err(Error::denied(ErrorCode::OverLimit, text)
-            .with_hint("a person drops those that are merged: treering fork --drop NAME"))
-    }
-
-    /// Notes that the session of the caller made a fork.
-    pub(super) fn note_fork(&self, name: &str) -> Result<()> {
-        let forks = self.memory().forks()?;
-        self.caller().forks.add(self.session(), name, forks);
-        Ok(())
+        let fork = make()?;
+        let mut known = std::mem::take(&mut *made);
+        made.extend(self.memory().forks()?.into_iter().filter_map(|one| {
+            let known = known.remove(&one.name).filter(|(time, _)| *time == one.created);
+            let is_new = fork.fork_name() == Some(&one.name);
+            let by = known.or_else(|| is_new.then(|| (one.created, self.session().to_owned())))?;
+            Some((one.name, by))
+        }));
+        Ok(fork)
     }
 
     /// Checks that a call may name a line (SRV-6). It may name `main` in a merge, because each fork comes from there.

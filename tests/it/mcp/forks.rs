@@ -80,51 +80,41 @@ fn a_model_cannot_choose_its_fork() {
     );
 }
 
+/// Returns the calls that read a revision, and then one that goes back to it.
+fn uses(revision: &str) -> [(&'static str, Value); 6] {
+    let rollback = |more: &str| json!({ "action": "rollback", "to": revision, more: true });
+    [
+        ("memory_get", json!({ "at": revision })),
+        ("memory_recall", json!({ "query": "harbour", "at": revision })),
+        ("memory_snapshot", json!({ "action": "diff", "from": revision })),
+        (
+            "memory_snapshot",
+            json!({ "action": "diff", "from": "@", "to": revision }),
+        ),
+        ("memory_undo", rollback("dry_run")),
+        ("memory_undo", rollback("others")),
+    ]
+}
+
+/// Makes a fork of the host and one of the client, and writes a fact and a snapshot in each.
+fn two_forks(folder: &Folder, main: &mut Client) {
+    folder.json(&["fork", "hosts"]);
+    main.call("memory_fork", json!({ "name": "own" }));
+    let fact = json!({ "id": "harbour", "kind": "fact", "content": "Bergen" });
+    folder.write("fact", format!("{fact}\n"));
+    for name in ["hosts", "own"] {
+        folder.json(&["put", "--jsonl", "fact", "--fork", name, "--trust", "model"]);
+        folder.json(&["snapshot", &format!("in-{name}"), "--fork", name]);
+    }
+}
+
 /// INVARIANT SRV-6: a call reads, merges and goes back to no line but that of the server, and the forks of its session.
 #[test]
 fn a_model_names_no_fork_but_its_own() {
     let folder = Folder::with_store();
     let mut main = orchestrator(&folder);
     main.remember("The office is in Oslo.");
-    for name in ["hosts", "own"] {
-        if name == "hosts" {
-            folder.json(&["fork", "hosts"]);
-        } else {
-            main.call("memory_fork", json!({ "name": "own" }));
-        }
-        folder.json(&[
-            "put",
-            "harbour",
-            "--kind",
-            "fact",
-            "--content",
-            "Bergen",
-            "--fork",
-            name,
-            "--trust",
-            "model",
-        ]);
-        folder.json(&["snapshot", &format!("in-{name}"), "--fork", name]);
-    }
-    let uses = |revision: &str| {
-        [
-            ("memory_get", json!({ "at": revision })),
-            ("memory_recall", json!({ "query": "harbour", "at": revision })),
-            ("memory_snapshot", json!({ "action": "diff", "from": revision })),
-            (
-                "memory_snapshot",
-                json!({ "action": "diff", "from": "@", "to": revision }),
-            ),
-            (
-                "memory_undo",
-                json!({ "action": "rollback", "to": revision, "dry_run": true }),
-            ),
-            (
-                "memory_undo",
-                json!({ "action": "rollback", "to": revision, "others": true }),
-            ),
-        ]
-    };
+    two_forks(&folder, &mut main);
     let root = folder.root();
     for (revision, code) in [
         ("fork:hosts", "no_fork"),
@@ -136,52 +126,47 @@ fn a_model_names_no_fork_but_its_own() {
             assert_eq!(main.refused(tool, arguments)["code"], code, "{tool} {revision}");
         }
     }
-    for uri in [
-        "memory://snapshot/fork%3Ahosts",
-        "memory://diff/@..fork%3Ahosts",
-        "memory://snapshot/in-hosts",
+    for place in [
+        "snapshot/fork%3Ahosts",
+        "diff/@..fork%3Ahosts",
+        "snapshot/in-hosts",
     ] {
-        let read = main.ask("resources/read", json!({ "uri": uri }));
-        assert!(read["error"].is_object(), "{uri}: {read}");
+        let read = main.ask("resources/read", json!({ "uri": format!("memory://{place}") }));
+        assert!(read["error"].is_object(), "{place}: {read}");
     }
     for dry_run in [true, false] {
         let refused = main.refused("memory_merge", json!({ "name": "hosts", "dry_run": dry_run }));
         assert_eq!(refused["code"], "no_fork");
     }
     assert_eq!(folder.root(), root);
-    // Its own fork is open to the session, and to no other one.
+}
+
+/// INVARIANT SRV-6: the fork that a session made is open to it, and to no other session.
+#[test]
+fn a_fork_is_open_to_the_session_that_made_it() {
+    let folder = Folder::with_store();
+    let mut main = orchestrator(&folder);
+    two_forks(&folder, &mut main);
+    let is_closed = |client: &mut Client, tool: &str, arguments: Value| {
+        assert_eq!(client.refused(tool, arguments)["code"], "no_fork", "{tool}");
+    };
     for (tool, arguments) in &uses("fork:own")[..5] {
         main.call(tool, arguments.clone());
     }
     let mut other = orchestrator(&folder);
-    assert_eq!(
-        other.refused("memory_get", json!({ "at": "fork:own" }))["code"],
-        "no_fork"
-    );
-    assert_eq!(
-        other.refused("memory_merge", json!({ "name": "own" }))["code"],
-        "no_fork"
-    );
+    is_closed(&mut other, "memory_get", json!({ "at": "fork:own" }));
+    is_closed(&mut other, "memory_merge", json!({ "name": "own" }));
     // A sub-agent may name its own line, and its snapshots; the main line has another one.
     let mut agent = Client::start(&folder, &["--profile", "full", "--fork", "hosts"]);
     for revision in ["fork:hosts", "in-hosts"] {
-        assert!(
-            agent.call("memory_get", json!({ "at": revision }))["items"]
-                .to_string()
-                .contains("harbour")
-        );
+        let read = agent.call("memory_get", json!({ "at": revision }));
+        assert_eq!(read["items"][0]["id"], "harbour", "{read}");
     }
-    assert_eq!(
-        agent.refused("memory_get", json!({ "at": "fork:own" }))["code"],
-        "no_fork"
-    );
+    is_closed(&mut agent, "memory_get", json!({ "at": "fork:own" }));
     // The host makes another fork of the name.
     folder.json(&["fork", "--drop", "own", "--unmerged"]);
     folder.json(&["fork", "own"]);
-    assert_eq!(
-        main.refused("memory_get", json!({ "at": "fork:own" }))["code"],
-        "no_fork"
-    );
+    is_closed(&mut main, "memory_get", json!({ "at": "fork:own" }));
 }
 
 /// Forks that models make fill no store.
@@ -249,7 +234,7 @@ fn a_conflict_is_left_to_a_person_unless_a_rule_decides() {
         assert_eq!(main.refused(tool, arguments)["code"], "not_owner", "{tool}");
     }
     assert_eq!(folder.stream(&["conflicts"]), shown);
-    folder.json(&["forget", "--kind", "merge-conflict", "--scope", "global"]);
+    folder.json(&["forget", "--kind", "merge-conflict"]);
     assert_eq!(folder.stream(&["conflicts"]), shown);
     let wrong = json!({ "name": "task-7", "strategy": "mine" });
     assert_eq!(main.refused("memory_merge", wrong)["code"], "usage");

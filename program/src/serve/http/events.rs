@@ -1,4 +1,4 @@
-//! Live events of the page: a stream that reports each move of the head, by this or another process.
+//! Live events of the page: a stream that reports each move of the head and of a fork, by this or another process.
 //!
 //! One task reads the log for all streams, and only while there is one.
 //!
@@ -67,15 +67,18 @@ impl Pulse {
             }
             let caller = server.caller().clone();
             let read = server.run(caller, |service| {
-                service.head().map(|view| (view.commit(), view.len()))
+                let view = service.head()?;
+                let forks = service.memory().forks()?;
+                let newest = forks.iter().map(|fork| fork.time).max();
+                Ok((view.commit(), view.len(), (forks.len(), newest)))
             });
             let beat = match read.await {
-                Ok((head, objects)) => {
+                Ok((head, objects, forks)) => {
                     let commit = &head.commit;
                     let (seq, root, op) = (commit.seq, commit.root, commit.op.as_str());
                     Beat::Head(event(
                         "head",
-                        &json!({ "seq": seq, "root": root, "op": op, "objects": objects }),
+                        &json!({ "seq": seq, "root": root, "op": op, "objects": objects, "forks": forks }),
                     ))
                 }
                 Err(error) => Beat::Head(event("failed", &json!({ "code": error.code().as_str() }))),

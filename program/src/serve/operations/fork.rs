@@ -54,10 +54,9 @@ impl Operation for MakeFork {
     fn run(self, service: &Service, _: &Page) -> Result<Answer<ForkMade>> {
         refuse_secret_name("the name of the fork", &self.name)?;
         let class = service.class(&service.head()?)?;
-        service.check_room_for_fork()?;
         let writer = service.clean(&service.writer()?)?;
-        let fork = service.memory().fork(&self.name).trust_cap(class).by(&writer)?;
-        service.note_fork(&self.name)?;
+        let fork = service.memory().fork(&self.name).trust_cap(class);
+        let fork = service.make_fork(|| fork.by(&writer))?;
         let view = fork.view();
         let made = ForkMade {
             root: view.root(),

@@ -14,6 +14,7 @@ use crate::serve::naming::{LeftOut, Named, Naming};
 use crate::serve::service::ScopeWord;
 use treering::Result;
 use treering::agent::{Item, Reach, StoredText};
+use treering::merge::MERGE_CONFLICT;
 use treering::{Id, Kind, Object, ObjectDigest, Query, Time, View};
 
 /// The usual number of items of a page.
@@ -186,6 +187,9 @@ impl Get {
     fn found(&self, view: &View, reach: &Reach, limit: usize) -> Result<(Vec<Object>, usize)> {
         let mut query = Query::default();
         query.kind = self.kind.as_deref().map(Kind::new).transpose()?;
+        if query.kind.is_none() {
+            query.not_kinds.push(Kind::new(MERGE_CONFLICT)?);
+        }
         query.prefix.clone_from(&self.prefix);
         let with_untrusted = self.untrusted.unwrap_or_default();
         let (mut found, mut left_out) = (Vec::new(), 0);

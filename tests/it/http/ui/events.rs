@@ -47,6 +47,21 @@ fn a_commit_of_another_process_is_an_event() {
             "{told}"
         );
     }
+    // A tab may show a fork.
+    folder.json(&["fork", "task-7"]);
+    let made = read_until(&mut streams[0], "\"forks\":[1,");
+    folder.json(&[
+        "put",
+        "tea",
+        "--kind",
+        "note",
+        "--content",
+        "x",
+        "--fork",
+        "task-7",
+    ]);
+    let told = read_until(&mut streams[0], "\"forks\":[1,");
+    assert!(told.contains("\"seq\":1") && told != made, "{told}");
 }
 
 /// A stream does not keep the server from its end.

@@ -201,8 +201,9 @@ async function start() {
   if (page.place.view !== "inbox") countWaiting();
   let seen = null;
   follow((name, data) => {
-    const isNews = seen !== null && seen !== data.root + data.seq;
-    seen = data.root + data.seq;
+    const now = `${data.root}${data.seq}${shownFork() ? data.forks : ""}`;
+    const isNews = seen !== null && seen !== now;
+    seen = now;
     if (isNews) moved(name);
   }, showLive).then(() => showLocked());
   // Ages grow while nothing happens.
