@@ -32,7 +32,7 @@ use super::answer::Refusal;
 use super::page::{self, Page};
 use super::places::Place;
 use super::request_log::RequestLog;
-use super::token::Keys;
+use super::token::{Admits, Keys};
 use crate::serve::{Caller, Client};
 use treering::inspect::agent::refuse_secret_name;
 use treering::inspect::ingest::json::whole_characters;
@@ -158,11 +158,15 @@ impl Admission {
         let is_open = path == OPEN_PATH || has_page && (page::is_file(path) || path == page::TICKETS);
         let of_page = self.page.as_ref().filter(|_| is_of_page).map(|page| &page.token);
         let admits = |sent| match &self.keys {
-            _ if is_of_page => of_page.is_some_and(|token| token.is(sent)).then_some(None),
+            _ if is_of_page => {
+                let is_open = of_page.is_some_and(|token| token.is(sent));
+                is_open.then_some(Admits::Anyone)
+            }
             keys => keys.as_ref().and_then(|keys| keys.admits(sent)),
         };
         let client = match bearer(headers).filter(|_| !is_open).and_then(admits) {
-            Some(client) => client,
+            Some(Admits::Client(client)) => Some(client),
+            Some(Admits::Anyone) => None,
             None if is_open => None,
             None => return Err(Refusal::of_status(StatusCode::UNAUTHORIZED, "")),
         };

@@ -81,7 +81,15 @@ struct Mark(u64, u64, i64, i64);
 /// The clients of a file, as a server reads them.
 pub(crate) struct Clients {
     path: PathBuf,
-    known: Mutex<(Option<Mark>, Vec<([u8; 32], Arc<Client>)>)>,
+    known: Mutex<Known>,
+}
+
+/// What was read of the file.
+#[derive(Default)]
+struct Known {
+    mark: Option<Mark>,
+    /// The clients with the digests of their tokens.
+    clients: Vec<([u8; 32], Arc<Client>)>,
 }
 
 impl Clients {
@@ -103,10 +111,10 @@ impl Clients {
         let digest = sha256(token);
         if self.refresh().is_err() {
             // TKC-3
-            *self.known.lock() = Default::default();
+            *self.known.lock() = Known::default();
         }
         let known = self.known.lock();
-        let found = known.1.iter().find(|(known, _)| *known == digest);
+        let found = known.clients.iter().find(|(known, _)| *known == digest);
         found.map(|(_, client)| Arc::clone(client))
     }
 
@@ -115,14 +123,17 @@ impl Clients {
         let file = open(&self.path)?;
         let mark = mark_of(&self.path, &file)?;
         let mut known = self.known.lock();
-        if known.0 == Some(mark) {
+        if known.mark == Some(mark) {
             return Ok(());
         }
         let rows = rows_of(&self.path, file)?;
         let clients = rows
             .into_iter()
             .map(|row| Ok((row.key()?, Arc::new(row.client()))));
-        *known = (Some(mark), clients.collect::<Result<_>>()?);
+        *known = Known {
+            mark: Some(mark),
+            clients: clients.collect::<Result<_>>()?,
+        };
         Ok(())
     }
 }

@@ -50,13 +50,19 @@ pub(crate) enum Keys {
     Clients(Clients),
 }
 
+/// Whom a token admits.
+pub(super) enum Admits {
+    /// Whoever has the one token of the server.
+    Anyone,
+    Client(Arc<Client>),
+}
+
 impl Keys {
-    /// Returns the client that sent a token; the inner `None` stands for all clients of one token. Returns `None` if it is
-    /// no token of this server.
-    pub(super) fn admits(&self, sent: &[u8]) -> Option<Option<Arc<Client>>> {
+    /// Returns whom a token admits; `None` if it is no token of this server.
+    pub(super) fn admits(&self, sent: &[u8]) -> Option<Admits> {
         match self {
-            Self::One(token) => token.is(sent).then_some(None),
-            Self::Clients(clients) => clients.with_token(sent).map(Some),
+            Self::One(token) => token.is(sent).then_some(Admits::Anyone),
+            Self::Clients(clients) => clients.with_token(sent).map(Admits::Client),
         }
     }
 }

@@ -271,10 +271,10 @@ struct Adds;
 
 impl WritePolicy for Adds {
     fn review(&self, draft: &Draft) -> PolicyVerdict {
-        match draft.changes().len() > 1 {
-            true => PolicyVerdict::Replace(vec![note("b", "by the policy"), note("c", "by the policy")]),
-            false => PolicyVerdict::Accept,
+        if draft.changes().len() == 1 {
+            return PolicyVerdict::Accept;
         }
+        PolicyVerdict::Replace(vec![note("b", "by the policy"), note("c", "by the policy")])
     }
 }
 

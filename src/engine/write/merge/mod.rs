@@ -34,6 +34,7 @@ use super::rollback::head_moved;
 use super::{Committed, Draft, LogHandle, Note, Writer};
 use crate::digest::CommitDigest;
 use crate::engine::memory::Memory;
+use crate::engine::read::MAIN_LINE;
 use crate::engine::trace;
 use crate::error::{Error, Result};
 use crate::object::{Id, NewObject, Object, Op, Origin, Time};
@@ -337,7 +338,7 @@ impl<'a> Merge<'a> {
         let own = inner.store();
         let main = inner.main().store();
         let store = match self.name {
-            "main" => main,
+            MAIN_LINE => main,
             name => main.line(name)?.ok_or_else(|| super::fork::no_fork(name))?,
         };
         if store.line_name() == own.line_name() {
