@@ -87,6 +87,8 @@ pub mod ingest;
 pub mod inspect;
 mod log;
 mod object;
+#[cfg(feature = "remote")]
+pub mod remote;
 mod slots;
 mod store;
 #[cfg(any(test, feature = "testing"))]

@@ -48,6 +48,8 @@ pub mod generators;
 pub mod model;
 pub mod opening;
 pub mod random;
+#[cfg(feature = "remote")]
+pub mod sim_bucket;
 pub mod sim_disk;
 
 #[cfg(test)]
