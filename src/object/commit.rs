@@ -62,6 +62,8 @@ impl Op {
     pub const REVERT: &str = "revert";
     /// The commit brought in what another line wrote.
     pub const MERGE: &str = "merge";
+    /// The commit of a remote brought in what a machine pushed.
+    pub const PUSH: &str = "push";
     /// The commit restored single objects.
     pub const RESTORE: &str = "restore";
     /// The commit restored forgotten items.

@@ -26,6 +26,7 @@ pub(in crate::remote) struct Counted {
     received: AtomicU64,
     sent: AtomicU64,
     pause: Duration,
+    tries: u32,
 }
 
 impl Counted {
@@ -36,14 +37,16 @@ impl Counted {
             received: AtomicU64::new(0),
             sent: AtomicU64::new(0),
             pause: PAUSE,
+            tries: TRIES,
         }
     }
 
-    /// Returns this bucket without pauses, for a simulated service.
+    /// Returns this bucket without pauses and with few tries, for a simulated service.
     #[cfg(any(test, feature = "testing"))]
-    pub(in crate::remote) fn without_pauses(self) -> Self {
+    pub(in crate::remote) fn impatient(self) -> Self {
         Self {
             pause: Duration::ZERO,
+            tries: 2,
             ..self
         }
     }
@@ -73,7 +76,7 @@ impl Counted {
             let answer = request();
             sent += 1;
             match answer {
-                Err(BucketError::Unclear(_)) if sent < TRIES => {
+                Err(BucketError::Unclear(_)) if sent < self.tries => {
                     sleep(pause);
                     pause *= 2;
                 }

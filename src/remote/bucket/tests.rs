@@ -160,10 +160,7 @@ fn a_probe_names_the_fault_and_leaves_nothing() {
             sound: sound.clone(),
             fault,
         };
-        assert_eq!(
-            probe::find_fault(&faulty, "treering-probe-x"),
-            Ok(Some(fault))
-        );
+        assert_eq!(probe::find_fault(&faulty, "treering-probe-x"), Ok(Some(fault)));
         let error = probe(&faulty, [7; 16]).unwrap_err();
         assert_eq!(error.code(), ErrorCode::NoConditionalWrites);
         drop(sound.delete("treering-probe-x"));
@@ -181,7 +178,7 @@ fn a_lost_answer_is_settled_by_reading_back() {
     let mut unclear = 0;
     for seed in 0..300 {
         let service = SimBucket::new(seed, 2);
-        let client = Counted::new(Arc::new(service.clone())).without_pauses();
+        let client = Counted::new(Arc::new(service.clone())).impatient();
         let put = client.put_new("a", b"mine");
         let version = match service.clone().objects().get("a") {
             Some(_) if put.is_ok() => client.get("a"),
@@ -198,7 +195,7 @@ fn a_lost_answer_is_settled_by_reading_back() {
             Err(error) => panic!("seed {seed}: nobody else wrote, but {error:?}"),
         }
     }
-    assert!(unclear < 100, "{unclear}");
+    assert!((10..150).contains(&unclear), "{unclear}");
     let service = SimBucket::default();
     let client = Counted::new(Arc::new(service.clone()));
     service.put_new("a", b"theirs").unwrap();

@@ -21,6 +21,8 @@ pub(crate) mod conflict;
 mod fields;
 mod graph;
 mod plan;
+#[cfg(feature = "remote")]
+mod remote;
 mod resolve;
 mod sides;
 mod text;
@@ -31,12 +33,12 @@ use std::sync::Arc;
 use self::graph::Commit;
 use super::rollback::head_moved;
 use super::{Committed, Draft, LogHandle, Note, Writer};
-use crate::digest::CommitDigest;
+use crate::digest::{CommitDigest, KeyPath};
 use crate::engine::memory::Memory;
 use crate::engine::trace;
 use crate::error::{Error, Result};
 use crate::object::{Id, NewObject, Object, Op, Origin, Time};
-use crate::store::ChangeCounts;
+use crate::store::{ChangeCounts, REMOTE};
 use crate::threads::Mutex;
 
 pub use self::conflict::MergeConflict;
@@ -176,6 +178,10 @@ pub struct Merge<'a> {
     strategy: Option<Strategy>,
     chooser: Option<Box<Chooser<'a>>>,
     expected: Option<CommitDigest>,
+    /// The most trusted class of what comes from the other line.
+    cap: Origin,
+    /// The objects that are left open, because the policy refused them.
+    left_out: BTreeSet<KeyPath>,
 }
 
 impl std::fmt::Debug for Merge<'_> {
@@ -204,6 +210,8 @@ impl<'a> Merge<'a> {
             strategy: None,
             chooser: None,
             expected: None,
+            cap: Origin::DirectUser,
+            left_out: BTreeSet::new(),
         }
     }
 
@@ -289,6 +297,14 @@ impl<'a> Merge<'a> {
             ..planned.merged
         };
         Ok((merged, draft))
+    }
+
+    /// Returns the most trusted class of what comes from a line. The line of a remote has a cap of its own.
+    fn their_cap(&self, store: &crate::store::Store) -> Origin {
+        let name = store.line_name().filter(|name| name.starts_with(REMOTE));
+        let lines = store.lines();
+        let own = name.and_then(|name| lines.named(name)).map(|line| line.cap);
+        own.map_or(self.cap, |own| Origin::least(own, self.cap))
     }
 
     /// Commits a plan on its head.

@@ -16,10 +16,12 @@ use crate::engine::write::settle::{GivesWay, Plan, is_same};
 use crate::engine::write::{Committed, Draft, Writer, check_return};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, NewObject, Object, Origin};
-use crate::store::ChangeCounts;
+use crate::store::{ChangeCounts, REMOTE};
 use crate::trie::Entry;
 use std::sync::Arc;
 
+/// The field of a conflict about a change that the policy refused.
+const REFUSED: &str = "refused";
 /// The field of a conflict about the place of an object in the tree.
 const PARENT: &str = "parent";
 
@@ -44,6 +46,7 @@ impl Merge<'_> {
             .first()
             .ok_or_else(|| Error::corrupt("the lines have no commit in common"))?;
         let (base, is_new) = (first.1.digest, !is_at(first, &theirs));
+        let is_of_remote = theirs.0.line_name().is_some_and(|name| name.starts_with(REMOTE));
         let mut draft = Draft::new(view.clone(), writer.clone());
         let (mut changes, mut conflicts) = (Vec::new(), Vec::new());
         if is_new {
@@ -59,8 +62,10 @@ impl Merge<'_> {
             add_open(&mut conflicts, &draft);
             check(&view, &draft, writer)?;
         }
-        // A repeated merge that changes nothing makes no commit (MRG-2).
-        let is_new = is_new && !(is_known && draft.is_empty());
+        // A repeated merge that changes nothing makes no commit (MRG-2). Nor does that of a remote which has all that is here:
+        // otherwise two machines would merge each other's merges for ever.
+        let is_in_sync = is_known || is_of_remote && base == ours.1.digest;
+        let is_new = is_new && !(is_in_sync && draft.is_empty());
         let merged = Merged {
             committed: Committed {
                 commit: view.commit(),
@@ -95,6 +100,7 @@ impl Merge<'_> {
             their_state: &their_state,
             bases,
             choose: &choose,
+            their_cap: self.their_cap(&theirs.0),
         };
         let keys = bases.changed_in(&their_state)?;
         let way = Way { bases, keys: &keys };
@@ -102,6 +108,10 @@ impl Merge<'_> {
         let mut planned = Decisions::default();
         for key in &keys {
             view.settings().check_stop()?;
+            if self.left_out.contains(key) {
+                planned.open.entry(*key).or_default().insert(REFUSED.to_owned());
+                continue;
+            }
             if let Some(decided) = deciding.decide(key)? {
                 planned.add(&deciding, *key, decided, &mut plan)?;
             }
@@ -166,7 +176,11 @@ impl Decisions {
         if !decided.open.is_empty() {
             self.open.insert(key, decided.open);
         }
-        match decided.outcome {
+        let outcome = match decided.outcome {
+            Outcome::Take => deciding.stamped(theirs)?,
+            outcome => outcome,
+        };
+        match outcome {
             Outcome::Keep => {}
             Outcome::Take => {
                 let either = theirs.or(ours);

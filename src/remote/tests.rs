@@ -1,0 +1,4 @@
+//! Tests of backups, clones and remotes.
+
+mod backup;
+mod machines;
