@@ -61,12 +61,7 @@ pub(super) fn clone_from(
     let disk: Arc<dyn Disk> = Arc::new(FileDisk::create(path)?);
     copy(place, &log, &disk, options)?;
     let memory = options.clone().open(path)?;
-    let (known, writer) = (Known { name: ORIGIN, cap }, Writer::of(cap));
-    let writer = writer.session(format!("remote/{ORIGIN}"));
-    if log.purpose == Purpose::Shared {
-        memory.inner.note_clone(known, seen_in(&log), &writer)?;
-    }
-    memory.inner.stamp_all(&memory, cap, &writer)?;
+    settle_in(&memory, &log, cap)?;
     let view = memory.view();
     let cloned = Cloned {
         store: path.display().to_string(),
@@ -75,6 +70,35 @@ pub(super) fn clone_from(
         root: view.root(),
     };
     Ok((memory, cloned))
+}
+
+/// Clones a remote in a bucket to any disk.
+///
+/// # Errors
+/// The errors of [`clone`].
+#[cfg(any(test, feature = "testing"))]
+pub(crate) fn clone_on(
+    bucket: Arc<dyn super::bucket::Bucket>,
+    disk: &Arc<dyn Disk>,
+    cap: Origin,
+    options: &Options,
+) -> Result<Memory> {
+    let place = Place::of(super::bucket::Counted::new(bucket).impatient());
+    let log = place.read()?.log;
+    copy(&place, &log, disk, options)?;
+    let memory = Memory::on_disk(Arc::clone(disk), options.clone(), false, None)?;
+    settle_in(&memory, &log, cap)?;
+    Ok(memory)
+}
+
+/// Notes in a new clone where it comes from, and stamps what it has.
+fn settle_in(memory: &Memory, log: &ClosedLog, cap: Origin) -> Result<()> {
+    let (known, writer) = (Known { name: ORIGIN, cap }, Writer::of(cap));
+    let writer = writer.session(format!("remote/{ORIGIN}"));
+    if log.purpose == Purpose::Shared {
+        memory.inner.note_clone(known, seen_in(log), &writer)?;
+    }
+    memory.inner.stamp_all(memory, cap, &writer)
 }
 
 /// Writes the batches of a closed log to a new store on a disk.

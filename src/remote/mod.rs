@@ -17,6 +17,8 @@ mod place;
 mod remote;
 
 pub use backup::{BackedUp, backup};
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use clone::clone_on;
 pub use clone::{Cloned, clone};
 pub use remote::Remote;
 

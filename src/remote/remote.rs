@@ -45,6 +45,7 @@ pub struct Remote {
     name: String,
     cap: Origin,
     bucket: Arc<dyn Bucket>,
+    #[cfg(any(test, feature = "testing"))]
     is_patient: bool,
 }
 
@@ -79,6 +80,7 @@ impl Remote {
             name: name.to_owned(),
             cap,
             bucket,
+            #[cfg(any(test, feature = "testing"))]
             is_patient: true,
         })
     }
@@ -110,16 +112,21 @@ impl Remote {
                 place.check_purpose(&published.log, Purpose::Shared)?;
             }
         }
-        self.state(memory)
+        Self::known_state(&self.name, memory)
     }
 
-    /// Returns how many commits of this store the remote lacks, and how many of the remote were fetched and not merged.
+    /// Returns how many commits of this store a remote lacks, and how many of the remote were fetched and not merged. Asks no
+    /// remote.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a commit cannot be read.
     #[doc(hidden)]
-    pub fn state(&self, memory: &Memory) -> Result<RemoteState> {
-        let (ahead, behind) = memory.inner.distance_to_remote(self.known())?;
+    pub fn known_state(name: &str, memory: &Memory) -> Result<RemoteState> {
+        let known = Known {
+            name,
+            cap: Origin::Import,
+        };
+        let (ahead, behind) = memory.inner.distance_to_remote(known)?;
         Ok(RemoteState { ahead, behind })
     }
 

@@ -44,6 +44,8 @@ pub use parts::*;
 
 pub mod campaign;
 pub mod damages;
+#[cfg(feature = "remote")]
+pub mod fleet;
 pub mod generators;
 pub mod model;
 pub mod opening;

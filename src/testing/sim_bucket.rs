@@ -30,6 +30,8 @@ struct State {
     faults: Option<Faults>,
     /// Whether the service ignores the conditions of writes.
     is_careless: bool,
+    /// What another client does just before the next manifest is written.
+    rival: Option<Box<dyn FnOnce() + Send>>,
 }
 
 struct Faults {
@@ -67,17 +69,22 @@ impl SimBucket {
         bucket
     }
 
-    /// Makes a service that ignores the conditions of writes, as some stores do.
-    pub fn careless() -> Self {
-        let bucket = Self::default();
-        bucket.state.lock().is_careless = true;
-        bucket
+    /// Makes the service ignore the conditions of writes, as some stores do.
+    #[must_use]
+    pub fn careless(self) -> Self {
+        self.state.lock().is_careless = true;
+        self
     }
 
-    /// Ends all faults. Requests that are late have their effect now.
+    /// Lets another client act just before the next manifest is written: between the segment of a push and its swap.
+    pub fn before_swap(&self, rival: impl FnOnce() + Send + 'static) {
+        self.state.lock().rival = Some(Box::new(rival));
+    }
+
+    /// Ends all faults and rivals. Requests that are late have their effect now.
     pub fn heal(&self) {
         let mut state = self.state.lock();
-        state.faults = None;
+        (state.faults, state.rival) = (None, None);
         for write in std::mem::take(&mut state.late) {
             drop(state.apply(&write));
         }
@@ -102,6 +109,12 @@ impl SimBucket {
     }
 
     fn write(&self, write: &Write) -> BucketResult<Version> {
+        if matches!(write, Write::Swap(..)) {
+            let rival = self.state.lock().rival.take();
+            if let Some(rival) = rival {
+                rival();
+            }
+        }
         let mut state = self.state.lock();
         state.apply_late();
         match state.fate() {

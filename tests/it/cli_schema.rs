@@ -333,7 +333,24 @@ fn every_verb_answers_as_its_schema_says() {
 
 /// Returns the answers of the verbs for servers.
 fn of_servers(folder: &Folder) -> Vec<(&'static str, Vec<Value>)> {
+    #[cfg(feature = "remote")]
+    let url = |name: &str| format!("file://{}", folder.path(name).display());
     vec![
+        #[cfg(feature = "remote")]
+        ("backup", vec![folder.json(&["backup", &url("backup")])]),
+        #[cfg(feature = "remote")]
+        ("clone", vec![folder.json(&["clone", &url("backup"), "cloned"])]),
+        #[cfg(feature = "remote")]
+        (
+            "remote",
+            vec![folder.json(&["remote", "add", "origin", &url("shared")])],
+        ),
+        #[cfg(feature = "remote")]
+        ("push", vec![folder.json(&["push"])]),
+        #[cfg(feature = "remote")]
+        ("fetch", vec![folder.json(&["fetch"])]),
+        #[cfg(feature = "remote")]
+        ("pull", vec![folder.json(&["pull"])]),
         #[cfg(feature = "semantic")]
         ("model", folder.stream(&["model", "list"])),
         #[cfg(feature = "mcp")]

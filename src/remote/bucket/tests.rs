@@ -166,7 +166,7 @@ fn a_probe_names_the_fault_and_leaves_nothing() {
         drop(sound.delete("treering-probe-x"));
         assert!(sound.objects().is_empty(), "{fault:?}");
     }
-    assert!(probe(&SimBucket::careless(), [7; 16]).is_err());
+    assert!(probe(&SimBucket::default().careless(), [7; 16]).is_err());
     let bucket = SimBucket::default();
     probe(&bucket, [7; 16]).unwrap();
     assert!(bucket.objects().is_empty());
