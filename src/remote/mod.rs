@@ -7,6 +7,7 @@
 //! Layer 6. Knows buckets and batches. Nothing below it knows a bucket.
 
 mod backup;
+#[doc(hidden)]
 pub mod bucket;
 mod clone;
 mod place;

@@ -4,10 +4,10 @@
 //! Layer 6.
 //!
 //! # Invariants
-//! - PLC-1: a segment is acknowledged when a manifest that lists it took the place of the one that was read. So of two
+//! - RPL-1: a segment is acknowledged when a manifest that lists it took the place of the one that was read. So of two
 //!   writers, one wins, and the other learns it.
-//! - PLC-2: a number of a segment is never used twice: a name that exists is left alone, and the next number is taken.
-//! - PLC-3: a writer deletes its own segment only if a manifest that it read after its failed swap does not list it.
+//! - RPL-2: a number of a segment is never used twice: a name that exists is left alone, and the next number is taken.
+//! - RPL-3: a writer deletes its own segment only if a manifest that it read after its failed swap does not list it.
 
 use super::bucket::{BucketError, Counted, Version, open_bucket};
 use crate::digest::CommitDigest;
@@ -121,6 +121,19 @@ impl Place {
         })
     }
 
+    /// Returns what is published as [`Self::read`] does. `format` is the format that the place had before.
+    ///
+    /// # Errors
+    /// The errors of [`Self::read`].
+    pub(super) fn read_with(&self, format: Option<Format>) -> Result<Published> {
+        let published = format.map(|format| self.published(format));
+        match published {
+            Some(Ok(Some(published))) => Ok(published),
+            // Another remote may have taken its place.
+            _ => self.read(),
+        }
+    }
+
     /// Returns what is published, or an empty closed log of the store `own`. Writes the format file of the latter.
     ///
     /// # Errors
@@ -193,7 +206,7 @@ impl Place {
     pub(super) fn put(&self, log: &ClosedLog, floor: u64, first: u64, group: Group) -> Result<NewSegment> {
         let id = log.highest_id().max(floor) + 1;
         let mut segment = NewSegment::encode(log, id, random_bytes()?, first, group)?;
-        // INVARIANT PLC-2
+        // INVARIANT RPL-2
         for id in id..id + NUMBERS_MAX {
             segment.renumber(log, id);
             match self.bucket.put_new(&segment.listed.name(), segment.bytes()) {
@@ -217,7 +230,7 @@ impl Place {
             None => self.bucket.put_new(MANIFEST_FILE, &bytes).map(|()| None),
         };
         match swapped {
-            // INVARIANT PLC-1
+            // INVARIANT RPL-1
             Ok(Some(version)) => Ok(Outcome::Done(Published {
                 log: next,
                 version: Some(version),
@@ -248,7 +261,7 @@ impl Place {
 
     /// Deletes segments of this writer, whose swap failed.
     fn withdraw(&self, format: &Format, own: &[u64]) -> Result<()> {
-        // INVARIANT PLC-3
+        // INVARIANT RPL-3
         let Some(now) = self.published(*format)? else {
             return Ok(());
         };

@@ -9,16 +9,18 @@
 
 use std::sync::Arc;
 
-use super::bucket::{Bucket, Counted, open_bucket, probe};
+use super::bucket::{Bucket, Counted, Version, open_bucket, probe};
 use super::place::{Outcome, Place, Published, head_of};
 use super::{Fetched, Pulled, Pushed, RemoteState};
+use crate::codec::{Reader, put_sized};
+use crate::digest::{sha256, to_hex};
 use crate::disk::random_bytes;
 use crate::engine::{
     Known, Memory, Outgoing, PushPlan, PushTarget, RemoteLine, Seen, Strategy, Writer, went_back,
 };
 use crate::error::{Error, ErrorCode, Result};
-use crate::log::Batch;
 use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLine, ClosedLog, Group, Purpose, Source};
+use crate::log::{Batch, Format};
 use crate::object::{Origin, check_snapshot_name};
 
 /// A remote: a closed log in a bucket, to which several stores push their main line, and from which they pull what others
@@ -199,9 +201,31 @@ impl Remote {
         memory.inner.check_main()?;
         memory.sync()?;
         memory.refresh()?;
+        let seen = memory.inner.seen(self.known())?;
+        // The manifest that this store read or wrote last saves the requests for it.
+        let cached = self
+            .cached(memory)?
+            .filter(|known| Some(seen_in(&known.log)) == seen);
+        if let Some(cached) = cached
+            && let Some(pushed) = self.push_on(memory, &place, cached, writer)?
+        {
+            return Ok(pushed);
+        }
         let own = memory.inner.log.lock().log.format().to_owned();
         let published = place.read_or_begin(&own, Purpose::Shared, Source::default())?;
-        Self::check_seen(&published.log, memory.inner.seen(self.known())?)?;
+        Self::check_seen(&published.log, seen)?;
+        self.push_on(memory, &place, published, writer)?
+            .ok_or_else(|| self.ahead())
+    }
+
+    /// Pushes on a manifest. Returns `None` if the remote has another one by now.
+    fn push_on(
+        &self,
+        memory: &Memory,
+        place: &Place,
+        published: Published,
+        writer: &Writer,
+    ) -> Result<Option<Pushed>> {
         let lines: Vec<RemoteLine> = published.log.lines.iter().map(of_closed).collect();
         let target = PushTarget {
             head: (published.log.last_batch() > 0).then_some(published.log.head),
@@ -209,17 +233,56 @@ impl Remote {
         };
         let outgoing = match memory.inner.plan_push(self.known(), &target, writer)? {
             PushPlan::Behind => return Err(self.ahead()),
-            PushPlan::Nothing => {
-                return Ok(self.pushed(&place, 0));
-            }
+            PushPlan::Nothing => return Ok(Some(self.pushed(place, 0))),
             PushPlan::Send(outgoing) => outgoing,
         };
         let commits = outgoing.commits;
-        let published = self.send(&place, published, &outgoing)?;
+        let Some(published) = self.send(place, published, &outgoing)? else {
+            return Ok(None);
+        };
         let seen = seen_in(&published.log);
         let noted = memory.inner.note_push(self.known(), outgoing, seen, writer);
         noted.map_err(|error| error.behind_change("the next `fetch` notes the push in this store"))?;
-        Ok(self.pushed(&place, commits))
+        self.cache(memory, &published);
+        Ok(Some(self.pushed(place, commits)))
+    }
+
+    /// Returns the name of the derived file with the newest manifest of this remote.
+    fn cache_name(&self) -> String {
+        format!("remote-{}", &to_hex(&sha256(self.name.as_bytes()))[..8])
+    }
+
+    /// Returns the manifest that this store read or wrote last; `None` if it is not at hand.
+    fn cached(&self, memory: &Memory) -> Result<Option<Published>> {
+        let Some(bytes) = memory.derived(&self.cache_name())? else {
+            return Ok(None);
+        };
+        let mut reader = Reader::new(&bytes);
+        let parts = reader
+            .text()
+            .and_then(|version| Ok((version.to_owned(), reader.sized()?)));
+        let Ok((version, format)) = parts else {
+            return Ok(None);
+        };
+        let manifest = reader.bytes(reader.left()).unwrap_or_default();
+        let log = Format::of_bytes(format).and_then(|format| ClosedLog::decode(format, manifest));
+        // The file is derived, so what is wrong with it is read again.
+        Ok(log.ok().flatten().map(|log| Published {
+            log,
+            version: Some(Version(version)),
+        }))
+    }
+
+    /// Keeps a manifest for the next call. It only saves requests, so an error does not matter.
+    fn cache(&self, memory: &Memory, published: &Published) {
+        let Some(Version(version)) = &published.version else {
+            return;
+        };
+        let mut bytes = Vec::new();
+        put_sized(&mut bytes, version.as_bytes());
+        put_sized(&mut bytes, &published.log.format.to_bytes());
+        bytes.extend_from_slice(&published.log.encode());
+        drop(memory.keep_derived(&self.cache_name(), &bytes, &memory.view()));
     }
 
     fn pushed(&self, place: &Place, commits: u64) -> Pushed {
@@ -239,8 +302,14 @@ impl Remote {
     }
 
     /// Stores the batches of a push in segments, and publishes each segment. The commit that moves the main line of the
-    /// remote to a merge is in the last batch, so no reader sees half of a push there.
-    fn send(&self, place: &Place, mut published: Published, outgoing: &Outgoing) -> Result<Published> {
+    /// remote to a merge is in the last batch, so no reader sees half of a push there. Returns `None` if another writer
+    /// published first.
+    fn send(
+        &self,
+        place: &Place,
+        mut published: Published,
+        outgoing: &Outgoing,
+    ) -> Result<Option<Published>> {
         let mut left = outgoing.batches.iter().cloned().peekable();
         while left.peek().is_some() {
             let (mut group, mut bytes, mut side) = (Group::new(), 0, None);
@@ -265,10 +334,10 @@ impl Remote {
             }
             match place.publish(&published, next, &[segment.listed.id])? {
                 Outcome::Done(done) => published = done,
-                Outcome::Lost => return Err(self.ahead()),
+                Outcome::Lost => return Ok(None),
             }
         }
-        Ok(published)
+        Ok(Some(published))
     }
 
     /// Takes in what others pushed, as lines `remote:NAME/LINE`. Merges nothing.
@@ -281,7 +350,8 @@ impl Remote {
         memory.inner.check_main()?;
         memory.refresh()?;
         let seen = memory.inner.seen(self.known())?;
-        let published = place.read()?;
+        let cached = self.cached(memory)?;
+        let published = place.read_with(cached.map(|cached| cached.log.format))?;
         let log = &published.log;
         place.check_purpose(log, Purpose::Shared)?;
         Self::check_seen(log, seen)?;
@@ -302,6 +372,7 @@ impl Remote {
                 .inner
                 .take_remote(self.known(), &batches, seen_in(log), writer)?;
             commits = taken.commits;
+            self.cache(memory, &published);
         }
         Ok(Fetched {
             remote: self.name.clone(),

@@ -18,7 +18,6 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::log::{Batch, Locator, Record, RecordKind};
 use crate::object::{Commit, Origin, Reference, ReferenceClass, ReferenceName, Time};
 
-use super::Store;
 use super::commits::CommitEntry;
 use super::rewritten::{decode_gap, unreadable};
 
@@ -309,44 +308,6 @@ impl LineRecord {
     fn cap(&self) -> Result<Origin> {
         let missing = || Error::internal("a head has a cap (REF-5)");
         self.reference.cap.ok_or_else(missing)
-    }
-}
-
-impl Store {
-    /// Returns the line that has a commit in this batch; `None` for the main line.
-    pub(super) fn line_of_batch(&self, batch: u64) -> Option<LineInfo> {
-        let lines = self.lines();
-        let has = |line: &&LineInfo| {
-            let batches = &line.batches;
-            batches.binary_search_by_key(&batch, |(batch, _)| *batch).is_ok()
-        };
-        lines.iter().find(has).cloned()
-    }
-
-    /// Returns the most trusted class of a version whose record came from a remote; `None` if it did not.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if the record cannot be read.
-    pub(crate) fn cap_at(&self, place: Locator) -> Result<Option<Origin>> {
-        if !self.has_lines() {
-            return Ok(None);
-        }
-        let line = self.line_of_batch(self.records.batch_of(place.to_u64())?);
-        Ok(line.filter(LineInfo::is_of_remote).map(|line| line.cap))
-    }
-
-    /// Returns an error if this is the store of a line of a remote, whose versions may be more trusted than its cap.
-    ///
-    /// # Errors
-    /// `InvalidInput`.
-    pub(crate) fn check_not_of_remote(&self) -> Result<()> {
-        match self.line_name().filter(|name| name.starts_with(REMOTE)) {
-            None => Ok(()),
-            Some(name) => {
-                let text = format!("the state of {name} is not taken over as it is");
-                Err(Error::invalid(text).with_hint("`pull` merges it, and caps the class of what it brings"))
-            }
-        }
     }
 }
 

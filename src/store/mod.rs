@@ -35,6 +35,7 @@ mod outgoing;
 mod past;
 mod records;
 mod references;
+mod remotes;
 mod replay;
 mod rewrite;
 mod rewritten;

@@ -334,23 +334,25 @@ fn every_verb_answers_as_its_schema_says() {
 /// Returns the answers of the verbs for servers.
 fn of_servers(folder: &Folder) -> Vec<(&'static str, Vec<Value>)> {
     #[cfg(feature = "remote")]
-    let url = |name: &str| format!("file://{}", folder.path(name).display());
+    let (url, on) = (
+        |name: &str| format!("file://{}", folder.path(name).display()),
+        |call: &[&str]| vec![folder.json(&[&["--store", "sent"], call].concat())],
+    );
+    #[cfg(feature = "remote")]
+    on(&["init"]);
     vec![
         #[cfg(feature = "remote")]
-        ("backup", vec![folder.json(&["backup", &url("backup")])]),
+        ("backup", on(&["backup", &url("backup")])),
         #[cfg(feature = "remote")]
-        ("clone", vec![folder.json(&["clone", &url("backup"), "cloned"])]),
+        ("clone", on(&["clone", &url("backup"), "cloned"])),
         #[cfg(feature = "remote")]
-        (
-            "remote",
-            vec![folder.json(&["remote", "add", "origin", &url("shared")])],
-        ),
+        ("remote", on(&["remote", "add", "origin", &url("shared")])),
         #[cfg(feature = "remote")]
-        ("push", vec![folder.json(&["push"])]),
+        ("push", on(&["push"])),
         #[cfg(feature = "remote")]
-        ("fetch", vec![folder.json(&["fetch"])]),
+        ("fetch", on(&["fetch"])),
         #[cfg(feature = "remote")]
-        ("pull", vec![folder.json(&["pull"])]),
+        ("pull", on(&["pull"])),
         #[cfg(feature = "semantic")]
         ("model", folder.stream(&["model", "list"])),
         #[cfg(feature = "mcp")]

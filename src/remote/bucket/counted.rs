@@ -4,7 +4,7 @@
 //! Layer 6, part of `remote/bucket`.
 //!
 //! # Invariants
-//! - CNT-1: a write whose answer was lost is settled by reading the object back. So a caller learns that its own write is
+//! - RTR-1: a write whose answer was lost is settled by reading the object back. So a caller learns that its own write is
 //!   there, and never takes it for the write of another client.
 
 use std::sync::Arc;
@@ -76,6 +76,7 @@ impl Counted {
             let answer = request();
             sent += 1;
             match answer {
+                // BKT-3: every other answer is certain.
                 Err(BucketError::Unclear(_)) if sent < self.tries => {
                     sleep(pause);
                     pause *= 2;
@@ -100,7 +101,7 @@ impl Counted {
         }
     }
 
-    /// Creates an object. Returns [`BucketError::Exists`] only if the name has other bytes (CNT-1).
+    /// Creates an object. Returns [`BucketError::Exists`] only if the name has other bytes (RTR-1).
     pub(in crate::remote) fn put_new(&self, name: &str, bytes: &[u8]) -> BucketResult<()> {
         self.sent.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         match self.send(|| self.bucket.put_new(name, bytes)) {
@@ -113,7 +114,7 @@ impl Counted {
         }
     }
 
-    /// Replaces an object. Returns [`BucketError::Stale`] only if the object has other bytes than `bytes` (CNT-1).
+    /// Replaces an object. Returns [`BucketError::Stale`] only if the object has other bytes than `bytes` (RTR-1).
     pub(in crate::remote) fn swap(
         &self,
         name: &str,

@@ -172,7 +172,7 @@ fn a_probe_names_the_fault_and_leaves_nothing() {
     assert!(bucket.objects().is_empty());
 }
 
-/// CNT-1: a client that repeats a write finds its own.
+/// RTR-1: a client that repeats a write finds its own.
 #[test]
 fn a_lost_answer_is_settled_by_reading_back() {
     let mut unclear = 0;
