@@ -62,6 +62,8 @@ named! {
         Reference => "treering v1 reference",
         /// A batch of the log with its seal.
         Batch => "treering v1 batch",
+        /// The file of a segment of a remote or backup.
+        Segment => "treering v1 segment",
     }
 }
 

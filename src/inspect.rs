@@ -114,6 +114,10 @@ pub mod ingest {
         pub use crate::ingest::moment::{after, duration, given, moment, revision, span};
     }
 }
+#[cfg(feature = "remote")]
+pub mod remote {
+    pub use crate::remote::RemoteState;
+}
 pub mod slots {
     pub use crate::slots::Slots;
 }

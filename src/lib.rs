@@ -51,9 +51,9 @@
 //!
 //! The feature `agent` adds the verbs of an agent in the module `agent`, and `ingest` reads and writes documents. Both are
 //! default features; `default-features = false` selects only the engine. The feature `semantic` adds `agent::meaning`: sentence
-//! models for recall by meaning, one of them bundled. The feature `tokio` adds `Async`, a handle for
-//! hosts that run on Tokio, and `tracing` emits events of the engine. The program with its servers is the package
-//! `treering-program`.
+//! models for recall by meaning, one of them bundled. The feature `remote` adds the
+//! module `remote`: backups, clones and remotes. The feature `tokio` adds `Async`, a handle for hosts that run on Tokio, and
+//! `tracing` emits events of the engine. The program with its servers is the package `treering-program`.
 //!
 //! Every error is an [`Error`]. Its [`ErrorKind`] determines the next action of the caller, and its [`ErrorCode`]
 //! identifies the exact case.
@@ -87,6 +87,8 @@ pub mod ingest;
 pub mod inspect;
 mod log;
 mod object;
+#[cfg(feature = "remote")]
+pub mod remote;
 mod slots;
 mod store;
 #[cfg(any(test, feature = "testing"))]

@@ -160,10 +160,14 @@ impl Disk for MemDisk {
     }
 
     fn rename_new(&self, from: &str, to: &str) -> io::Result<()> {
-        if self.files.lock().contains_key(to) {
+        check_name(to)?;
+        let mut files = self.files.lock();
+        if files.contains_key(to) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
-        self.rename_over(from, to)
+        let content = files.remove(from).ok_or(io::ErrorKind::NotFound)?;
+        files.insert(to.to_owned(), content);
+        Ok(())
     }
 
     fn rename_over(&self, from: &str, to: &str) -> io::Result<()> {

@@ -204,6 +204,18 @@ pub fn read_whole(disk: &dyn Disk, name: &str, limit: usize) -> io::Result<Optio
     read_bytes(&*file, 0, length.min(limit)).map(Some)
 }
 
+/// Returns bytes from the secure random source of the system.
+///
+/// # Errors
+/// `Io` if the system has none.
+#[cfg(feature = "remote")]
+pub(crate) fn random_bytes() -> crate::error::Result<[u8; 16]> {
+    let mut bytes = [0; 16];
+    let drawn = getrandom::fill(&mut bytes).map_err(io::Error::other);
+    drawn.map_err(|error| crate::error::Error::io("cannot get random bytes", error))?;
+    Ok(bytes)
+}
+
 /// Converts the error `NotFound` to `None`, and other results to `Some`.
 pub fn if_there<T>(result: io::Result<T>) -> io::Result<Option<T>> {
     match result {

@@ -58,6 +58,8 @@ pub use read::stats::{Containment, KindSpace, Space, Stats};
 pub use read::text_records::TextRecord;
 pub use read::view::{CommitInfo, View};
 pub use settings::{Clock, Durability, Limits, Progress, ProgressListener, SystemClock};
+#[cfg(feature = "remote")]
+pub(crate) use upkeep::copy::{Copied, copied};
 pub use upkeep::doctor::{Problem, ProblemSeverity, Remedy, examine_store};
 pub use upkeep::erase::{ErasedKind, ErasedRecord, ErasedReport, Erasing};
 pub use upkeep::gc::GcReport;
@@ -93,6 +95,10 @@ pub use write::merge::{
     Choice, ConflictSide, Conflicting, Merge, MergeConflict, Merged, OpenConflict, Resolution, Strategy,
 };
 pub use write::policy::{PolicyVerdict, WritePolicy};
+#[cfg(feature = "remote")]
+pub(crate) use write::push::{Outgoing, PushPlan, PushTarget, RemoteLine};
+#[cfg(feature = "remote")]
+pub(crate) use write::remote::{Known, Seen, went_back};
 pub use write::request::Committed;
 pub use write::revert::{Conflicts, KeptObject, Revert, Reverted, RevertedObject};
 pub use write::rollback::{Reversing, Rollback};

@@ -116,6 +116,8 @@ codes! {
     NameTaken = "name_taken",
     /// The store is on a network file system.
     NetworkFileSystem = "network_file_system",
+    /// The store of a remote ignores the conditions of conditional writes.
+    NoConditionalWrites = "no_conditional_writes",
     /// The object has no open conflict.
     NoConflict = "no_conflict",
     /// The call contains no condition that selects items.
@@ -134,6 +136,8 @@ codes! {
     NoPlace = "no_place",
     /// The program to run does not exist.
     NoProgram = "no_program",
+    /// There is no remote of this name.
+    NoRemote = "no_remote",
     /// No commit matches the revision.
     NoRevision = "no_revision",
     /// An async call does not run on a Tokio runtime, or the runtime was shut down before the call started.
@@ -152,6 +156,8 @@ codes! {
     NotAPerson = "not_a_person",
     /// The folder contains other files, so it cannot become a store.
     NotAStore = "not_a_store",
+    /// The place contains no remote and no backup, or one that the call cannot use.
+    NotARemote = "not_a_remote",
     /// The bytes that were read back differ from the bytes that were written.
     NotAsWritten = "not_as_written",
     /// The folder is not empty.
@@ -204,6 +210,10 @@ codes! {
     Rejected = "rejected",
     /// A file cannot set the attribute, because only verbs of an agent set this attribute.
     ReservedKey = "reserved_key",
+    /// The remote has commits that this store lacks.
+    RemoteAhead = "remote_ahead",
+    /// The remote has less than this store has seen of it: an older copy replaced it.
+    RemoteWentBack = "remote_went_back",
     /// Only a merge gives an object this kind.
     ReservedKind = "reserved_kind",
     /// The name of the operation is reserved for the engine.
@@ -220,12 +230,16 @@ codes! {
     Thinned = "thinned",
     /// No merge took the commits of the fork.
     Unmerged = "unmerged",
+    /// The remote belongs to another store, which has no commit in common with this one.
+    Unrelated = "unrelated",
     /// No part of the imported file can be read in the selected format.
     Unreadable = "unreadable",
     /// The format of the document is not supported.
     UnsupportedDocument = "unsupported_document",
     /// A newer program wrote the store, or the output format cannot be combined with `--json`.
     UnsupportedFormat = "unsupported_format",
+    /// This program cannot reach remotes with the scheme of the URL.
+    UnsupportedRemote = "unsupported_remote",
     /// The store was only found, and the user has not trusted it, or it belongs to another user.
     UntrustedStore = "untrusted_store",
     /// The command line is invalid.

@@ -150,6 +150,7 @@ causes! {
     SegmentMissing = "the manifest lists the file, but the file is missing",
     SegmentUnknown = "a checkpoint names the file, but the manifest does not list it",
     SegmentUnopened = "the manifest lists the file, but the file cannot be opened",
+    SegmentDigest = "the file does not have the length and the digest that the manifest of the remote names",
     Shorter = "the file is shorter than its length in the manifest",
     LastBatch = "the last batch of the segment is not the last batch that the manifest lists for this segment",
     NotContinued = "the segment header does not continue the previous segment in the manifest",

@@ -268,6 +268,16 @@ impl BatchBuilder {
         }
     }
 
+    /// Returns a batch with the records of a batch that was read.
+    #[cfg(feature = "remote")]
+    pub(crate) fn copy_of(batch: &Batch) -> Self {
+        let mut copy = Self::new();
+        for record in &batch.records {
+            copy.add(record.kind, record.flags, &record.body);
+        }
+        copy
+    }
+
     /// Returns this batch with the records of `next` added at its end.
     #[must_use]
     pub fn followed_by(mut self, next: Self) -> Self {

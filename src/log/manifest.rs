@@ -25,7 +25,13 @@ use crate::codec::DecodeError;
 /// The name of the manifest's file.
 pub(super) const MANIFEST_NAME: &str = "manifest";
 /// The maximal length of a manifest in bytes. Limits the bytes that are read from a damaged file.
-pub(super) const MANIFEST_BYTES_MAX: usize = HEADER_BYTES + SEGMENTS_MAX * ENTRY_BYTES + CHECKSUM_BYTES;
+pub(super) const MANIFEST_BYTES_MAX: usize = PLAIN_BYTES_MAX + SECTION_BYTES_MAX;
+/// The maximal length of a manifest without the section of a closed log.
+const PLAIN_BYTES_MAX: usize = HEADER_BYTES + SEGMENTS_MAX * ENTRY_BYTES + CHECKSUM_BYTES;
+/// The maximal length of the section of a closed log.
+const SECTION_BYTES_MAX: usize = SEGMENTS_MAX * 160;
+/// The start of the section that only a closed log has, behind the manifest.
+pub(super) const SECTION_MAGIC: &[u8; 8] = b"TRclosed";
 
 /// The maximal number of segments of a log.
 const SEGMENTS_MAX: usize = 1 << 20;
@@ -176,7 +182,13 @@ impl Manifest {
         with_checksum(bytes, length)
     }
 
+    /// Decodes a manifest. Ignores the section of a closed log behind it.
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let plain = plain_length(bytes).and_then(|length| bytes.split_at_checked(length));
+        let bytes = match plain {
+            Some((plain, section)) if section.starts_with(SECTION_MAGIC) => plain,
+            _ => bytes,
+        };
         let mut reader = checked(bytes, bytes.len(), MAGIC)?;
         let instance = reader.array()?;
         let generation = reader.u64()?;
@@ -248,6 +260,12 @@ impl Manifest {
     }
 }
 
+/// Returns the length of the manifest at the start of `bytes`, by its number of segments.
+pub(super) fn plain_length(bytes: &[u8]) -> Option<usize> {
+    let count = u32::from_le_bytes(*bytes.get(32..)?.first_chunk()?) as usize;
+    Some(HEADER_BYTES + CHECKSUM_BYTES + count.checked_mul(ENTRY_BYTES)?)
+}
+
 /// Iterates segments, each with the end of the previous segment.
 pub(super) fn chained<'a>(
     entries: impl IntoIterator<Item = &'a SegmentEntry>,
@@ -295,7 +313,7 @@ mod tests {
         };
         let most = of(SEGMENTS_MAX as u64);
         assert!(!most.is_over_limit());
-        assert_eq!(most.encode().len(), MANIFEST_BYTES_MAX);
+        assert_eq!(most.encode().len(), PLAIN_BYTES_MAX);
         assert!(of(SEGMENTS_MAX as u64 + 1).is_over_limit());
     }
 

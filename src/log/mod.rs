@@ -41,6 +41,8 @@
 mod batch;
 mod catch_up;
 mod check;
+#[cfg(feature = "remote")]
+pub(crate) mod closed;
 mod commit;
 mod create;
 mod files;

@@ -111,6 +111,33 @@ impl LogReader {
         })
     }
 
+    /// Passes to `visit` the batches behind the number `after`, up to the number `upto`. Reads no segment before them.
+    ///
+    /// # Errors
+    /// The errors of [`Self::batches`].
+    #[cfg(feature = "remote")]
+    pub(crate) fn batches_behind(
+        &self,
+        after: u64,
+        upto: u64,
+        visit: &mut dyn FnMut(Batch) -> Result<()>,
+    ) -> Result<()> {
+        let (manifest, suite) = (self.segments.manifest.load_full(), self.segments.suite);
+        let is_read = |entry: &SegmentEntry| !entry.is_active() && entry.last_batch <= after;
+        let rest = chained(manifest.entries()).skip_while(|(_, entry)| is_read(entry));
+        for (before, entry) in rest.take_while(|(_, entry)| entry.first_batch <= upto) {
+            let segment = self.segment(entry.id)?;
+            segment.batches((before, entry), None, upto, suite, &mut |scanned| {
+                if scanned.batch.number > after {
+                    visit(scanned.batch)
+                } else {
+                    Ok(())
+                }
+            })?;
+        }
+        Ok(())
+    }
+
     /// Passes to `visit` the frames of the same batches as [`Self::batches`], with their seals. Checks the checksums of
     /// each frame, as a read by locator does, but not the digests of the batches.
     ///

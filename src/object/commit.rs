@@ -64,6 +64,8 @@ impl Op {
     pub const MERGE: &str = "merge";
     /// The commit decided about what a merge left open.
     pub const RESOLVE: &str = "resolve";
+    /// The commit of a remote brought in what a machine pushed.
+    pub const PUSH: &str = "push";
     /// The commit restored single objects.
     pub const RESTORE: &str = "restore";
     /// The commit restored forgotten items.

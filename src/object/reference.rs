@@ -7,8 +7,8 @@
 //! - REF-1: a reference without a commit deletes its name and contains no data about a commit.
 //! - REF-2: only drafts and rejected changes have a root and a list of changes, and a list of changes requires a root.
 //! - REF-3: only a snapshot is in a lane's ring.
-//! - REF-5: only the head of a line has a base and a cap of trust, and it has both. It is in a record of its own kind, which
-//!   a program that knows no lines refuses.
+//! - REF-5: only the head of a line, of a fork or of a remote, has a base and a cap of trust, and it has both. It is in a
+//!   record of its own kind, which a program that knows no lines refuses.
 //! - REF-4: a taint is a pin, so older builds read and keep it. Its commit is for information, and may be thinned.
 //!
 //! # Format
@@ -343,8 +343,14 @@ impl Reference {
             return Some("a reference of the whole store names a line");
         }
         // INVARIANT REF-5: only the head of a line has a base and a cap of trust, and it has both.
-        let is_head = class == ReferenceClass::Heads;
-        if self.base.is_some() != is_head || self.cap.is_some() != is_head {
+        let has_both = self.base.is_some() && self.cap.is_some();
+        let is_head = match class {
+            ReferenceClass::Heads => true,
+            // In a record of another kind, it only names the newest commit that is known of a remote.
+            ReferenceClass::Remotes => has_both,
+            _ => false,
+        };
+        if has_both != is_head || self.base.is_some() != self.cap.is_some() {
             return Some("a base or a cap does not belong to the head of a line");
         }
         None

@@ -10,7 +10,7 @@ use crate::codec::{self, DecodeError};
 use crate::digest::{CommitDigest, Domain, HashBatch, HashSuite, KeyPath, ObjectDigest};
 use crate::error::{Error, Result};
 use crate::log::{Batch, LINK_BYTES, Locator, Record, RecordKind, UNLINK_BYTES, UNLINKED};
-use crate::object::{Commit, Object, Reference, ReferenceClass};
+use crate::object::{Commit, Object, Reference};
 use crate::threads::{beside, processors};
 use crate::trie::Trie;
 
@@ -107,7 +107,7 @@ impl Decoded {
             }
             RecordKind::Reference => {
                 let reference = Reference::decode(&record.body)?;
-                if reference.name.class() == ReferenceClass::Heads {
+                if reference.base.is_some() {
                     return Err(DecodeError::Invalid(
                         "the head of a line is in a record of another kind",
                     ));

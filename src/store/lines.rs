@@ -16,10 +16,24 @@ use crate::codec::{self, DecodeError, Reader};
 use crate::digest::{CommitDigest, HashSuite};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{Batch, Locator, Record, RecordKind};
-use crate::object::{Commit, Origin, Reference, ReferenceClass, Time};
+use crate::object::{Commit, Origin, Reference, ReferenceClass, ReferenceName, Time};
 
 use super::commits::CommitEntry;
 use super::rewritten::{decode_gap, unreadable};
+
+/// The start of the name of a line that came from a remote. No fork has such a name.
+pub(crate) const REMOTE: &str = "remote:";
+
+/// Returns the name of the reference in the records of a line: `heads/NAME` for a fork, `remotes/NAME` for `remote:NAME`.
+///
+/// # Errors
+/// `InvalidInput` if the name is too long.
+pub(crate) fn reference_of_line(name: &str) -> Result<ReferenceName> {
+    match name.strip_prefix(REMOTE) {
+        Some(rest) => ReferenceName::of(ReferenceClass::Remotes, rest),
+        None => ReferenceName::of(ReferenceClass::Heads, name),
+    }
+}
 
 /// A line of the store: a chain of commits that leaves another line at a base.
 #[derive(Clone)]
@@ -45,14 +59,19 @@ pub(crate) struct LineInfo {
 impl LineInfo {
     /// Returns a line without commits, which no batch has created yet.
     pub(crate) fn new(name: &str, base: &CommitEntry, cap: Origin) -> Self {
+        Self::at(name, (base.digest, base.commit.time), cap)
+    }
+
+    /// Returns a line as [`Self::new`] does, by the digest and the time of its base.
+    pub(crate) fn at(name: &str, (base, time): (CommitDigest, Time), cap: Origin) -> Self {
         Self {
             name: name.into(),
             first_batch: 0,
-            base: base.digest,
-            head: base.digest,
+            base,
+            head: base,
             cap,
-            created: base.commit.time,
-            time: base.commit.time,
+            created: time,
+            time,
             is_dropped: false,
             batches: Arc::default(),
         }
@@ -105,6 +124,11 @@ impl LineInfo {
         }
         line.batches = Arc::new(batches);
         Ok(line)
+    }
+
+    /// Returns whether the line came from a remote.
+    pub(crate) fn is_of_remote(&self) -> bool {
+        self.name.starts_with(REMOTE)
     }
 
     /// Returns the number of commits since the base.
@@ -232,6 +256,7 @@ impl Lines {
 /// The record of a line in a batch, with the commit of the batch.
 pub(super) struct LineRecord {
     pub(super) reference: Reference,
+    name: String,
     /// The commit, its digest, and the last thinned commit before it.
     pub(super) commit: Option<(CommitDigest, Commit, Option<CommitDigest>)>,
 }
@@ -243,9 +268,12 @@ impl LineRecord {
             return Ok(None);
         };
         let decoded = Reference::decode(&record.body).map_err(|error| unreadable(record, &error))?;
-        if decoded.name.class() != ReferenceClass::Heads {
-            return Err(Error::corrupt("the record of a line is not a head"));
-        }
+        let rest = decoded.name.rest();
+        let name = match decoded.name.class() {
+            ReferenceClass::Heads => rest.to_owned(),
+            ReferenceClass::Remotes if decoded.base.is_some() => format!("{REMOTE}{rest}"),
+            _ => return Err(Error::corrupt("the record of a line is not a head")),
+        };
         let mut thinned = None;
         for record in records.iter().filter(|record| record.kind == RecordKind::Gap) {
             let (_, digests) = decode_gap(&record.body).map_err(|error| unreadable(record, &error))?;
@@ -257,13 +285,14 @@ impl LineRecord {
             Ok::<_, Error>((Commit::hash(&record.body, suite), commit, thinned))
         });
         Ok(Some(Self {
+            name,
             reference: decoded,
             commit: commit.transpose()?,
         }))
     }
 
     pub(super) fn name(&self) -> &str {
-        self.reference.name.rest()
+        &self.name
     }
 
     /// Returns the digest of the commit of the batch.
@@ -271,7 +300,7 @@ impl LineRecord {
         self.commit.as_ref().map(|(digest, ..)| *digest)
     }
 
-    fn base(&self) -> Result<CommitDigest> {
+    pub(super) fn base(&self) -> Result<CommitDigest> {
         let missing = || Error::internal("a head has a base (REF-5)");
         self.reference.base.ok_or_else(missing)
     }

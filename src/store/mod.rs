@@ -23,14 +23,19 @@ mod covered;
 mod decoded;
 mod edit;
 mod follow;
+#[cfg(feature = "remote")]
+mod foreign;
 mod id_changes;
 mod known;
 mod lane;
 mod lines;
 mod merged;
+#[cfg(feature = "remote")]
+mod outgoing;
 mod past;
 mod records;
 mod references;
+mod remotes;
 mod replay;
 mod rewrite;
 mod rewritten;
@@ -68,10 +73,14 @@ pub(crate) use checkpointing::{Cut, Work};
 pub use commits::ChangeCounts;
 pub(crate) use commits::{CommitEntry, Gap};
 use covered::Covered;
+#[cfg(feature = "remote")]
+pub(crate) use foreign::{ForeignCommit, ForeignLine, Supply, taints_in};
 pub(crate) use id_changes::{IdChange, IdChanges};
 pub(crate) use known::{Known, StagedState, Unlinked};
-pub(crate) use lines::LineInfo;
 use lines::LineRecord;
+pub(crate) use lines::{LineInfo, REMOTE, reference_of_line};
+#[cfg(feature = "remote")]
+pub(crate) use outgoing::Changed;
 use past::Runs;
 pub(crate) use records::{erased_error, object_of};
 pub(crate) use references::{RING, ReferenceEntry, References, kept_commit};

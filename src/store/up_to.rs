@@ -33,7 +33,7 @@ impl UpTo {
     }
 
     /// Returns the history tree over the commits up to the base.
-    fn history(&self) -> Result<HistoryTree> {
+    pub(super) fn history(&self) -> Result<HistoryTree> {
         let store = &self.store;
         if store.head()?.digest == self.base.digest {
             return Ok(store.history());

@@ -44,10 +44,14 @@ pub use parts::*;
 
 pub mod campaign;
 pub mod damages;
+#[cfg(feature = "remote")]
+pub mod fleet;
 pub mod generators;
 pub mod model;
 pub mod opening;
 pub mod random;
+#[cfg(feature = "remote")]
+pub mod sim_bucket;
 pub mod sim_disk;
 
 #[cfg(test)]

@@ -333,7 +333,26 @@ fn every_verb_answers_as_its_schema_says() {
 
 /// Returns the answers of the verbs for servers.
 fn of_servers(folder: &Folder) -> Vec<(&'static str, Vec<Value>)> {
+    #[cfg(feature = "remote")]
+    let (url, on) = (
+        |name: &str| format!("file://{}", folder.path(name).display()),
+        |call: &[&str]| vec![folder.json(&[&["--store", "sent"], call].concat())],
+    );
+    #[cfg(feature = "remote")]
+    on(&["init"]);
     vec![
+        #[cfg(feature = "remote")]
+        ("backup", on(&["backup", &url("backup")])),
+        #[cfg(feature = "remote")]
+        ("clone", on(&["clone", &url("backup"), "cloned"])),
+        #[cfg(feature = "remote")]
+        ("remote", on(&["remote", "add", "origin", &url("shared")])),
+        #[cfg(feature = "remote")]
+        ("push", on(&["push"])),
+        #[cfg(feature = "remote")]
+        ("fetch", on(&["fetch"])),
+        #[cfg(feature = "remote")]
+        ("pull", on(&["pull"])),
         #[cfg(feature = "semantic")]
         ("model", folder.stream(&["model", "list"])),
         #[cfg(feature = "mcp")]

@@ -220,6 +220,12 @@ fn forks_and_merges_go_as_told() {
     check("forks.md");
 }
 
+#[cfg(feature = "remote")]
+#[test]
+fn two_machines_go_as_told() {
+    check("two-machines.md");
+}
+
 #[test]
 fn keeping_it_small() {
     check("keeping-it-small.md");

@@ -31,6 +31,8 @@ mod cli_proof;
 mod cli_real_files;
 mod cli_recall;
 mod cli_remember;
+#[cfg(feature = "remote")]
+mod cli_remotes;
 mod cli_retention;
 mod cli_revert;
 mod cli_salvage;

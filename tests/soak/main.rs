@@ -1,4 +1,4 @@
-//! Long test runs: `cargo soak crash|fault|damage|kills|puts|vectors|readers|report`. See docs/testing.md.
+//! Long test runs: `cargo soak crash|fault|damage|remote|kills|puts|vectors|readers|report`. See docs/testing.md.
 //!
 //! Each piece of work adds a line to a ledger (JSON Lines). So a run can be stopped at any time, resumed, split into
 //! shards, and summed over days.
@@ -18,7 +18,10 @@ use std::time::{Duration, Instant};
 
 use ledger::{Entry, Ledger};
 use treering::testing::campaign::{self, Kind, Settings};
-use treering::testing::damages;
+use treering::testing::{damages, fleet};
+
+/// The number of schedules of a number of `remote`.
+const SCHEDULES: u64 = 1_000;
 
 const USAGE: &str = "cargo soak WHAT [--from N] [--to N] [--shard I/N] [--seconds N] [--ledger FILE]
 
@@ -26,6 +29,7 @@ WHAT
   crash     crashes at every call of a workload a seed, and in recovery
   fault     faults at every call of a workload a seed
   damage    20 random damages of a random store a seed; --seed N --count N: N damages, from this seed on
+  remote    1,000 schedules a number of machines with one remote, in a service with faults
   kills     rounds of clients killed at random times
   puts      rounds of 16 processes with 250 puts each
   create    rounds of 16 processes that race to create a store
@@ -103,6 +107,17 @@ fn work(what: &str, number: u64) -> Result<Entry, String> {
                 entry.add(name, count);
             }
         }
+        "remote" => {
+            for seed in number * SCHEDULES..(number + 1) * SCHEDULES {
+                let counts = fleet::run(seed, false).map_err(|wrong| format!("seed {seed}: {wrong}"))?;
+                entry.add("schedules", 1);
+                entry.add("steps", counts.steps);
+                entry.add("pushes", counts.pushes);
+                entry.add("merges", counts.merges);
+                entry.add("failures", counts.failures);
+                entry.add("behind", counts.behind);
+            }
+        }
         _ => {
             let round = std::panic::catch_unwind(|| match what {
                 // 25 rounds use the same store, so they are one piece of work.
@@ -162,7 +177,8 @@ fn main() -> ExitCode {
             print!("{}", asked.ledger.report());
             return ExitCode::SUCCESS;
         }
-        "crash" | "fault" | "damage" | "kills" | "puts" | "create" | "claim" | "vectors" | "readers" => {}
+        "crash" | "fault" | "damage" | "remote" | "kills" | "puts" | "create" | "claim" | "vectors"
+        | "readers" => {}
         other => {
             eprintln!("the command {other} is unknown\n\n{USAGE}");
             return ExitCode::from(2);

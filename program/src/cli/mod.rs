@@ -34,6 +34,8 @@ mod paint;
 mod parse;
 #[cfg(feature = "mcp")]
 mod plugin_folder;
+#[cfg(feature = "remote")]
+mod remotes;
 mod time;
 #[cfg(feature = "http")]
 mod token_file;

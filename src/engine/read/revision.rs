@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::digest::{CommitDigest, Root, from_hex};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{ReferenceClass, ReferenceName, Time};
-use crate::store::{CommitEntry, ReferenceEntry, Store};
+use crate::store::{CommitEntry, REMOTE, ReferenceEntry, Store};
 
 /// The name of the line that is no fork.
 pub const MAIN_LINE: &str = "main";
@@ -49,6 +49,8 @@ pub enum Revision {
     Time(Time),
     /// `fork:task-7`: the newest commit of a fork.
     Fork(String),
+    /// `remote:origin/main`: the newest commit of a line of a remote that was fetched.
+    Remote(String),
 }
 
 impl std::str::FromStr for Revision {
@@ -61,7 +63,7 @@ impl std::str::FromStr for Revision {
     fn from_str(text: &str) -> Result<Self> {
         let bad = |what: &str| {
             Error::invalid(format!("`{text}` is not a revision: {what}")).with_hint(
-                "use @, @-3, snap:0, a snapshot's name, seq:7, fork:NAME, 8 or more digits of a commit or root, or an RFC 3339 time",
+                "use @, @-3, snap:0, a snapshot's name, seq:7, fork:NAME, remote:NAME/main, 8 or more digits of a commit or root, or an RFC 3339 time",
             )
         };
         match text {
@@ -84,6 +86,9 @@ impl std::str::FromStr for Revision {
         if let Some(name) = text.strip_prefix("fork:") {
             return Ok(Self::Fork(name.to_owned()));
         }
+        if let Some(line) = text.strip_prefix(REMOTE) {
+            return Ok(Self::Remote(line.to_owned()));
+        }
         if (8..=64).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Ok(Self::Prefix(text.to_ascii_lowercase()));
         }
@@ -105,6 +110,7 @@ impl fmt::Display for Revision {
             Self::Prefix(prefix) => f.write_str(prefix),
             Self::Time(time) => write!(f, "{time}"),
             Self::Fork(name) => write!(f, "fork:{name}"),
+            Self::Remote(line) => write!(f, "{REMOTE}{line}"),
         }
     }
 }
@@ -180,6 +186,16 @@ pub(crate) fn resolve_in(
             Some(fork) => return fork.head().map(|head| (Arc::clone(&fork), head)),
             None => return Err(missing(store, revision, lane)?),
         },
+        Revision::Remote(line) => {
+            let name = ReferenceName::of(ReferenceClass::Remotes, line).ok();
+            let named = name.and_then(|name| commit_of(store.references().get(&name)));
+            named.or_else(|| {
+                store
+                    .lines()
+                    .named(&format!("{REMOTE}{line}"))
+                    .map(|line| line.head)
+            })
+        }
         Revision::Ring(index) => commit_of(store.references().ring(store.line_name(), lane).nth(*index)),
         Revision::Name(name) => {
             let name = ReferenceName::of(ReferenceClass::Snapshots, name).ok();
@@ -200,7 +216,7 @@ fn commit_of(entry: Option<&ReferenceEntry>) -> Option<CommitDigest> {
 pub(crate) fn resolve(store: &Store, revision: &Revision, lane: &str) -> Result<Arc<CommitEntry>> {
     let head = store.head()?;
     let found = match revision {
-        Revision::Fork(_) => None,
+        Revision::Fork(_) | Revision::Remote(_) => None,
         Revision::Ancestor(count) => head
             .seq()
             .checked_sub(*count)
@@ -288,6 +304,10 @@ fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
             format!("there is no fork '{name}'"),
             "`forks` lists the forks".to_owned(),
         ),
+        Revision::Remote(line) => (
+            format!("nothing named '{line}' was fetched from a remote"),
+            "`remote list` lists the remotes, and `fetch` reads one".to_owned(),
+        ),
         Revision::Time(_) => listed("no commit was made at or before this time".to_owned()),
         Revision::Prefix(prefix) => listed(format!("no kept commit or root starts with {prefix}")),
         _ => {
@@ -311,6 +331,8 @@ mod tests {
             "snap:19",
             "before-lunch",
             "seq:12",
+            "fork:task-7",
+            "remote:origin/main",
             "0123abcd",
             "2026-11-21T22:20:00.000000Z",
         ] {

@@ -5,6 +5,8 @@
 
 mod background;
 pub(crate) mod checkpointing;
+#[cfg(feature = "remote")]
+pub(crate) mod copy;
 pub(crate) mod dangling;
 pub(crate) mod derived_files;
 pub(crate) mod derived_writer;

@@ -22,8 +22,8 @@ use crate::engine::opened::LineOf;
 use crate::engine::read::{MAIN_LINE, Revision, Source, revision};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind};
-use crate::object::{Origin, Reference, ReferenceClass, ReferenceName, Time, check_fork_name};
-use crate::store::{Known, LineInfo};
+use crate::object::{Origin, Reference, Time, check_fork_name};
+use crate::store::{Known, LineInfo, REMOTE, reference_of_line};
 use crate::threads::Mutex;
 
 /// The start of the names that no fork may have.
@@ -68,7 +68,7 @@ pub struct Fork<'a> {
 
 /// Returns the record of a line whose newest commit is `commit`; the record drops the line if there is none.
 pub(super) fn line_record(line: &LineInfo, commit: Option<CommitDigest>, time: Time) -> Result<Reference> {
-    let name = ReferenceName::of(ReferenceClass::Heads, &line.name)?;
+    let name = reference_of_line(&line.name)?;
     let mut reference = Reference::new(name, commit, time);
     (reference.base, reference.cap) = (Some(line.base), Some(line.cap));
     Ok(reference)
@@ -143,6 +143,10 @@ impl Inner {
         let main = self.main.as_ref().unwrap_or(self);
         if name == MAIN_LINE {
             return Ok(Arc::clone(main));
+        }
+        if name.starts_with(REMOTE) {
+            // Nobody writes to the line of a remote.
+            return Err(no_fork(name));
         }
         let mut forks = main.forks.lock();
         let store = main.store();
@@ -244,7 +248,8 @@ impl Fork<'_> {
                     .with_code(ErrorCode::NameTaken)
                     .with_hint("choose another name, or drop that fork: `fork --drop NAME`"));
             }
-            let (_, base) = revision::resolve_in(&store, &revision, writer.lane())?;
+            let (of, base) = revision::resolve_in(&store, &revision, writer.lane())?;
+            of.check_not_of_remote()?;
             let line = LineInfo::new(self.name, &base, cap);
             inner.write_line(writing, &line, Some(base.digest), &writer)
         })?;

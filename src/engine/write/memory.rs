@@ -22,19 +22,20 @@ use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{
     Id, Op, Origin, Reference, ReferenceClass, ReferenceName, StagedChange, check_snapshot_name,
 };
-use crate::store::{LineInfo, Store};
+use crate::store::{LineInfo, REMOTE, Store};
 
 /// The refusal of a policy, and the draft to keep with the reason.
 pub(super) type PolicyRefusal = (Error, Option<(Draft, String)>);
 
 /// The operations of the engine's own verbs.
-const RESERVED: [&str; 7] = [
+const RESERVED: [&str; 8] = [
     Op::INIT,
     Op::ROLLBACK,
     Op::UNDO,
     Op::REDO,
     Op::REVERT,
     Op::MERGE,
+    Op::PUSH,
     Op::ERASE,
 ];
 /// The session of names that an untrusted writer without a session gives.
@@ -630,6 +631,7 @@ impl Memory {
     pub fn forks(&self) -> Result<Vec<ForkInfo>> {
         let store = self.inner.main().store();
         let mut live: Vec<LineInfo> = store.lines().live().cloned().collect();
+        live.retain(|line| !line.name.starts_with(REMOTE));
         live.sort_by(|one, other| one.name.cmp(&other.name));
         live.iter().map(|line| self.inner.fork_info(line)).collect()
     }
@@ -651,6 +653,7 @@ impl Memory {
                 .store()
                 .lines()
                 .named(name)
+                .filter(|_| !name.starts_with(REMOTE))
                 .cloned()
                 .ok_or_else(|| no_fork(name))?;
             if line.commits() > 0 && !main.is_merged(&line)? {

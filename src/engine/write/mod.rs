@@ -15,6 +15,10 @@ mod memory;
 pub(crate) mod merge;
 pub(crate) mod planned;
 pub(crate) mod policy;
+#[cfg(feature = "remote")]
+pub(crate) mod push;
+#[cfg(feature = "remote")]
+pub(crate) mod remote;
 pub(crate) mod request;
 pub(crate) mod restore;
 pub(crate) mod revert;

@@ -294,6 +294,9 @@ impl Target {
         let own = inner.store();
         let (store, entry) = revision::resolve_in(&own, revision, lane)?;
         let is_own = own.by_digest(entry.digest)?.is_some();
+        if !is_own {
+            store.check_not_of_remote()?;
+        }
         let shared = if is_own {
             entry.seq()
         } else {

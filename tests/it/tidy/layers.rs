@@ -6,7 +6,7 @@ use super::{expect_none, expect_one, in_package, packages};
 
 /// The layer of each module of the packages. Cargo keeps the packages apart: the text code is below the library, and the
 /// program above. docs/architecture.md contains the same table with reasons.
-const LAYERS: [(&str, u8); 23] = [
+const LAYERS: [(&str, u8); 24] = [
     ("error", 0),
     ("digest", 0),
     ("codec", 0),
@@ -23,6 +23,7 @@ const LAYERS: [(&str, u8); 23] = [
     ("store", 4),
     ("engine", 5),
     ("ingest", 6),
+    ("remote", 6),
     ("recall", 6),
     ("scan", 6),
     ("agent", 7),

@@ -38,6 +38,8 @@
 mod absent;
 mod agent;
 mod attributes;
+#[cfg(feature = "remote")]
+mod backup;
 mod bisect;
 mod blame;
 mod by_hand;
@@ -84,6 +86,8 @@ pub(super) mod prelude;
 mod progress;
 mod prove;
 mod put;
+#[cfg(feature = "remote")]
+mod remote;
 mod remove;
 mod restore;
 mod revert;
@@ -173,6 +177,17 @@ pub(super) const GROUPS: Groups = &[
             entry::<trust_store::TrustStore>("trust-store"),
         ],
     ),
+    #[cfg(feature = "remote")]
+    (
+        "Machines",
+        &[
+            entry::<backup::Backup>("backup"),
+            entry::<backup::Clone>("clone"),
+            entry::<remote::Remote>("remote"),
+            entry::<remote::Push>("push"),
+            entry::<remote::Pull>("pull"),
+        ],
+    ),
     ("Agent", agent::VERBS),
     #[cfg(feature = "mcp")]
     (
@@ -210,6 +225,9 @@ pub(super) const GROUPS: Groups = &[
             // The help of `merge` names them.
             entry::<merge::Conflicts>("conflicts"),
             entry::<merge::Resolve>("resolve"),
+            // The help of `pull` names it.
+            #[cfg(feature = "remote")]
+            entry::<remote::Fetch>("fetch"),
             // Only clients call it.
             entry::<hook::Hook>("hook"),
             // The help of `install` names it.

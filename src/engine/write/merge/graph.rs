@@ -147,6 +147,19 @@ fn not_made((store, head): &Commit, since: u64) -> Result<BTreeSet<u64>> {
 }
 
 impl Inner {
+    /// Returns the newest commits from which both come, newest first.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a commit cannot be read.
+    #[cfg(feature = "remote")]
+    pub(in crate::engine::write) fn common_with(
+        &self,
+        ours: &Commit,
+        theirs: &Commit,
+    ) -> Result<Vec<Commit>> {
+        Commits::of(ours, theirs)?.bases(ours, theirs)
+    }
+
     /// Returns whether another live line contains the newest commit of a line, because it merged it.
     ///
     /// # Errors

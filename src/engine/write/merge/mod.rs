@@ -22,6 +22,8 @@ pub(crate) mod conflict;
 mod fields;
 mod graph;
 mod plan;
+#[cfg(feature = "remote")]
+mod remote;
 mod resolve;
 mod sides;
 mod text;
@@ -32,13 +34,13 @@ use std::sync::Arc;
 use self::graph::Commit;
 use super::rollback::head_moved;
 use super::{Committed, Draft, LogHandle, Note, Writer};
-use crate::digest::CommitDigest;
+use crate::digest::{CommitDigest, KeyPath};
 use crate::engine::memory::Memory;
 use crate::engine::read::MAIN_LINE;
 use crate::engine::trace;
 use crate::error::{Error, Result};
 use crate::object::{Id, NewObject, Object, Op, Origin, Time};
-use crate::store::ChangeCounts;
+use crate::store::{ChangeCounts, REMOTE};
 use crate::threads::Mutex;
 
 pub use self::conflict::MergeConflict;
@@ -178,6 +180,10 @@ pub struct Merge<'a> {
     strategy: Option<Strategy>,
     chooser: Option<Box<Chooser<'a>>>,
     expected: Option<CommitDigest>,
+    /// The most trusted class of what comes from the other line.
+    cap: Origin,
+    /// The objects that are left open, because the policy refused them.
+    left_out: BTreeSet<KeyPath>,
 }
 
 impl std::fmt::Debug for Merge<'_> {
@@ -206,6 +212,8 @@ impl<'a> Merge<'a> {
             strategy: None,
             chooser: None,
             expected: None,
+            cap: Origin::DirectUser,
+            left_out: BTreeSet::new(),
         }
     }
 
@@ -297,6 +305,14 @@ impl<'a> Merge<'a> {
             ..planned.merged
         };
         Ok((merged, draft))
+    }
+
+    /// Returns the most trusted class of what comes from a line. The line of a remote has a cap of its own.
+    fn their_cap(&self, store: &crate::store::Store) -> Origin {
+        let name = store.line_name().filter(|name| name.starts_with(REMOTE));
+        let lines = store.lines();
+        let own = name.and_then(|name| lines.named(name)).map(|line| line.cap);
+        own.map_or(self.cap, |own| Origin::least(own, self.cap))
     }
 
     /// Commits a plan on its head.

@@ -19,10 +19,12 @@ use crate::engine::write::settle::{GivesWay, Plan, is_same};
 use crate::engine::write::{Committed, Draft, Writer, check_return};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, NewObject, Object, Origin};
-use crate::store::ChangeCounts;
+use crate::store::{ChangeCounts, REMOTE};
 use crate::trie::Entry;
 use std::sync::Arc;
 
+/// The field of a conflict about a change that the policy refused.
+const REFUSED: &str = "refused";
 /// The field of a conflict about the place of an object in the tree.
 const PARENT: &str = "parent";
 
@@ -47,6 +49,7 @@ impl Merge<'_> {
             .first()
             .ok_or_else(|| Error::corrupt("the lines have no commit in common"))?;
         let (base, is_new) = (first.1.digest, !is_at(first, &theirs));
+        let is_of_remote = theirs.0.line_name().is_some_and(|name| name.starts_with(REMOTE));
         let mut draft = Draft::new(view.clone(), writer.clone());
         let mut conflicts = Vec::new();
         if is_new {
@@ -60,8 +63,10 @@ impl Merge<'_> {
             add_open(&mut conflicts, &draft)?;
             check(&view, &draft, writer)?;
         }
-        // A repeated merge that changes nothing makes no commit (MRG-2).
-        let is_new = is_new && !(is_known && draft.is_empty());
+        // A repeated merge that changes nothing makes no commit (MRG-2). Nor does that of a remote which has all that is here:
+        // otherwise two machines would merge each other's merges for ever.
+        let is_in_sync = is_known || is_of_remote && base == ours.1.digest;
+        let is_new = is_new && !(is_in_sync && draft.is_empty());
         let mut merged = Merged {
             committed: Committed {
                 commit: view.commit(),
@@ -94,6 +99,7 @@ impl Merge<'_> {
             their_state: &their_state,
             choose: &choose,
             class: draft.writer().trust,
+            their_cap: self.their_cap(&theirs.0),
         };
         let changed = bases.changed_in(&their_state)?;
         let way = Way {
@@ -107,6 +113,11 @@ impl Merge<'_> {
         view.state.store.records.touch(taken.map(|entry| entry.place));
         for (change, ours) in changed.values().zip(view.state.entries_at(&keys)?) {
             view.settings().check_stop()?;
+            if self.left_out.contains(&change.key) {
+                let fields = planned.open.entry(change.key).or_default();
+                fields.insert(REFUSED.to_owned());
+                continue;
+            }
             let theirs = change.new;
             let versions = Versions { ours, theirs };
             let was = bases.before(change)?;
@@ -185,11 +196,15 @@ impl Decisions {
         if decided.is_settled {
             self.settled.insert(key);
         }
-        let by = match &decided.outcome {
+        let outcome = match decided.outcome {
+            Outcome::Take => deciding.stamped(theirs)?,
+            outcome => outcome,
+        };
+        let by = match &outcome {
             Outcome::Said(..) => MadeBy::Writer,
             _ => MadeBy::Merge,
         };
-        match decided.outcome {
+        match outcome {
             Outcome::Keep => {}
             Outcome::Take => {
                 let of = decided.of;

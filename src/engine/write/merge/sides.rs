@@ -90,6 +90,8 @@ pub(super) struct Deciding<'a> {
     pub(super) choose: &'a dyn Fn(&Conflicting<'_>) -> Result<Choice>,
     /// The class of the writer of the merge.
     pub(super) class: Origin,
+    /// The most trusted class of what comes from the other line.
+    pub(super) their_cap: Origin,
 }
 
 impl Deciding<'_> {
@@ -113,7 +115,10 @@ impl Deciding<'_> {
             return Ok(None);
         }
         let [ours, theirs] = [versions.ours, versions.theirs].map(|entry| self.kept(entry));
-        let (ours, theirs) = (ours?, theirs?);
+        let (ours, theirs) = (
+            ours?,
+            theirs?.map(|theirs| theirs.with_best_origin(self.their_cap)),
+        );
         let either = theirs.as_ref().or(ours.as_ref());
         let of = either.map(|either| either.id().clone());
         let parent = theirs.as_ref().and_then(Object::parent);
@@ -154,13 +159,28 @@ impl Deciding<'_> {
             }
             (Some(ours), None) => {
                 let remover = remover(self.theirs, key)?;
-                if was.is(versions.ours) && !ours.origin().is_above(trust_of(remover.as_deref())) {
+                let trust = Origin::least(trust_of(remover.as_deref()), self.their_cap);
+                if was.is(versions.ours) && !ours.origin().is_above(trust) {
                     return Ok(Some(Decided::clear(Outcome::Take)));
                 }
                 self.removed(key, was, Side::Theirs, (&ours, remover)).map(Some)
             }
             (Some(ours), Some(theirs)) => self.both(key, was, versions, (&ours, &theirs)).map(Some),
         }
+    }
+
+    /// Returns how their version is taken: as it is, or stamped anew with the cap of their line.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if it cannot be read.
+    pub(super) fn stamped(&self, theirs: Option<Entry>) -> Result<Outcome> {
+        let Some(object) = self
+            .kept(theirs)?
+            .filter(|object| object.origin().is_above(self.their_cap))
+        else {
+            return Ok(Outcome::Take);
+        };
+        Ok(Outcome::New(Box::new(object.to_new()?), self.their_cap))
     }
 
     /// Returns the version, unless it or its content was erased.
@@ -181,7 +201,10 @@ impl Deciding<'_> {
             Side::Ours => (Outcome::Take, Outcome::Keep),
             Side::Theirs => (Outcome::Keep, Outcome::Take),
         };
-        let trust = trust_of(remover.as_deref());
+        let trust = match by {
+            Side::Ours => trust_of(remover.as_deref()),
+            Side::Theirs => Origin::least(trust_of(remover.as_deref()), self.their_cap),
+        };
         if trust.is_above(changed.origin()) {
             return Ok(Decided::clear(removes));
         }

@@ -1,0 +1,110 @@
+//! `backup` copies a store to a bucket, and `clone` makes a store of a backup or a remote.
+//!
+//! # Layer
+//! Layer 10, part of cli.
+
+use super::prelude::*;
+use crate::cli::remotes::Remotes;
+use treering::remote::{self, BackedUp, Cloned};
+
+/// Copy the store to a backup
+///
+/// The backup has everything: all forks, snapshots, drafts and the whole history. The next run sends only what is new.
+/// Others may write meanwhile. treering clone restores it.
+///
+/// # Notes
+/// URL is file:///PATH, a folder of its own. After gc or erase, the next run replaces the backup and removes the old files.
+/// The folder is a store without an owner: a program that opens it to write makes it a store, and no backup any more.
+///
+/// # Examples
+/// ```text
+/// treering backup file:///mnt/disk/agent
+/// treering clone file:///mnt/disk/agent restored --trust-cap direct_user
+/// ```
+#[derive(Args, Debug)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Backup {
+    /// The place of the backup
+    url: String,
+}
+
+impl Verb for Backup {
+    const ANSWERS: &'static [Form] = &[form::<BackedUp>("")];
+
+    fn run(self, context: &mut Context) -> Done {
+        context.whole_store()?;
+        let memory = context.open_to_read()?;
+        let done = remote::backup(&memory, &self.url)?;
+        let sent = match done.commits {
+            0 if done.bytes == 0 => "the backup has everything already".to_owned(),
+            commits => format!("sent {}, {}", counted(commits, "commit"), bytes(done.bytes)),
+        };
+        context.say(&done, format_args!("{sent}; {}", one_line(&done.url)))
+    }
+}
+
+/// Make a store of a backup or a remote
+///
+/// # Notes
+/// DIR must not exist, or be empty. Objects get at most the class --trust-cap, in one commit. A clone of a remote can push
+/// and pull at once: the remote has the name origin. A call that was interrupted goes on where it stopped.
+///
+/// # Examples
+/// ```text
+/// treering clone file:///mnt/disk/agent restored --trust-cap direct_user
+/// ```
+#[derive(Args, Debug)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Clone {
+    /// The place of the backup or remote
+    url: String,
+    /// The folder of the new store
+    #[arg(value_name = "DIR")]
+    folder: PathBuf,
+    /// The most trusted class of what it has [default: asked for; import without a terminal]
+    #[arg(long, value_name = "CLASS", value_parser = Origin::from_text)]
+    trust_cap: Option<Origin>,
+}
+
+impl Verb for Clone {
+    const ANSWERS: &'static [Form] = &[form::<Cloned>("")];
+
+    fn run(self, context: &mut Context) -> Done {
+        context.whole_store()?;
+        context.options.check_may_write()?;
+        let cap = context.cap_of_remote(self.trust_cap)?;
+        let (memory, cloned) = remote::clone(&self.url, &self.folder, cap, &context.engine_options())?;
+        context.register(&self.folder);
+        if memory.at("remote:origin/main").is_ok() {
+            Remotes::of(&memory)?.add("origin", &self.url, cap)?;
+        }
+        let (objects, commits) = (
+            counted(cloned.objects, "object"),
+            counted(cloned.commits, "commit"),
+        );
+        let text = format!("cloned {objects}, {commits} into {}", shown(&self.folder));
+        context.say(&cloned, text)?;
+        memory.close()?;
+        Ok(DONE)
+    }
+}
+
+impl Context {
+    /// Returns the most trusted class of what comes from a remote: the given one, or what the person at the terminal says.
+    pub(super) fn cap_of_remote(&mut self, given: Option<Origin>) -> Result<Origin> {
+        if let Some(given) = given {
+            return Ok(given);
+        }
+        if !self.output.can_ask() {
+            return Ok(Origin::Import);
+        }
+        let question =
+            "who writes there? direct_user: only you; model: your agents; import: others (--trust-cap)";
+        let typed = self.output.ask(question)?;
+        if typed.is_empty() {
+            Ok(Origin::Import)
+        } else {
+            Origin::from_text(&typed)
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! `remote` adds, lists and removes the remotes of a store; `push`, `fetch` and `pull` exchange commits with one.
+//!
+//! # Layer
+//! Layer 10, part of cli.
+
+use super::prelude::*;
+use crate::cli::remotes::{RemoteEntry, Remotes};
+use treering::inspect::remote::RemoteState;
+use treering::merge::Strategy;
+use treering::remote::{self, Fetched, Pulled, Pushed};
+
+/// Add, list and remove remotes
+///
+/// Several stores share a memory through a remote: each pushes its commits and pulls those of the others. The list of
+/// remotes belongs to you, and is not stored in the memory.
+///
+/// # Examples
+/// ```text
+/// treering remote add origin file:///mnt/shared/memory --trust-cap direct_user
+/// treering push
+/// treering pull
+/// ```
+#[derive(Args, Debug)]
+#[command(verbatim_doc_comment)]
+pub(crate) struct Remote {
+    #[command(subcommand)]
+    verb: RemoteVerb,
+}
+
+/// An action on the remotes of a store.
+#[derive(Debug, Subcommand)]
+enum RemoteVerb {
+    /// Add a remote
+    ///
+    /// Tests that its store honours conditional writes, because pushes of two machines would otherwise overwrite each other.
+    ///
+    /// # Examples
+    /// ```text
+    /// treering remote add origin file:///mnt/shared/memory --trust-cap direct_user
+    /// ```
+    #[command(verbatim_doc_comment)]
+    Add {
+        /// The name
+        name: String,
+        /// The place
+        url: String,
+        /// The most trusted class of what comes from it [default: asked for; import without a terminal]
+        #[arg(long, value_name = "CLASS", value_parser = Origin::from_text)]
+        trust_cap: Option<Origin>,
+    },
+    /// List the remotes
+    ///
+    /// # Examples
+    /// ```text
+    /// treering remote list
+    /// ```
+    #[command(verbatim_doc_comment)]
+    List,
+    /// Remove a remote
+    ///
+    /// What was merged stays. Fetched commits that were not merged go. The remote itself stays as it is.
+    ///
+    /// # Examples
+    /// ```text
+    /// treering remote remove origin
+    /// ```
+    #[command(verbatim_doc_comment)]
+    Remove {
+        /// The name
+        name: String,
+    },
+}
+
+/// A remote of the store.
+#[derive(Serialize, JsonSchema)]
+struct RemoteRow {
+    name: String,
+    url: String,
+    /// The most trusted class of what comes from it.
+    trust_cap: Origin,
+    /// The number of commits of this store that the remote lacks, as far as is known here.
+    ahead: u64,
+    /// The number of commits that were fetched and not merged.
+    behind: u64,
+}
+
+impl RemoteRow {
+    fn of(entry: &RemoteEntry, state: RemoteState) -> Self {
+        Self {
+            trust_cap: entry.cap(),
+            name: entry.name.clone(),
+            url: entry.url.clone(),
+            ahead: state.ahead,
+            behind: state.behind,
+        }
+    }
+}
+
+impl Verb for Remote {
+    const ANSWERS: &'static [Form] = &[form::<RemoteRow>(""), form::<RemoteRow>("list, one per line")];
+
+    fn run(self, context: &mut Context) -> Done {
+        context.whole_store()?;
+        match self.verb {
+            RemoteVerb::Add { name, url, trust_cap } => {
+                context.options.check_may_write()?;
+                let memory = context.open_to_read()?;
+                let mut remotes = Remotes::of(&memory)?;
+                let cap = context.cap_of_remote(trust_cap)?;
+                let state = remote::Remote::open(&name, &url, cap)?.check(&memory)?;
+                let row = RemoteRow::of(&remotes.add(&name, &url, cap)?, state);
+                let text = format!("added the remote {name}; what comes from it is at most {cap}");
+                context.say_with_note(&row, text, "next", "send your commits with: treering push")
+            }
+            RemoteVerb::List => {
+                let memory = context.open_to_read()?;
+                let rows = Remotes::of(&memory)?.entries().into_iter().map(|entry| {
+                    // The states are those of this store, so no remote is asked.
+                    let state = remote::Remote::known_state(&entry.name, &memory)?;
+                    Ok(RemoteRow::of(&entry, state))
+                });
+                context.table(rows, &["name", "url", "trust_cap", "ahead", "behind"])
+            }
+            RemoteVerb::Remove { name } => {
+                let memory = context.open_to_write()?;
+                let mut remotes = Remotes::of(&memory)?;
+                remotes.find(Some(&name))?;
+                let state = remote::Remote::known_state(&name, &memory)?;
+                remote::Remote::forget(&name, &memory, &context.writer())?;
+                let row = RemoteRow::of(&remotes.remove(&name)?, state);
+                context.say(
+                    &row,
+                    format_args!("removed the remote {name}; its data stays at {}", row.url),
+                )
+            }
+        }
+    }
+}
+
+/// Send your commits to a remote
+///
+/// Sends what the remote lacks of the main line. Exit code 3: it has commits of others; pull them first.
+///
+/// # Examples
+/// ```text
+/// treering push
+/// treering push origin --json
+/// ```
+#[derive(Args, Debug)]
+#[command(args = args::writes(), verbatim_doc_comment)]
+pub(crate) struct Push {
+    /// The remote [default: the only one, or origin]
+    name: Option<String>,
+}
+
+impl Verb for Push {
+    const ANSWERS: &'static [Form] = &[form::<Pushed>("")];
+
+    fn run(self, context: &mut Context) -> Done {
+        context.whole_store()?;
+        let memory = context.open_to_write()?;
+        let entry = Remotes::of(&memory)?.find(self.name.as_deref())?;
+        let pushed = entry.open()?.push(&memory, &context.writer())?;
+        let text = match pushed.commits {
+            0 => format!("{} has everything already", pushed.remote),
+            commits => {
+                let size = bytes(pushed.bytes);
+                format!("sent {}, {size} to {}", counted(commits, "commit"), pushed.remote)
+            }
+        };
+        context.say(&pushed, text)
+    }
+}
+
+/// Get the commits of a remote
+///
+/// What is new can be read as remote:NAME/main, a revision. Nothing is merged; treering pull merges too.
+///
+/// # Examples
+/// ```text
+/// treering fetch
+/// treering diff @ remote:origin/main
+/// ```
+#[derive(Args, Debug)]
+#[command(args = args::writes(), hide = true, verbatim_doc_comment)]
+pub(crate) struct Fetch {
+    /// The remote [default: the only one, or origin]
+    name: Option<String>,
+}
+
+impl Verb for Fetch {
+    const ANSWERS: &'static [Form] = &[form::<Fetched>("")];
+
+    fn run(self, context: &mut Context) -> Done {
+        context.whole_store()?;
+        let memory = context.open_to_write()?;
+        let entry = Remotes::of(&memory)?.find(self.name.as_deref())?;
+        let fetched = entry.open()?.fetch(&memory, &context.writer())?;
+        let text = fetched_line(&fetched);
+        context.say(&fetched, text)
+    }
+}
+
+fn fetched_line(fetched: &Fetched) -> String {
+    match fetched.commits {
+        0 => format!("{} has nothing new", fetched.remote),
+        commits => format!("fetched {} from {}", counted(commits, "commit"), fetched.remote),
+    }
+}
+
+/// Bring in the commits of a remote
+///
+/// Fetches what others pushed (treering fetch does only that), and merges it as treering merge does. What your policy refuses stays open as a conflict. The
+/// merge is one commit in the lane remote/NAME.
+///
+/// # Examples
+/// ```text
+/// treering pull
+/// treering pull --dry-run
+/// treering undo --session remote/origin
+/// ```
+#[derive(Args, Debug)]
+#[command(args = args::writes(), verbatim_doc_comment)]
+pub(crate) struct Pull {
+    /// The remote [default: the only one, or origin]
+    name: Option<String>,
+    /// Fetch, print what would change, and merge nothing
+    #[arg(long)]
+    dry_run: bool,
+    /// Decide about conflicts by a rule
+    #[arg(long, value_name = "RULE", value_parser = args::one_of(Strategy::ALL, Strategy::name))]
+    strategy: Option<Strategy>,
+}
+
+impl Verb for Pull {
+    const ANSWERS: &'static [Form] = &[form::<Pulled>("")];
+
+    fn run(self, context: &mut Context) -> Done {
+        context.whole_store()?;
+        let memory = context.open_to_write()?;
+        let entry = Remotes::of(&memory)?.find(self.name.as_deref())?;
+        let (remote, writer) = (entry.open()?, context.writer());
+        let pulled = if self.dry_run {
+            remote.pull_preview(&memory, &writer, self.strategy)?
+        } else {
+            remote.pull_by(&memory, &writer, self.strategy)?
+        };
+        context.answer(&pulled, |pulled, context| {
+            let (merged, fetched) = (&pulled.merged, fetched_line(&pulled.fetched));
+            let counts = context.counts_line(merged.counts);
+            let head = context.head_line(&merged.committed.commit);
+            context.line(match (merged.committed.changed, self.dry_run) {
+                (false, _) => format!("{fetched}; {head}"),
+                (true, true) => format!("{fetched}; would merge: {counts}"),
+                (true, false) => format!("{fetched}; merged: {counts}; {head}"),
+            })?;
+            for conflict in &merged.conflicts {
+                let (id, fields) = (one_line(conflict.id.as_str()), conflict.fields.join(", "));
+                let mark = context.output.paint(Meaning::Bad, format_args!("! {id}"));
+                context.line(format_args!("{mark}  conflict: {fields}"))?;
+            }
+            Ok(())
+        })?;
+        context.note_dry_run(self.dry_run);
+        if pulled.merged.committed.changed && !self.dry_run {
+            let note = format!(
+                "reverse the merge with: treering undo --session remote/{}",
+                entry.name
+            );
+            context.note_for_people("undo", note);
+        }
+        Ok(DONE)
+    }
+}

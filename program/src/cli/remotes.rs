@@ -1,0 +1,127 @@
+//! The register of the remotes of this user's stores: a file of JSON lines in the XDG state folder.
+//!
+//! A remote does not stand in the store itself. So whoever can write to a store cannot name the place to which the user sends
+//! it, nor raise the class of what comes from there.
+//!
+//! # Layer
+//! Layer 10, part of cli.
+
+use serde::{Deserialize, Serialize};
+
+use treering::inspect::agent::projects::UserRegister;
+use treering::inspect::digest::to_hex;
+use treering::remote::Remote;
+use treering::{Error, ErrorCode, Memory, Origin, Result};
+
+/// The name of the register.
+const REGISTER: &str = "remotes";
+/// The remote that a verb means without a name, if there are several.
+const ORIGIN: &str = "origin";
+
+/// A remote of a store.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub(crate) struct RemoteEntry {
+    /// The id of the store, in hexadecimal digits.
+    store: String,
+    pub(crate) name: String,
+    pub(crate) url: String,
+    cap: String,
+}
+
+impl RemoteEntry {
+    /// Returns the most trusted class of what comes from the remote.
+    pub(crate) fn cap(&self) -> Origin {
+        Origin::from_text(&self.cap).unwrap_or(Origin::Import)
+    }
+
+    /// Opens the remote.
+    ///
+    /// # Errors
+    /// The errors of [`Remote::open`].
+    pub(crate) fn open(&self) -> Result<Remote> {
+        Remote::open(&self.name, &self.url, self.cap())
+    }
+}
+
+/// The remotes of one store.
+pub(crate) struct Remotes {
+    register: UserRegister<RemoteEntry>,
+    store: String,
+}
+
+impl Remotes {
+    /// Reads the register.
+    ///
+    /// # Errors
+    /// `NotFound` if no variable names a folder; `Denied` if other users may change the register; `Io`.
+    pub(crate) fn of(memory: &Memory) -> Result<Self> {
+        let id = memory.path().map(Memory::id_of_store).transpose()?;
+        Ok(Self {
+            register: UserRegister::open(REGISTER, "remotes")?,
+            store: to_hex(&id.unwrap_or_default()),
+        })
+    }
+
+    /// Returns the remotes of the store, sorted by name.
+    pub(crate) fn entries(&self) -> Vec<RemoteEntry> {
+        let all = self.register.entries().iter();
+        let mut own: Vec<_> = all.filter(|entry| entry.store == self.store).cloned().collect();
+        own.sort_by(|one, other| one.name.cmp(&other.name));
+        own
+    }
+
+    /// Returns the remote with a name; without one, the only remote, or `origin`.
+    ///
+    /// # Errors
+    /// `NotFound` (code `no_remote`).
+    pub(crate) fn find(&self, name: Option<&str>) -> Result<RemoteEntry> {
+        let mut own = self.entries();
+        if name.is_none() && own.len() == 1 {
+            return Ok(own.remove(0));
+        }
+        let name = name.unwrap_or(ORIGIN);
+        let found = own.into_iter().find(|entry| entry.name == name);
+        found.ok_or_else(|| {
+            Error::not_found(format!("this store has no remote '{name}'"))
+                .with_code(ErrorCode::NoRemote)
+                .with_hint("treering remote add NAME URL adds one")
+        })
+    }
+
+    /// Adds a remote.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `name_taken`) if the store has a remote of this name; `Io`.
+    pub(crate) fn add(&mut self, name: &str, url: &str, cap: Origin) -> Result<RemoteEntry> {
+        let entry = RemoteEntry {
+            store: self.store.clone(),
+            name: name.to_owned(),
+            url: url.to_owned(),
+            cap: cap.to_string(),
+        };
+        let is_same = |known: &RemoteEntry| known.store == entry.store && known.name == entry.name;
+        let is_new = self.register.change(|entries| {
+            let is_new = !entries.iter().any(is_same);
+            entries.extend(is_new.then(|| entry.clone()));
+            is_new
+        })?;
+        if is_new {
+            return Ok(entry);
+        }
+        let text = format!("this store has a remote '{name}' already");
+        let error = Error::invalid(text).with_code(ErrorCode::NameTaken);
+        Err(error.with_hint("choose another name, or remove that one: treering remote remove NAME"))
+    }
+
+    /// Removes a remote.
+    ///
+    /// # Errors
+    /// `NotFound` (code `no_remote`); `Io`.
+    pub(crate) fn remove(&mut self, name: &str) -> Result<RemoteEntry> {
+        let found = self.find(Some(name))?;
+        let store = self.store.clone();
+        self.register
+            .change(|entries| entries.retain(|entry| entry.store != store || entry.name != name))?;
+        Ok(found)
+    }
+}

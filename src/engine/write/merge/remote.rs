@@ -1,0 +1,178 @@
+//! Merges the line of a remote, for a pull.
+//!
+//! # Layer
+//! Layer 5.
+//!
+//! # Invariants
+//! - MRR-1: a change that the policy refuses stays open as a conflict, and the rest is merged. So a remote never stops the
+//!   work of this machine.
+
+use std::collections::BTreeSet;
+
+use super::{Merge, Merged, Strategy};
+use crate::digest::KeyPath;
+use crate::engine::inner::Inner;
+use crate::engine::memory::Memory;
+use crate::engine::write::remote::{Known, MAIN};
+use crate::engine::write::{Committed, Writer};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::object::{Op, Origin};
+use crate::store::ChangeCounts;
+
+impl Inner {
+    /// Merges what was fetched from a remote into the main line. Makes no commit if there is nothing new.
+    ///
+    /// # Errors
+    /// The errors of [`Merge::by`].
+    pub(crate) fn merge_remote(
+        &self,
+        memory: &Memory,
+        known: Known<'_>,
+        strategy: Option<Strategy>,
+        writer: &Writer,
+    ) -> Result<Merged> {
+        let Some(line) = self.line_to_merge(known)? else {
+            return Merged::nothing(memory);
+        };
+        let mut merge = of_remote(memory, &line, known.cap, strategy);
+        match merge.by(writer) {
+            Err(error) if is_refusal(&error) => {
+                // INVARIANT MRR-1
+                merge.left_out = merge.refused(writer)?;
+                merge.by(writer)
+            }
+            merged => merged,
+        }
+    }
+
+    /// Returns what [`Self::merge_remote`] would do, without the policy.
+    ///
+    /// # Errors
+    /// The errors of [`Merge::by`].
+    pub(crate) fn preview_remote(
+        &self,
+        memory: &Memory,
+        known: Known<'_>,
+        strategy: Option<Strategy>,
+        writer: &Writer,
+    ) -> Result<Merged> {
+        match self.line_to_merge(known)? {
+            Some(line) => of_remote(memory, &line, known.cap, strategy).preview(writer),
+            None => Ok(Merged {
+                dry_run: true,
+                ..Merged::nothing(memory)?
+            }),
+        }
+    }
+
+    /// Returns the line of a remote that is to be merged; `None` if its newest commit is on the main line.
+    fn line_to_merge(&self, known: Known<'_>) -> Result<Option<String>> {
+        let (store, seen) = (self.main().store(), self.seen(known)?);
+        let Some(seen) = seen else { return Ok(None) };
+        let is_own = store.by_digest(seen.head)?.is_some();
+        let line = known.line(MAIN);
+        let is_there = store.lines().named(&line).is_some();
+        Ok((!is_own && is_there).then_some(line))
+    }
+
+    /// Returns the number of commits of the main line that a remote lacks, and of the remote that were fetched and not
+    /// merged.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a commit cannot be read.
+    pub(crate) fn distance_to_remote(&self, known: Known<'_>) -> Result<(u64, u64)> {
+        let (store, seen) = (self.main().store(), self.seen(known)?);
+        let head = store.head()?;
+        let Some(seen) = seen else {
+            return Ok((head.seq() + 1, 0));
+        };
+        if let Some(own) = store.by_digest(seen.head)? {
+            return Ok((head.seq() - own.seq(), 0));
+        }
+        let Some(line) = store.line(&known.line(MAIN))? else {
+            return Ok((0, 0));
+        };
+        let base = line.base().map_or(0, |base| base.seq());
+        let theirs = line.head()?;
+        let (ours, remote) = ((store, head), (line, theirs));
+        let common = self.common_with(&ours, &remote)?;
+        let since = |side: &super::graph::Commit| {
+            let is_known = common.first().is_some_and(|base| base.1.digest == side.1.digest);
+            if is_known {
+                0
+            } else {
+                side.1.seq().saturating_sub(base)
+            }
+        };
+        Ok((since(&ours), since(&remote)))
+    }
+}
+
+impl Merged {
+    /// Returns the result of a merge with nothing new.
+    fn nothing(memory: &Memory) -> Result<Self> {
+        let view = memory.refresh()?;
+        let commit = view.commit();
+        Ok(Self {
+            base: commit.digest,
+            committed: Committed {
+                commit,
+                changed: false,
+            },
+            counts: ChangeCounts::default(),
+            conflicts: Vec::new(),
+            changes: Vec::new(),
+            dry_run: false,
+        })
+    }
+}
+
+fn of_remote<'a>(memory: &'a Memory, line: &'a str, cap: Origin, strategy: Option<Strategy>) -> Merge<'a> {
+    Merge {
+        cap,
+        strategy,
+        ..Merge::new(memory, line)
+    }
+}
+
+/// Returns whether the policy or a limit refused the merge.
+fn is_refusal(error: &Error) -> bool {
+    error.kind() == ErrorKind::Denied || matches!(error.code(), ErrorCode::OverLimit | ErrorCode::Refused)
+}
+
+impl Merge<'_> {
+    /// Returns the objects whose changes the policy refuses, alone or together with others.
+    fn refused(&self, writer: &Writer) -> Result<BTreeSet<KeyPath>> {
+        let writer = &self.memory.inner.capped(writer);
+        let (_, draft) = self.plan(writer)?;
+        let all: BTreeSet<KeyPath> = draft.staged.keys().copied().collect();
+        drop(draft);
+        let mut refused = BTreeSet::new();
+        let keys: Vec<KeyPath> = all.iter().copied().collect();
+        let mut open = vec![keys.as_slice()];
+        while let Some(part) = open.pop() {
+            let left_out: BTreeSet<KeyPath> = keys
+                .iter()
+                .filter(|key| part.binary_search(key).is_err())
+                .copied()
+                .collect();
+            let only = Merge {
+                strategy: self.strategy,
+                cap: self.cap,
+                left_out,
+                ..Merge::new(self.memory, self.name)
+            };
+            let (_, draft) = only.plan(writer)?;
+            match self.memory.judge(draft, Op::MERGE) {
+                Ok(_) => {}
+                Err(_) if part.len() > 1 => {
+                    let (low, high) = part.split_at(part.len() / 2);
+                    open.extend([low, high]);
+                }
+                Err(_) => refused.extend(part),
+            }
+        }
+        // A limit that only the whole exceeds refuses the whole.
+        Ok(if refused.is_empty() { all } else { refused })
+    }
+}

@@ -1,0 +1,378 @@
+//! Makes the batches that a remote lacks, and notes what was pushed.
+//!
+//! If the newest commit of the remote is on our main line, our commits continue it. Otherwise they travel as a side line of
+//! this machine, and one commit `push` follows on the main line of the remote, with both sides as parents.
+//!
+//! # Layer
+//! Layer 5.
+//!
+//! # Invariants
+//! - PSH-1: a push goes on only from a remote whose newest commit is here and was merged. So it takes back nothing of others.
+//! - PSH-2: versions that differ only in their class, or in what they are derived from, count as equal. Of two such
+//!   versions, the remote keeps its own. So the pull and push of a machine with a cap lower no class elsewhere.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::Writer;
+use super::fork::line_record;
+use super::remote::{Known, MAIN, SIDE, Seen};
+use crate::digest::{CommitDigest, Root, to_hex};
+use crate::engine::inner::Inner;
+use crate::engine::read::State;
+use crate::error::{Error, ErrorCode, Result};
+use crate::log::{BatchBuilder, RecordKind};
+use crate::object::{Commit, Object, Op, Origin, Time};
+use crate::store::{Changed, CommitEntry, LineInfo, ReferenceEntry, Store};
+use crate::trie::{Entry, Shape};
+
+/// A line of a remote: its name, the commit at which it begins, and its newest commit.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct RemoteLine {
+    pub(crate) name: String,
+    pub(crate) base: CommitDigest,
+    pub(crate) head: CommitDigest,
+}
+
+/// What a remote has.
+pub(crate) struct PushTarget<'a> {
+    /// The newest commit of its main line; `None` if the remote is empty.
+    pub(crate) head: Option<CommitDigest>,
+    pub(crate) lines: &'a [RemoteLine],
+}
+
+/// A plan of a push.
+pub(crate) enum PushPlan {
+    /// The remote has all that is here.
+    Nothing,
+    /// The remote has commits that were not fetched or not merged.
+    Behind,
+    Send(Outgoing),
+}
+
+/// A batch of a push.
+#[derive(Clone)]
+pub(crate) struct Sent {
+    pub(crate) batch: BatchBuilder,
+    /// The newest commit of the main line of the remote after the batch.
+    pub(crate) head: CommitDigest,
+    /// The commit of the side line in the batch.
+    pub(crate) side: Option<CommitDigest>,
+}
+
+/// The batches of a push.
+pub(crate) struct Outgoing {
+    pub(crate) batches: Vec<Sent>,
+    /// The newest commit of the main line of the remote after the push.
+    pub(crate) head: CommitDigest,
+    /// The side line after the push.
+    pub(crate) line: Option<RemoteLine>,
+    pub(crate) commits: u64,
+    /// The batch of the commit `push`, for the line of the remote in this log.
+    pushed: Option<(BatchBuilder, Commit)>,
+}
+
+/// The changes that a push makes to the newest state of the remote: the new version if there is one, and a version.
+type Changes = BTreeMap<[u8; 32], (Option<Entry>, Entry)>;
+
+impl Inner {
+    /// Plans a push of the main line to a remote.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a commit or record cannot be read.
+    pub(crate) fn plan_push(
+        self: &Arc<Self>,
+        known: Known<'_>,
+        target: &PushTarget<'_>,
+        writer: &Writer,
+    ) -> Result<PushPlan> {
+        let store = self.main().store();
+        let head = store.head()?;
+        let Some(remote) = target.head else {
+            let (batches, commits) = self.commits_behind(&store, 0, known, None)?;
+            return Ok(PushPlan::Send(Outgoing {
+                batches,
+                head: head.digest,
+                line: None,
+                commits,
+                pushed: None,
+            }));
+        };
+        if let Some(base) = store.by_digest(remote)? {
+            if base.digest == head.digest {
+                return Ok(PushPlan::Nothing);
+            }
+            let (batches, commits) = self.commits_behind(&store, base.seq() + 1, known, None)?;
+            return Ok(PushPlan::Send(Outgoing {
+                batches,
+                head: head.digest,
+                line: None,
+                commits,
+                pushed: None,
+            }));
+        }
+        // INVARIANT PSH-1
+        let line = store.line(&known.line(MAIN))?;
+        let Some(line) = line.filter(|line| line.head().is_ok_and(|head| head.digest == remote)) else {
+            return Ok(PushPlan::Behind);
+        };
+        let (ours, theirs) = ((store, head), (Arc::clone(&line), line.head()?));
+        let changes = changes_between(&theirs, &ours)?;
+        let common = self.common_with(&ours, &theirs)?;
+        let brings_nothing = match common.as_slice() {
+            // After a pull without a commit, the remote has merged us and nothing else.
+            [base] => changes_between(base, &theirs)?.is_empty(),
+            _ => false,
+        };
+        let is_merged = common
+            .first()
+            .is_some_and(|base| base.1.digest == theirs.1.digest);
+        match (is_merged || brings_nothing, changes.is_empty()) {
+            (false, _) => return Ok(PushPlan::Behind),
+            (true, true) => return Ok(PushPlan::Nothing),
+            (true, false) => {}
+        }
+        self.plan_side_push(known, target, (&ours, &theirs), &changes, writer)
+            .map(PushPlan::Send)
+    }
+
+    /// Plans a push of commits that travel as a side line (RML-3).
+    fn plan_side_push(
+        &self,
+        known: Known<'_>,
+        target: &PushTarget<'_>,
+        ((store, head), (line, theirs)): (&(Arc<Store>, Arc<CommitEntry>), &(Arc<Store>, Arc<CommitEntry>)),
+        changes: &Changes,
+        writer: &Writer,
+    ) -> Result<Outgoing> {
+        let (mut side, since) = self.side_line(store, line, target.lines)?;
+        let info = side_info(store, &side)?;
+        let (mut batches, commits) = self.commits_behind(store, since + 1, known, Some(&info))?;
+        if side.head == side.base {
+            let mut batch = BatchBuilder::new();
+            let begins = line_record(&info, Some(side.base), info.time)?;
+            batch.add(RecordKind::Line, 0, &begins.encode()?);
+            let (head, side) = (theirs.digest, None);
+            batches.insert(0, Sent { batch, head, side });
+        }
+        side.head = head.digest;
+        batches.iter_mut().for_each(|sent| sent.head = theirs.digest);
+        let (mut trie, mut changed) = (line.state(theirs)?, Changed::default());
+        for (new, either) in changes.values() {
+            match new {
+                Some(new) => {
+                    trie.insert(*new, &**store)?;
+                    changed.link(new);
+                }
+                None => {
+                    trie.remove(&either.key, &**store)?;
+                    changed.unlink(&either.key);
+                }
+            }
+        }
+        let root = trie.root(store.suite, Shape::State, &**store)?;
+        let (commit, bytes) = self.push_commit((line, theirs), head, root, writer)?;
+        let digest = Commit::hash(&bytes, store.suite);
+        let mut batch = BatchBuilder::new();
+        changed.add_to(&mut batch);
+        batch.add(RecordKind::Commit, 0, &bytes);
+        batches.push(Sent {
+            batch: batch.clone(),
+            head: digest,
+            side: None,
+        });
+        Ok(Outgoing {
+            batches,
+            head: digest,
+            line: Some(side),
+            commits: commits + 1,
+            pushed: Some((batch, commit)),
+        })
+    }
+
+    /// Returns the commit of a push on the main line of the remote.
+    fn push_commit(
+        &self,
+        (line, theirs): (&Arc<Store>, &CommitEntry),
+        head: &CommitEntry,
+        root: Root,
+        writer: &Writer,
+    ) -> Result<(Commit, Vec<u8>)> {
+        let commit = Commit {
+            parents: vec![theirs.digest, head.digest],
+            root,
+            seq: theirs.seq() + 1,
+            history_root: line.history().root(),
+            time: self.time_after(theirs.commit.time.max(head.commit.time)),
+            op: Op::new(Op::PUSH)?,
+            target: None,
+            actor: writer.actor.clone(),
+            session: writer.session.clone(),
+            source: None,
+            trust: self.opened().capped(writer.trust),
+            reason: None,
+            reserved: BTreeMap::new(),
+        };
+        let bytes = commit.encode()?;
+        Ok((commit, bytes))
+    }
+
+    /// Returns the side line of this machine in the remote, and the seq of the newest commit of ours that it has. A line of
+    /// another copy of this store, which has the same instance, is left alone.
+    fn side_line(
+        &self,
+        store: &Arc<Store>,
+        line: &Arc<Store>,
+        lines: &[RemoteLine],
+    ) -> Result<(RemoteLine, u64)> {
+        let own = format!("{SIDE}{}", to_hex(&self.opened().instance));
+        let name = |number: u32| {
+            if number == 0 {
+                own.clone()
+            } else {
+                format!("{own}-{number}")
+            }
+        };
+        let mut number = 0;
+        while let Some(known) = lines.iter().find(|known| known.name == name(number)) {
+            if let Some(newest) = store.by_digest(known.head)? {
+                return Ok((known.clone(), newest.seq()));
+            }
+            number += 1;
+        }
+        let base = line
+            .base()
+            .ok_or_else(|| Error::internal("the line of a remote has no base"))?;
+        let new = RemoteLine {
+            name: name(number),
+            base: base.digest,
+            head: base.digest,
+        };
+        Ok((new, base.seq()))
+    }
+
+    /// Returns the batches of the kept commits from a seq on. With `side`, they are of a side line.
+    fn commits_behind(
+        &self,
+        store: &Arc<Store>,
+        first: u64,
+        known: Known<'_>,
+        side: Option<&LineInfo>,
+    ) -> Result<(Vec<Sent>, u64)> {
+        let (Ok(index) | Err(index)) = store.position(first)?;
+        let (mut batches, remote) = (Vec::new(), known.line(""));
+        let before = index
+            .checked_sub(1)
+            .map_or(Ok(None), |before| store.commit_at(before))?;
+        let mut commits = 0;
+        for index in index..store.kept() {
+            self.settings().check_stop()?;
+            let entry = store.commit_at(index)?;
+            let entry = entry.ok_or_else(|| Error::internal("a kept commit is missing"))?;
+            let mut batch = store.outgoing(&entry, &remote)?;
+            if let Some(side) = side {
+                let record = line_record(side, Some(entry.digest), entry.commit.time)?;
+                batch.add(RecordKind::Line, 0, &record.encode()?);
+            }
+            batches.push(Sent {
+                batch,
+                head: entry.digest,
+                side: side.map(|_| entry.digest),
+            });
+            commits += 1;
+        }
+        let since = before.map(|before| before.commit.time);
+        if let Some((batch, last)) = self.taints(since)?.zip(batches.last()) {
+            let (head, side) = (last.head, None);
+            batches.push(Sent { batch, head, side });
+        }
+        Ok((batches, commits))
+    }
+
+    /// Returns a batch with the taints of sessions that are not older than a time; `None` if there are none.
+    fn taints(&self, since: Option<Time>) -> Result<Option<BatchBuilder>> {
+        let (store, mut batch) = (self.main().store(), BatchBuilder::new());
+        for ReferenceEntry { reference, .. } in store.references().iter() {
+            if reference.name.is_taint() && Some(reference.time) >= since {
+                batch.add(RecordKind::Reference, 0, &reference.encode()?);
+            }
+        }
+        Ok((!batch.is_empty()).then_some(batch))
+    }
+
+    /// Notes a push that the remote has acknowledged.
+    ///
+    /// # Errors
+    /// The errors of a write. The push is done all the same, and the next fetch notes it.
+    pub(crate) fn note_push(
+        &self,
+        known: Known<'_>,
+        outgoing: Outgoing,
+        seen: Seen,
+        writer: &Writer,
+    ) -> Result<()> {
+        self.main().write_as(writer, |writing| {
+            let mut group = Vec::new();
+            if let Some((mut batch, commit)) = outgoing.pushed {
+                let line = self.store().lines().named(&known.line(MAIN)).cloned();
+                let line = line.filter(|line| commit.parents.first() == Some(&line.head));
+                // Another process has fetched meanwhile.
+                let Some(line) = line else { return Ok(()) };
+                let record = line_record(&line, Some(outgoing.head), commit.time)?;
+                batch.add(RecordKind::Line, 0, &record.encode()?);
+                group.push(batch);
+            }
+            if let Some(side) = &outgoing.line {
+                group.push(self.note_seen(known, &side.name, side.head, None)?);
+            }
+            group.push(self.note_seen(known, MAIN, outgoing.head, Some(seen))?);
+            self.write_remote(writing, group)
+        })
+    }
+}
+
+/// Returns the side line as a line, for its records.
+fn side_info(store: &Arc<Store>, side: &RemoteLine) -> Result<LineInfo> {
+    let base = store.by_digest(side.base)?;
+    let missing = || {
+        Error::not_found("the commit at which the side line of this machine begins was thinned")
+            .with_code(ErrorCode::Thinned)
+            .with_hint("`clone` the remote anew")
+    };
+    Ok(LineInfo::new(
+        &side.name,
+        &*base.ok_or_else(missing)?,
+        Origin::DirectUser,
+    ))
+}
+
+/// Returns the changes from the state of one commit to that of another, without versions that count as equal (PSH-2).
+fn changes_between(
+    older: &(Arc<Store>, Arc<CommitEntry>),
+    newer: &(Arc<Store>, Arc<CommitEntry>),
+) -> Result<Changes> {
+    let (older, newer) = (State::of(&older.0, &older.1)?, State::of(&newer.0, &newer.1)?);
+    let (nodes, mut changes) = (older.nodes_with(&newer), Changes::new());
+    for change in older.diff(&newer, &nodes) {
+        let change = change?;
+        if let (Some(old), Some(new)) = (change.old, change.new) {
+            let [old, new] = [older.load(&old)?, newer.load(&new)?];
+            if counts_as_equal(&old, &new)? {
+                continue;
+            }
+        }
+        let entry = change.new.or(change.old);
+        let entry = entry.ok_or_else(|| Error::internal("a change contains no entry"))?;
+        changes.insert(*change.key.as_bytes(), (change.new, entry));
+    }
+    Ok(changes)
+}
+
+fn counts_as_equal(one: &Object, other: &Object) -> Result<bool> {
+    if one.is_placeholder() || other.is_placeholder() || one.lacks_content() || other.lacks_content() {
+        return Ok(false);
+    }
+    let [mut one, mut other] = [one.to_new()?, other.to_new()?];
+    (one.derived_from, other.derived_from) = (Vec::new(), Vec::new());
+    Ok(one == other)
+}

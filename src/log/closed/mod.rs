@@ -1,0 +1,321 @@
+//! A closed log: the log of a backup or of a remote. Nobody appends to its segments: each addition is a new segment and a
+//! new manifest.
+//!
+//! Its files are those of a store that no process has open: `format`, `manifest` and `log/*.seg`. So a copy of the listed
+//! files opens as a store. A section behind the manifest says more about each segment and about the remote; a reader of
+//! plain stores ignores it.
+//!
+//! # Layer
+//! Layer 2.
+//!
+//! # Invariants
+//! - CLO-1: the section names the length and the digest of every segment, of the newest one too. Bytes that differ are
+//!   damage, and never a shorter log.
+//!
+//! # Format
+//! docs/format.md, "Remotes and backups".
+
+mod segment;
+mod target;
+
+use super::batch::BatchBuilder;
+use super::fixed::{Fixed, layout};
+use super::format_file::{Format, LINES, Mode};
+use super::manifest::{MANIFEST_NAME, Manifest, SECTION_MAGIC, SegmentEntry, plain_length};
+use super::segment::SegmentEnd;
+use crate::codec::{DecodeError, Reader, put_sized};
+use crate::digest::{CommitDigest, HashSuite};
+use crate::error::{Cause, Result};
+
+pub(crate) use segment::NewSegment;
+pub(crate) use target::Target;
+
+use super::files::{damage, undecodable};
+use super::{format_file, live};
+
+/// The names of the files of a closed log, and of a file that only an opened store has.
+pub(crate) const FORMAT_FILE: &str = format_file::FORMAT_NAME;
+pub(crate) const MANIFEST_FILE: &str = MANIFEST_NAME;
+pub(crate) const LIVE_FILE: &str = live::LIVE_NAME;
+
+/// The most bytes of batches in a segment, unless one batch is larger.
+pub(crate) const CLOSED_SEGMENT_BYTES: u64 = 16 << 20;
+
+/// What a closed log is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// A backup of one store: all that its log has.
+    Backup,
+    /// A remote, to which many stores push their main line.
+    Shared,
+}
+
+/// A segment of a closed log.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ClosedSegment {
+    pub(crate) id: u64,
+    pub(crate) first_batch: u64,
+    pub(crate) last_batch: u64,
+    last_digest: [u8; 32],
+    pub(crate) length: u64,
+    /// The digest of the whole file.
+    digest: [u8; 32],
+}
+
+impl ClosedSegment {
+    fn entry(&self) -> SegmentEntry {
+        SegmentEntry {
+            id: self.id,
+            first_batch: self.first_batch,
+            length: self.length,
+            last_batch: self.last_batch,
+            last_digest: self.last_digest,
+        }
+    }
+}
+
+/// The side line of a machine in a remote.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ClosedLine {
+    pub(crate) name: String,
+    pub(crate) base: CommitDigest,
+    pub(crate) head: CommitDigest,
+}
+
+/// The format and the manifest of a closed log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct ClosedLog {
+    pub(crate) format: Format,
+    pub(crate) purpose: Purpose,
+    /// Of a backup: the instance of the store, and the epoch of its log.
+    pub(crate) source: Source,
+    pub(crate) generation: u64,
+    pub(crate) epoch: u32,
+    pub(crate) segments: Vec<ClosedSegment>,
+    /// The newest commit of the main line.
+    pub(crate) head: CommitDigest,
+    pub(crate) lines: Vec<ClosedLine>,
+}
+
+/// The store and the epoch of which a backup is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Source {
+    pub(crate) instance: [u8; 16],
+    pub(crate) epoch: u64,
+}
+
+/// The part of the section about one segment.
+#[derive(Clone, Copy)]
+struct Contents {
+    length: u64,
+    last_batch: u64,
+    last_digest: [u8; 32],
+    digest: [u8; 32],
+}
+
+layout! {
+    Source { instance: [u8; 16], epoch: u64 }
+    Contents { length: u64, last_batch: u64, last_digest: [u8; 32], digest: [u8; 32] }
+}
+
+impl Purpose {
+    fn tag(self) -> u8 {
+        match self {
+            Self::Backup => 1,
+            Self::Shared => 2,
+        }
+    }
+}
+
+impl Format {
+    /// Returns the format of a closed log of this store, as a store of its own.
+    pub(crate) fn closed(&self, instance: [u8; 16]) -> Self {
+        Self {
+            instance,
+            features: self.features | LINES,
+            ..*self
+        }
+    }
+
+    /// Returns the bytes of the format file.
+    pub(crate) fn to_bytes(self) -> Vec<u8> {
+        self.encode()
+    }
+
+    /// Decodes a format file for reading.
+    ///
+    /// # Errors
+    /// `Corrupt` if it is damaged; `UnsupportedFormat` if a newer program wrote the store.
+    pub(crate) fn of_bytes(bytes: &[u8]) -> Result<Self> {
+        Self::decode(bytes, Mode::ReadOnly)
+    }
+}
+
+impl ClosedLog {
+    /// Returns a closed log without a batch.
+    pub(crate) fn new(format: Format, purpose: Purpose, source: Source, epoch: u32) -> Self {
+        Self {
+            format,
+            purpose,
+            source,
+            // A manifest counts fewer rewrites than generations.
+            generation: u64::from(epoch),
+            epoch,
+            segments: Vec::new(),
+            head: CommitDigest::from_bytes([0; 32]),
+            lines: Vec::new(),
+        }
+    }
+
+    /// Returns the functions that compute the digests of the log.
+    pub(crate) fn suite(&self) -> HashSuite {
+        HashSuite::new(self.format.hash)
+    }
+
+    /// Returns the number of the newest batch.
+    pub(crate) fn last_batch(&self) -> u64 {
+        self.segments.last().map_or(0, |segment| segment.last_batch)
+    }
+
+    /// Returns the highest number of a listed segment.
+    pub(crate) fn highest_id(&self) -> u64 {
+        self.segments.iter().map(|segment| segment.id).max().unwrap_or(0)
+    }
+
+    fn end(&self) -> SegmentEnd {
+        let last = self.segments.last();
+        last.map(|last| last.entry().end()).unwrap_or_default()
+    }
+
+    /// Returns this log with a segment at its end and the next generation.
+    pub(crate) fn with(&self, segment: &NewSegment, head: CommitDigest) -> Self {
+        let mut next = self.clone();
+        next.segments.push(segment.listed);
+        next.generation += 1;
+        next.head = head;
+        next
+    }
+
+    /// Returns the bytes of the manifest. The log has a segment.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut sealed: Vec<SegmentEntry> = self.segments.iter().map(ClosedSegment::entry).collect();
+        let active = sealed.pop().map_or(SegmentEntry::active(1, 1), |last| {
+            SegmentEntry::active(last.id, last.first_batch)
+        });
+        let manifest = Manifest::new(self.format.instance, self.generation, self.epoch, sealed, active);
+        let mut bytes = manifest.encode();
+        let start = bytes.len();
+        bytes.extend_from_slice(SECTION_MAGIC);
+        bytes.push(self.purpose.tag());
+        self.source.put(&mut bytes);
+        self.head.put(&mut bytes);
+        bytes.extend_from_slice(&(self.segments.len() as u32).to_le_bytes());
+        for segment in &self.segments {
+            let ClosedSegment {
+                length,
+                last_batch,
+                last_digest,
+                digest,
+                ..
+            } = *segment;
+            Contents {
+                length,
+                last_batch,
+                last_digest,
+                digest,
+            }
+            .put(&mut bytes);
+        }
+        bytes.extend_from_slice(&(self.lines.len() as u32).to_le_bytes());
+        for line in &self.lines {
+            put_sized(&mut bytes, line.name.as_bytes());
+            line.base.put(&mut bytes);
+            line.head.put(&mut bytes);
+        }
+        let sum = crc32c::crc32c(&bytes[start..]);
+        bytes.extend_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    /// Decodes the manifest of a closed log. Returns `None` if it is one of a plain store.
+    ///
+    /// # Errors
+    /// `Corrupt` if it is damaged, or of another store than `format`.
+    pub(crate) fn decode(format: Format, bytes: &[u8]) -> Result<Option<Self>> {
+        let damaged = |cause| damage(MANIFEST_NAME, 0, cause);
+        let manifest = Manifest::decode(bytes).map_err(|error| damaged(undecodable(&error)))?;
+        if manifest.instance != format.instance {
+            return Err(damaged(Cause::OtherStore));
+        }
+        let section = plain_length(bytes).and_then(|length| bytes.get(length..));
+        let Some(section) = section.filter(|section| !section.is_empty()) else {
+            return Ok(None);
+        };
+        let decoded = Self::decode_section(format, &manifest, section);
+        decoded.map(Some).map_err(|error| damaged(undecodable(&error)))
+    }
+
+    fn decode_section(format: Format, manifest: &Manifest, section: &[u8]) -> Result<Self, DecodeError> {
+        let (covered, sum) = section.split_at(section.len().saturating_sub(4));
+        if sum != crc32c::crc32c(covered).to_le_bytes() {
+            return Err(DecodeError::Invalid("the checksum of the section does not match"));
+        }
+        let mut reader = Reader::new(covered);
+        reader.bytes(SECTION_MAGIC.len())?;
+        let purpose = match reader.u8()? {
+            1 => Purpose::Backup,
+            2 => Purpose::Shared,
+            _ => return Err(DecodeError::Invalid("the purpose of a closed log is not known")),
+        };
+        let source = Source::take(&mut reader)?;
+        let head = CommitDigest::take(&mut reader)?;
+        let count = reader.u32()? as usize;
+        let entries: Vec<&SegmentEntry> = manifest.entries().collect();
+        if count != entries.len() {
+            return Err(DecodeError::Invalid(
+                "the section lists other segments than the manifest",
+            ));
+        }
+        let mut segments = Vec::with_capacity(count);
+        for entry in entries {
+            let contents = Contents::take(&mut reader)?;
+            let segment = ClosedSegment {
+                id: entry.id,
+                first_batch: entry.first_batch,
+                last_batch: contents.last_batch,
+                last_digest: contents.last_digest,
+                length: contents.length,
+                digest: contents.digest,
+            };
+            if !entry.is_active() && segment.entry() != *entry {
+                return Err(DecodeError::Invalid("the section contradicts the manifest"));
+            }
+            segments.push(segment);
+        }
+        let mut lines = Vec::new();
+        for _ in 0..reader.u32()? {
+            lines.push(ClosedLine {
+                name: reader.text()?.to_owned(),
+                base: Fixed::take(&mut reader)?,
+                head: Fixed::take(&mut reader)?,
+            });
+        }
+        reader.finish()?;
+        Ok(Self {
+            format,
+            purpose,
+            source,
+            generation: manifest.generation,
+            epoch: manifest.epoch,
+            segments,
+            head,
+            lines,
+        })
+    }
+}
+
+/// Batches for one segment, in order, each with the head after it.
+pub(crate) type Group = Vec<(BatchBuilder, CommitDigest)>;
+
+#[cfg(test)]
+mod tests;

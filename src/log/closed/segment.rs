@@ -1,0 +1,174 @@
+//! The segments of a closed log: encoded at once, and read back at once.
+//!
+//! # Layer
+//! Layer 2, part of `log/closed`.
+
+use bytes::Bytes;
+
+use super::{ClosedLog, ClosedSegment, Group};
+use crate::digest::Domain;
+use crate::error::{Cause, Error, Result};
+use crate::log::batch::{Batch, Continue, encode_group};
+use crate::log::files::{damage, undecodable};
+use crate::log::seal::Chain;
+use crate::log::segment::{FIRST_OFFSET, SEGMENT_HEADER_BYTES, SegmentEnd, SegmentHeader, segment_name};
+use crate::log::walk::{Origin, Window};
+
+/// A segment that no manifest lists yet.
+pub(crate) struct NewSegment {
+    header: SegmentHeader,
+    bytes: Vec<u8>,
+    pub(crate) listed: ClosedSegment,
+}
+
+impl NewSegment {
+    /// Encodes the batches behind the newest segment of `log`. The first one has the number `first`.
+    ///
+    /// # Errors
+    /// `InvalidInput` if a record exceeds a limit; `Internal` without a batch.
+    pub(crate) fn encode(
+        log: &ClosedLog,
+        id: u64,
+        nonce: [u8; 16],
+        first: u64,
+        group: Group,
+    ) -> Result<Self> {
+        for (batch, _) in &group {
+            batch.check()?;
+        }
+        let previous = log.end();
+        let header = SegmentHeader {
+            instance: log.format.instance,
+            id,
+            nonce,
+            previous,
+        };
+        let chain = Chain {
+            batch: first - 1,
+            digest: Some(previous.last_digest),
+        };
+        let (body, batches) = encode_group(group, log.suite(), Continue::start(&header, chain))?;
+        let last = batches
+            .last()
+            .ok_or_else(|| Error::internal("a segment of a closed log has no batch"))?;
+        let mut bytes = header.encode();
+        bytes.extend_from_slice(&body);
+        let listed = ClosedSegment {
+            id,
+            first_batch: first,
+            last_batch: last.number,
+            last_digest: *last.digest.as_bytes(),
+            length: bytes.len() as u64,
+            digest: log.suite().hash_bytes(Domain::Segment, &bytes),
+        };
+        Ok(Self {
+            header,
+            bytes,
+            listed,
+        })
+    }
+
+    /// Gives the segment another number.
+    pub(crate) fn renumber(&mut self, log: &ClosedLog, id: u64) {
+        self.header.id = id;
+        self.bytes[..SEGMENT_HEADER_BYTES].copy_from_slice(&self.header.encode());
+        self.listed.id = id;
+        self.listed.digest = log.suite().hash_bytes(Domain::Segment, &self.bytes);
+    }
+
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+}
+
+impl ClosedSegment {
+    /// Returns the name of the segment's file.
+    pub(crate) fn name(&self) -> String {
+        segment_name(self.id)
+    }
+}
+
+impl ClosedLog {
+    /// Returns the batches of the segment at `index`, whose file has these bytes.
+    ///
+    /// # Errors
+    /// `Corrupt` if the bytes are not those that the manifest names, or are no such segment (CLO-1).
+    pub(crate) fn read(&self, index: usize, bytes: Vec<u8>) -> Result<Vec<Batch>> {
+        let segment = &self.segments[index];
+        let damaged = |offset, cause| damage(&segment.name(), offset, cause);
+        // INVARIANT CLO-1: compares length and digest before anything of the segment is used.
+        if bytes.len() as u64 != segment.length
+            || self.suite().hash_bytes(Domain::Segment, &bytes) != segment.digest
+        {
+            return Err(damaged(0, Cause::SegmentDigest));
+        }
+        let before = index
+            .checked_sub(1)
+            .map(|before| self.segments[before].entry().end());
+        let end = read_segment(
+            self,
+            segment.id,
+            before.unwrap_or_default(),
+            segment.first_batch,
+            bytes.into(),
+        )?;
+        if end.end != segment.entry().end() {
+            return Err(damaged(segment.length, Cause::LastBatch));
+        }
+        Ok(end.batches)
+    }
+}
+
+/// The batches of a segment, and its end.
+pub(super) struct ReadSegment {
+    pub(super) batches: Vec<Batch>,
+    pub(super) end: SegmentEnd,
+}
+
+/// Decodes a whole segment of a closed log, which continues `before`.
+pub(super) fn read_segment(
+    log: &ClosedLog,
+    id: u64,
+    before: SegmentEnd,
+    first: u64,
+    bytes: Bytes,
+) -> Result<ReadSegment> {
+    let name = segment_name(id);
+    let header = bytes.get(..SEGMENT_HEADER_BYTES).unwrap_or(&bytes);
+    let header = SegmentHeader::decode(header).map_err(|error| damage(&name, 0, undecodable(&error)))?;
+    if (header.instance, header.id) != (log.format.instance, id) {
+        return Err(damage(&name, 0, Cause::Foreign));
+    }
+    if header.previous != before {
+        return Err(damage(&name, 0, Cause::NotContinued));
+    }
+    let window = Window {
+        origin: Origin {
+            segment: id,
+            seed: header.seed(),
+            suite: log.suite(),
+        },
+        base: 0,
+        bytes,
+    };
+    let chain = Chain {
+        batch: first.saturating_sub(1),
+        digest: Some(before.last_digest),
+    };
+    let mut walk = window.batches(FIRST_OFFSET..window.end(), chain);
+    let mut batches = Vec::new();
+    for scanned in &mut walk {
+        batches.push(
+            scanned
+                .map_err(|stop| damage(&name, stop.offset, stop.cause))?
+                .batch,
+        );
+    }
+    let end = SegmentEnd {
+        id,
+        length: walk.at,
+        last_batch: walk.chain.batch,
+        last_digest: walk.chain.digest.unwrap_or_default(),
+    };
+    Ok(ReadSegment { batches, end })
+}

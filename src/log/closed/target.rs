@@ -1,0 +1,212 @@
+//! The folder of a clone: a new store that gets the segments of a closed log one by one.
+//!
+//! # Layer
+//! Layer 2, part of `log/closed`.
+//!
+//! # Invariants
+//! - CLN-1: the folder has no `format` before every segment is durable. So an interrupted clone is no store.
+//! - CLN-2: a clone that goes on keeps a segment only if the whole file reads back as the continuation of the one before.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::segment::read_segment;
+use super::{ClosedLog, ClosedSegment, Group, NewSegment};
+use crate::digest::{CommitDigest, Root};
+use crate::disk::{self, Disk, LockGuard, lock_within, read_whole, unfinished_name};
+use crate::error::{Error, ErrorCode, OrIo as _, Result};
+use crate::log::batch::HeadMark;
+use crate::log::format_file::{FORMAT_BYTES, FORMAT_NAME, Format};
+use crate::log::handle::LogOptions;
+use crate::log::live::{LIVE_NAME, Live};
+use crate::log::lock::LOCK_NAME;
+use crate::log::manifest::{MANIFEST_NAME, Manifest, SegmentEntry};
+use crate::log::rotate::create_segment;
+use crate::log::segment::{
+    FIRST_OFFSET, LOG_FOLDER, SEGMENT_BYTES_LIMIT, SegmentHeader, parse_segment_name, segment_name,
+};
+
+/// The folder of an unfinished clone.
+pub(crate) struct Target {
+    disk: Arc<dyn Disk>,
+    _alone: Box<dyn LockGuard>,
+    /// The log in the folder, with the segments that are there.
+    log: ClosedLog,
+    /// The number of segments that an interrupted clone left.
+    pub(crate) found: usize,
+}
+
+impl Target {
+    /// Begins a clone of `of` in a folder, or goes on with an interrupted one.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `store_exists`) if the folder has a store, or (code `exists`) other files; `Busy` while another
+    /// process clones into it; `Io`.
+    pub(crate) fn begin(disk: Arc<dyn Disk>, of: &ClosedLog) -> Result<Self> {
+        let known = known_format(&*disk)?;
+        let alone = lock_within(&*disk, LOCK_NAME, Duration::ZERO)?;
+        let failed = format!("cannot clone into {}", disk.describe());
+        let mut random = [0; 16];
+        disk.random(&mut random).or_io(&failed)?;
+        let format = known
+            .filter(|known| known.lineage == of.format.lineage)
+            .unwrap_or_else(|| of.format.closed(random));
+        let begin = || {
+            disk.create_dir(LOG_FOLDER)?;
+            disk.sync_dir("")?;
+            disk::write_whole(&*disk, &unfinished_name(FORMAT_NAME), &format.encode(), 0)?;
+            disk.sync_dir("")
+        };
+        begin().or_io(&failed)?;
+        let mut log = ClosedLog { format, ..of.clone() };
+        log.segments.clear();
+        let mut target = Self {
+            disk,
+            _alone: alone,
+            log,
+            found: 0,
+        };
+        target.keep_found(of).or_io(&failed)?;
+        Ok(target)
+    }
+
+    /// Keeps the segments that an interrupted clone left, and removes all other files of the log (CLN-2).
+    fn keep_found(&mut self, of: &ClosedLog) -> io::Result<()> {
+        for segment in &of.segments {
+            let name = segment_name(segment.id);
+            let Some(bytes) = read_whole(&*self.disk, &name, SEGMENT_BYTES_LIMIT as usize)? else {
+                break;
+            };
+            let length = bytes.len() as u64;
+            let read = read_segment(
+                &self.log,
+                segment.id,
+                self.log.end(),
+                segment.first_batch,
+                bytes.into(),
+            );
+            let Some(end) = read.ok().map(|read| read.end) else {
+                break;
+            };
+            if end.last_batch != segment.last_batch || end.length != length {
+                break;
+            }
+            // The digest of the file is of no use in a plain store.
+            self.log.segments.push(ClosedSegment {
+                last_digest: end.last_digest,
+                length,
+                digest: [0; 32],
+                ..*segment
+            });
+        }
+        self.found = self.log.segments.len();
+        for file in self.disk.list(LOG_FOLDER)? {
+            let id = parse_segment_name(&file);
+            let is_kept = |(id, unfinished): (u64, bool)| {
+                !unfinished && self.log.segments.iter().any(|segment| segment.id == id)
+            };
+            if !id.is_some_and(is_kept) {
+                self.disk.remove(&format!("{LOG_FOLDER}/{file}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the batches of the next segment of the closed log.
+    ///
+    /// # Errors
+    /// `Io`.
+    ///
+    /// # Durability
+    /// When the call returns, the segment is durable.
+    pub(crate) fn add(&mut self, segment: &ClosedSegment, group: Group) -> Result<()> {
+        let name = segment_name(segment.id);
+        let failed = format!("cannot write {name}");
+        let mut nonce = [0; 16];
+        self.disk.random(&mut nonce).or_io(&failed)?;
+        let new = NewSegment::encode(&self.log, segment.id, nonce, segment.first_batch, group)?;
+        disk::create_whole(&*self.disk, &name, new.bytes(), 0).or_io(&failed)?;
+        self.log.segments.push(new.listed);
+        Ok(())
+    }
+
+    /// Makes the folder a store whose head is `head`.
+    ///
+    /// # Errors
+    /// `Io`.
+    ///
+    /// # Durability
+    /// When the call returns, the store is durable.
+    pub(crate) fn finish(self, head: CommitDigest) -> Result<()> {
+        let failed = format!("cannot finish the clone in {}", self.disk.describe());
+        let (disk, log) = (&*self.disk, &self.log);
+        let mut nonce = [0; 16];
+        disk.random(&mut nonce).or_io(&failed)?;
+        let header = SegmentHeader {
+            instance: log.format.instance,
+            id: log.highest_id() + 1,
+            nonce,
+            previous: log.end(),
+        };
+        create_segment(disk, &header, &LogOptions::default())?;
+        let sealed = log.segments.iter().map(ClosedSegment::entry).collect();
+        let active = SegmentEntry::active(header.id, log.last_batch() + 1);
+        let generation = u64::from(log.epoch) + 1;
+        let manifest = Manifest::new(log.format.instance, generation, log.epoch, sealed, active);
+        let live = Live {
+            lineage: log.format.lineage,
+            instance: log.format.instance,
+            boot: disk.boot_id(),
+            segment: header.id,
+            offset: FIRST_OFFSET,
+            batch: log.last_batch(),
+            head: HeadMark {
+                commit: head,
+                root: Root::from_bytes([0; 32]),
+                seq: 0,
+            },
+        };
+        let finish = || {
+            disk::replace(disk, MANIFEST_NAME, &manifest.encode())?;
+            disk::replace(disk, LIVE_NAME, &live.encode())?;
+            // INVARIANT CLN-1: the format file is last.
+            disk::finish_whole(disk, FORMAT_NAME)?;
+            disk.sync_parent()
+        };
+        finish().or_io(&failed)
+    }
+}
+
+/// Returns the format of an interrupted clone. Returns an error if the folder has anything else.
+fn known_format(disk: &dyn Disk) -> Result<Option<Format>> {
+    let listed = disk.list("");
+    let names = listed.or_io(format_args!("cannot list {}", disk.describe()))?;
+    let unfinished = unfinished_name(FORMAT_NAME);
+    if names.iter().any(|name| name == FORMAT_NAME) {
+        let text = format!("{} is already a store", disk.describe());
+        let error = Error::invalid(text).with_code(ErrorCode::StoreExists);
+        return Err(error.with_hint("choose a folder that does not exist"));
+    }
+    let of_clone = [
+        unfinished.as_str(),
+        LOG_FOLDER,
+        LOCK_NAME,
+        MANIFEST_NAME,
+        LIVE_NAME,
+    ];
+    let is_foreign =
+        |name: &&String| !of_clone.contains(&name.trim_end_matches(".tmp")) && **name != unfinished;
+    if let Some(other) = names.iter().find(is_foreign) {
+        let text = format!(
+            "{} contains {other}, so it cannot become a clone",
+            disk.describe()
+        );
+        let error = Error::invalid(text).with_code(ErrorCode::Exists);
+        return Err(error.with_hint("choose a folder that does not exist"));
+    }
+    let bytes = read_whole(disk, &unfinished, FORMAT_BYTES + 1);
+    let bytes = bytes.or_io(format_args!("cannot read {unfinished}"))?;
+    // A damaged one is written again, and the segments with it.
+    Ok(bytes.and_then(|bytes| Format::of_bytes(&bytes).ok()))
+}

@@ -1,0 +1,195 @@
+//! Backup: copies all batches of a store to a closed log in a bucket. The next run copies only what is new.
+//!
+//! # Layer
+//! Layer 6.
+//!
+//! # Invariants
+//! - BUP-1: a manifest of a backup lists a whole prefix of one log, so an interrupted backup restores as an earlier state,
+//!   and the next run goes on behind it.
+//! - BUP-2: a backup of a log that was rewritten since has all of the new log before anything of the old one goes. Then all
+//!   of the old one goes, so nothing erased stays.
+
+use super::Progress;
+use super::place::{Outcome, Place, Published, head_of};
+use crate::engine::{Copied, Memory, copied};
+use crate::error::{Error, Result};
+use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLog, Group, Purpose, Source};
+use crate::log::{Batch, BatchBuilder, RecordKind, UNLINKED};
+
+/// The result of a backup.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct BackedUp {
+    /// The place of the backup.
+    pub url: String,
+    /// The number of commits that this run sent.
+    pub commits: u64,
+    /// The number of versions of objects that this run sent.
+    pub objects: u64,
+    /// The number of bytes that this run sent.
+    pub bytes: u64,
+    /// The number of requests.
+    pub requests: u64,
+}
+
+/// Copies the store of `memory` to a backup at `url`: all lines, snapshots, drafts and taints. Sends only what the backup
+/// lacks. Others may write meanwhile.
+///
+/// # Errors
+/// `InvalidInput` (code `not_a_remote`) if the place is a store that programs open or a remote, or (code `unrelated`) a
+/// backup of another store; `Conflict` if another backup to this place runs; `Corrupt` or `Io` if the log cannot be read, or
+/// the bucket cannot be written. Then the next call goes on where this one stopped.
+///
+/// # Durability
+/// When the call returns, the backup is as durable as the bucket promises.
+pub fn backup(memory: &Memory, url: &str) -> Result<BackedUp> {
+    back_up(memory, &Place::open(url, true)?, url)
+}
+
+pub(super) fn back_up(memory: &Memory, place: &Place, url: &str) -> Result<BackedUp> {
+    place.check_closed()?;
+    let copied = copied(memory)?;
+    let source = Source {
+        instance: copied.format.instance,
+        epoch: u64::from(copied.epoch),
+    };
+    let mut known = place.read_or_begin(&copied.format, Purpose::Backup, source)?;
+    let is_behind = known.log.source == source && continues(&copied, &known.log)?;
+    let mut run = Run {
+        place,
+        copied: &copied,
+        progress: Progress::of(memory, "backup", copied.bytes),
+        commits: 0,
+        objects: 0,
+    };
+    if is_behind {
+        run.append(&mut known)?;
+    } else {
+        run.replace(known, source)?;
+    }
+    Ok(BackedUp {
+        url: url.to_owned(),
+        commits: run.commits,
+        objects: run.objects,
+        bytes: place.bucket.sent(),
+        requests: place.bucket.requests(),
+    })
+}
+
+/// Returns whether the log has the newest batch of a backup as the backup has it. A recovery may have lost a batch that
+/// was never acknowledged.
+fn continues(copied: &Copied, backup: &ClosedLog) -> Result<bool> {
+    let last = backup.last_batch();
+    if last == 0 {
+        return Ok(true);
+    }
+    let mut head = None;
+    copied.reader.batches_behind(last - 1, last, &mut |batch| {
+        head = Some(batch.commit);
+        Ok(())
+    })?;
+    Ok(head == Some(backup.head))
+}
+
+/// One run of a backup.
+struct Run<'a> {
+    place: &'a Place,
+    copied: &'a Copied,
+    progress: Progress<'a>,
+    commits: u64,
+    objects: u64,
+}
+
+impl Run<'_> {
+    /// Sends the batches behind those of the backup, and publishes each segment (BUP-1).
+    fn append(&mut self, known: &mut Published) -> Result<()> {
+        // The first epoch of a backup is that of its store, so that its batch numbers may skip where those of the store do.
+        let empty = known.log.segments.is_empty();
+        if empty {
+            known.log.epoch = self.copied.epoch;
+            known.log.generation = u64::from(self.copied.epoch);
+        }
+        let after = known.log.last_batch();
+        let place = self.place;
+        self.segments(after, &mut |first, group| {
+            let head = head_of(&group).unwrap_or(known.log.head);
+            let segment = place.put(&known.log, 0, first, group)?;
+            match place.publish(known, known.log.with(&segment, head), &[segment.listed.id])? {
+                Outcome::Done(next) => *known = next,
+                Outcome::Lost => return Err(lost()),
+            }
+            Ok(())
+        })
+    }
+
+    /// Sends the whole log, publishes it in place of the old one, and deletes the old segments (BUP-2).
+    fn replace(&mut self, known: Published, source: Source) -> Result<()> {
+        let place = self.place;
+        let before = place.segment_names()?;
+        let mut next = ClosedLog {
+            source,
+            epoch: self.copied.epoch,
+            generation: known.log.generation.max(u64::from(self.copied.epoch)),
+            segments: Vec::new(),
+            ..known.log.clone()
+        };
+        // No number of the old log is used again.
+        let mut floor = known.log.highest_id();
+        let mut own = Vec::new();
+        self.segments(0, &mut |first, group| {
+            let head = head_of(&group).unwrap_or(next.head);
+            let segment = place.put(&next, floor, first, group)?;
+            floor = segment.listed.id;
+            own.push(floor);
+            next = next.with(&segment, head);
+            Ok(())
+        })?;
+        match place.publish(&known, next, &own)? {
+            Outcome::Done(published) => place.collect(&before, &published.log),
+            Outcome::Lost => Err(lost()),
+        }
+    }
+
+    /// Passes the batches behind `after` to `put`, as groups for one segment each, with the number of the first batch.
+    fn segments(&mut self, after: u64, put: &mut dyn FnMut(u64, Group) -> Result<()>) -> Result<()> {
+        let (mut group, mut bytes, mut first, mut next): (Group, u64, u64, u64) = (Vec::new(), 0, 0, 0);
+        let copied = self.copied;
+        copied
+            .reader
+            .batches_behind(after, copied.end.batch, &mut |batch| {
+                let copy = BatchBuilder::copy_of(&batch);
+                let size = copy.encoded_bytes();
+                let is_full = bytes + size > CLOSED_SEGMENT_BYTES || batch.number != next;
+                if is_full && !group.is_empty() {
+                    put(first, std::mem::take(&mut group))?;
+                    bytes = 0;
+                }
+                if group.is_empty() {
+                    first = batch.number;
+                }
+                self.count(&batch);
+                self.progress.step(size)?;
+                (bytes, next) = (bytes + size, batch.number + 1);
+                group.push((copy, batch.commit));
+                Ok(())
+            })?;
+        if group.is_empty() {
+            Ok(())
+        } else {
+            put(first, group)
+        }
+    }
+
+    fn count(&mut self, batch: &Batch) {
+        for record in &batch.records {
+            self.commits += u64::from(record.kind == RecordKind::Commit);
+            self.objects += u64::from(record.kind == RecordKind::Object && record.flags & UNLINKED == 0);
+        }
+    }
+}
+
+fn lost() -> Error {
+    Error::conflict("another backup to this place ran at the same time")
+        .with_hint("the backup is whole; try again to add what it lacks")
+}

@@ -1,0 +1,141 @@
+//! A bucket that counts requests and bytes, and repeats a request whose outcome is unknown.
+//!
+//! # Layer
+//! Layer 6, part of `remote/bucket`.
+//!
+//! # Invariants
+//! - RTR-1: a write whose answer was lost is settled by reading the object back. So a caller learns that its own write is
+//!   there, and never takes it for the write of another client.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use super::{Bucket, BucketError, BucketResult, Stored, Version};
+use crate::threads::sleep;
+
+/// How often a request is sent.
+const TRIES: u32 = 8;
+/// The pause before the second try. It doubles.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// A bucket with the counts of one call of a remote.
+pub(in crate::remote) struct Counted {
+    bucket: Arc<dyn Bucket>,
+    requests: AtomicU64,
+    received: AtomicU64,
+    sent: AtomicU64,
+    pause: Duration,
+    tries: u32,
+}
+
+impl Counted {
+    pub(in crate::remote) fn new(bucket: Arc<dyn Bucket>) -> Self {
+        Self {
+            bucket,
+            requests: AtomicU64::new(0),
+            received: AtomicU64::new(0),
+            sent: AtomicU64::new(0),
+            pause: PAUSE,
+            tries: TRIES,
+        }
+    }
+
+    /// Returns this bucket without pauses and with few tries, for a simulated service.
+    #[cfg(any(test, feature = "testing"))]
+    pub(in crate::remote) fn impatient(self) -> Self {
+        Self {
+            pause: Duration::ZERO,
+            tries: 2,
+            ..self
+        }
+    }
+
+    pub(in crate::remote) fn bucket(&self) -> &dyn Bucket {
+        &*self.bucket
+    }
+
+    pub(in crate::remote) fn requests(&self) -> u64 {
+        self.requests.load(Ordering::Relaxed)
+    }
+
+    pub(in crate::remote) fn received(&self) -> u64 {
+        self.received.load(Ordering::Relaxed)
+    }
+
+    pub(in crate::remote) fn sent(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
+    }
+
+    /// Sends a request until its outcome is known, but not for ever.
+    fn send<T>(&self, request: impl Fn() -> BucketResult<T>) -> BucketResult<T> {
+        let mut pause = self.pause;
+        let mut sent = 0;
+        loop {
+            self.requests.fetch_add(1, Ordering::Relaxed);
+            let answer = request();
+            sent += 1;
+            match answer {
+                // BKT-3: every other answer is certain.
+                Err(BucketError::Unclear(_)) if sent < self.tries => {
+                    sleep(pause);
+                    pause *= 2;
+                }
+                answer => return answer,
+            }
+        }
+    }
+
+    pub(in crate::remote) fn get(&self, name: &str) -> BucketResult<Stored> {
+        let stored = self.send(|| self.bucket.get(name, None))?;
+        self.received
+            .fetch_add(stored.bytes.len() as u64, Ordering::Relaxed);
+        Ok(stored)
+    }
+
+    /// Returns an object, or `None` if it is missing.
+    pub(in crate::remote) fn find(&self, name: &str) -> BucketResult<Option<Stored>> {
+        match self.get(name) {
+            Err(BucketError::Missing) => Ok(None),
+            found => found.map(Some),
+        }
+    }
+
+    /// Creates an object. Returns [`BucketError::Exists`] only if the name has other bytes (RTR-1).
+    pub(in crate::remote) fn put_new(&self, name: &str, bytes: &[u8]) -> BucketResult<()> {
+        self.sent.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        match self.send(|| self.bucket.put_new(name, bytes)) {
+            // The service, or a library below, may have repeated a request that had its effect.
+            Err(BucketError::Exists) => match self.find(name)? {
+                Some(stored) if stored.bytes == bytes => Ok(()),
+                _ => Err(BucketError::Exists),
+            },
+            put => put,
+        }
+    }
+
+    /// Replaces an object. Returns [`BucketError::Stale`] only if the object has other bytes than `bytes` (RTR-1).
+    pub(in crate::remote) fn swap(
+        &self,
+        name: &str,
+        version: &Version,
+        bytes: &[u8],
+    ) -> BucketResult<Version> {
+        self.sent.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        match self.send(|| self.bucket.swap(name, version, bytes)) {
+            Err(BucketError::Stale) => match self.find(name)? {
+                Some(stored) if stored.bytes == bytes => Ok(stored.version),
+                _ => Err(BucketError::Stale),
+            },
+            swapped => swapped,
+        }
+    }
+
+    pub(in crate::remote) fn list(&self, prefix: &str) -> BucketResult<Vec<String>> {
+        self.send(|| self.bucket.list(prefix))
+    }
+
+    pub(in crate::remote) fn delete(&self, name: &str) -> BucketResult<()> {
+        self.send(|| self.bucket.delete(name))
+    }
+}

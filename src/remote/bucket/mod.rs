@@ -1,0 +1,158 @@
+//! The storage of a remote: named objects with conditional writes.
+//!
+//! A [`Bucket`] is all that a remote needs of a storage service. Its calls block. A client that needs an async runtime runs
+//! it on a thread of its own and passes the calls through a channel, so no caller sees the runtime.
+//!
+//! # Layer
+//! Layer 6, the lowest part of `remote`. Knows names and bytes, but not what they mean.
+//!
+//! # Invariants
+//! - BKT-1: of several writers that create one name, or swap one version of it, at most one succeeds.
+//! - BKT-2: a reader gets an object whole as one call wrote it.
+//! - BKT-3: an answer other than [`BucketError::Unclear`] is certain: the call had its effect, or will never have it.
+
+mod counted;
+mod folder;
+mod probe;
+
+use std::fmt;
+use std::ops::Range;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
+
+pub(super) use counted::Counted;
+pub use folder::Folder;
+pub use probe::{Fault, probe};
+
+/// The version of an object, as its store names it. Two contents of a name never have the same version.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Version(pub String);
+
+/// An object, or a part of it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Stored {
+    /// The bytes.
+    pub bytes: Vec<u8>,
+    /// The version of the whole object.
+    pub version: Version,
+}
+
+/// A failed call of a bucket.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum BucketError {
+    /// There is no object of this name.
+    Missing,
+    /// An object of this name exists already.
+    Exists,
+    /// The object has another version than the expected one.
+    Stale,
+    /// It is unknown whether the call had its effect: an answer was lost, or the service failed. The call may be repeated.
+    Unclear(String),
+    /// The service refused the caller. Nothing changed.
+    Denied(String),
+    /// The call failed, and trying again does not help. Nothing changed.
+    Failed(String),
+}
+
+/// The result of a call of a bucket.
+pub type BucketResult<T> = std::result::Result<T, BucketError>;
+
+/// Named objects with conditional writes. Names are relative, with `/` between their parts.
+///
+/// Every error means what [`BucketError`] says.
+#[expect(clippy::missing_errors_doc, reason = "the trait documents its errors once")]
+pub trait Bucket: Send + Sync {
+    /// Returns an object, or the bytes of it in `range`; fewer if it ends before.
+    fn get(&self, name: &str, range: Option<Range<u64>>) -> BucketResult<Stored>;
+
+    /// Creates an object. Returns [`BucketError::Exists`], and changes nothing, if the name exists.
+    fn put_new(&self, name: &str, bytes: &[u8]) -> BucketResult<()>;
+
+    /// Replaces the version `version` of an object. Returns [`BucketError::Stale`], and changes nothing, if the object has
+    /// another version or is missing.
+    fn swap(&self, name: &str, version: &Version, bytes: &[u8]) -> BucketResult<Version>;
+
+    /// Returns the names that begin with `prefix`, sorted.
+    fn list(&self, prefix: &str) -> BucketResult<Vec<String>>;
+
+    /// Deletes an object. A missing one is deleted already.
+    fn delete(&self, name: &str) -> BucketResult<()>;
+
+    /// Returns the place of the bucket for messages, without a secret.
+    fn describe(&self) -> String;
+}
+
+impl fmt::Display for BucketError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Missing => f.write_str("there is no such object"),
+            Self::Exists => f.write_str("the object exists already"),
+            Self::Stale => f.write_str("the object was replaced meanwhile"),
+            Self::Unclear(what) => write!(f, "{what}; the outcome is unknown"),
+            Self::Denied(what) | Self::Failed(what) => f.write_str(what),
+        }
+    }
+}
+
+impl std::error::Error for BucketError {}
+
+impl BucketError {
+    /// Returns the error of a call of `bucket`, which was `doing` something.
+    pub(super) fn at(self, bucket: &dyn Bucket, doing: impl fmt::Display) -> Error {
+        let hint = match &self {
+            Self::Unclear(_) => "try again: the call continues where it stopped",
+            Self::Denied(_) => "check the permissions of this user or of its credentials",
+            Self::Missing | Self::Exists | Self::Stale => {
+                "another process may have changed the remote: try again"
+            }
+            Self::Failed(_) => "check the place of the remote",
+        };
+        let text = format!("{doing} {}: {self}", bucket.describe());
+        Error::new(ErrorKind::Io, text).with_hint(hint).with_source(self)
+    }
+}
+
+/// Opens the bucket at a URL: `file:///path`. With `create`, makes a missing folder.
+///
+/// # Errors
+/// `InvalidInput` if the URL is not understood; `NotFound` if the folder does not exist; `Io`.
+pub fn open_bucket(url: &str, create: bool) -> Result<Arc<dyn Bucket>> {
+    let invalid = |what: &str| Error::invalid(what).with_hint("write a URL such as file:///mnt/backup/agent");
+    let (scheme, rest) = url
+        .split_once("://")
+        .ok_or_else(|| invalid("the place of a remote is not a URL"))?;
+    match scheme {
+        "file" => {
+            let rest = rest.strip_prefix("localhost").unwrap_or(rest);
+            let path = decoded(rest).filter(|path| path.starts_with('/'));
+            let path = path.ok_or_else(|| invalid("the path in a file URL is not absolute"))?;
+            Ok(Arc::new(Folder::at(Path::new(&path), create)?))
+        }
+        _ => {
+            let text = format!("remotes with the scheme {scheme:?} are not supported");
+            Err(invalid(&text).with_code(ErrorCode::UnsupportedRemote))
+        }
+    }
+}
+
+/// Decodes the `%20` of a URL. Returns `None` for bytes that are no text.
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let [first, more @ ..] = rest {
+        rest = more;
+        if *first != b'%' {
+            bytes.push(*first);
+            continue;
+        }
+        let (digits, more) = more.split_at_checked(2)?;
+        bytes.extend(crate::digest::from_hex(std::str::from_utf8(digits).ok()?)?);
+        rest = more;
+    }
+    String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
+}
+
+#[cfg(test)]
+mod tests;

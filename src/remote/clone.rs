@@ -1,0 +1,156 @@
+//! Clone: makes a new store of a backup or a remote.
+//!
+//! # Layer
+//! Layer 6.
+//!
+//! # Invariants
+//! - CLE-1: a batch is written only after the digest of its segment matched the manifest, and its own digest its bytes.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::place::{Place, Published};
+use super::remote::seen_in;
+use crate::digest::Root;
+use crate::disk::{Disk, FileDisk};
+use crate::engine::{Known, Memory, Options, Writer};
+use crate::error::{Error, Result};
+use crate::log::closed::{ClosedLog, Group, Purpose, Target};
+use crate::log::{Batch, BatchBuilder, RecordKind};
+use crate::object::{Origin, Reference, ReferenceClass, ReferenceName};
+
+/// The result of a clone.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Cloned {
+    /// The folder of the new store.
+    pub store: String,
+    /// The number of commits of the main line that the new store has.
+    pub commits: u64,
+    /// The number of objects.
+    pub objects: u64,
+    /// The root of the newest state.
+    pub root: Root,
+}
+
+/// The name of the remote from which a store was cloned.
+pub(super) const ORIGIN: &str = "origin";
+
+/// Makes a store in the folder `path` of the backup or remote at `url`, and opens it. Objects of a more trusted class than
+/// `cap` get the class `cap`, in one commit. A call that was interrupted goes on where it stopped. The clone of a remote knows
+/// it by the name `origin`.
+///
+/// # Errors
+/// `NotFound` (code `not_a_remote`) if nothing is there; `Corrupt` if a segment is damaged: then the folder contains no
+/// store; `InvalidInput` (codes `store_exists` and `exists`) if the folder contains other files; `Io`.
+///
+/// # Durability
+/// When the call returns, the store is durable. After a crash before that, the folder contains no store.
+pub fn clone(url: &str, path: impl AsRef<Path>, cap: Origin, options: &Options) -> Result<(Memory, Cloned)> {
+    clone_from(&Place::open(url, false)?, path.as_ref(), cap, options)
+}
+
+pub(super) fn clone_from(
+    place: &Place,
+    path: &Path,
+    cap: Origin,
+    options: &Options,
+) -> Result<(Memory, Cloned)> {
+    let Published { log, .. } = place.read()?;
+    let disk: Arc<dyn Disk> = Arc::new(FileDisk::create(path)?);
+    copy(place, &log, &disk, options)?;
+    let memory = options.clone().open(path)?;
+    settle_in(&memory, &log, cap)?;
+    let view = memory.view();
+    let cloned = Cloned {
+        store: path.display().to_string(),
+        commits: memory.inner.store().kept() as u64,
+        objects: view.len(),
+        root: view.root(),
+    };
+    Ok((memory, cloned))
+}
+
+/// Clones a remote in a bucket to any disk.
+///
+/// # Errors
+/// The errors of [`clone`].
+#[cfg(any(test, feature = "testing"))]
+pub(crate) fn clone_on(
+    bucket: Arc<dyn super::bucket::Bucket>,
+    disk: &Arc<dyn Disk>,
+    cap: Origin,
+    options: &Options,
+) -> Result<Memory> {
+    let place = Place::of(super::bucket::Counted::new(bucket).impatient());
+    let log = place.read()?.log;
+    copy(&place, &log, disk, options)?;
+    let memory = Memory::on_disk(Arc::clone(disk), options.clone(), false, None)?;
+    settle_in(&memory, &log, cap)?;
+    Ok(memory)
+}
+
+/// Notes in a new clone where it comes from, and stamps what it has.
+fn settle_in(memory: &Memory, log: &ClosedLog, cap: Origin) -> Result<()> {
+    let (known, writer) = (Known { name: ORIGIN, cap }, Writer::of(cap));
+    let writer = writer.session(format!("remote/{ORIGIN}"));
+    if log.purpose == Purpose::Shared {
+        memory.inner.note_clone(known, seen_in(log), &writer)?;
+    }
+    memory.inner.stamp_all(memory, cap, &writer)
+}
+
+/// Writes the batches of a closed log to a new store on a disk.
+fn copy(place: &Place, log: &ClosedLog, disk: &Arc<dyn Disk>, options: &Options) -> Result<()> {
+    let mut target = Target::begin(Arc::clone(disk), log)?;
+    let total: u64 = log.segments.iter().map(|segment| segment.length).sum();
+    let mut done: u64 = log
+        .segments
+        .iter()
+        .take(target.found)
+        .map(|segment| segment.length)
+        .sum();
+    let settings = &options.settings;
+    let mut head = log.head;
+    for index in target.found..log.segments.len() {
+        settings.check_stop()?;
+        settings.tell("clone", done, total);
+        // CLE-1
+        let batches = log.read(index, place.segment(log, index)?)?;
+        head = batches.last().map_or(head, |batch| batch.commit);
+        let group: Group = batches
+            .iter()
+            .map(|batch| Ok((of_target(batch, log.purpose)?, batch.commit)))
+            .collect::<Result<_>>()?;
+        target.add(&log.segments[index], group)?;
+        done += log.segments[index].length;
+    }
+    if head != log.head {
+        return Err(Error::corrupt(
+            "the newest batch of the remote has another head than its manifest",
+        ));
+    }
+    settings.tell("clone", total, total);
+    target.finish(log.head)
+}
+
+/// Returns a batch of the clone. The side lines of a remote become lines of the remote `origin`.
+fn of_target(batch: &Batch, purpose: Purpose) -> Result<BatchBuilder> {
+    if purpose == Purpose::Backup {
+        return Ok(BatchBuilder::copy_of(batch));
+    }
+    let mut copy = BatchBuilder::new();
+    for record in &batch.records {
+        if record.kind != RecordKind::Line {
+            copy.add(record.kind, record.flags, &record.body);
+            continue;
+        }
+        let decoded = Reference::decode(&record.body);
+        let mut line =
+            decoded.map_err(|error| Error::corrupt(format!("the record of a line is damaged: {error}")))?;
+        line.name = ReferenceName::of(ReferenceClass::Remotes, &format!("{ORIGIN}/{}", line.name.rest()))?;
+        copy.add(RecordKind::Line, 0, &line.encode()?);
+    }
+    Ok(copy)
+}

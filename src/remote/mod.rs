@@ -1,0 +1,121 @@
+//! Backups, clones and remotes: copies of a store in a bucket.
+//!
+//! A backup and a remote are closed logs: the files of a store that no process has open. A backup has all that the log of
+//! one store has. Several stores push to a remote.
+//!
+//! # Layer
+//! Layer 6. Knows buckets and batches. Nothing below it knows a bucket.
+
+mod backup;
+#[doc(hidden)]
+pub mod bucket;
+mod clone;
+mod place;
+#[expect(
+    clippy::module_inception,
+    reason = "the type and the module have the name of the thing"
+)]
+mod remote;
+
+pub use backup::{BackedUp, backup};
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use clone::clone_on;
+pub use clone::{Cloned, clone};
+pub use remote::Remote;
+
+use crate::digest::CommitDigest;
+use crate::engine::{Memory, Merged};
+use crate::error::Result;
+
+/// The result of a push.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Pushed {
+    /// The name of the remote.
+    pub remote: String,
+    /// The number of commits that the remote got.
+    pub commits: u64,
+    /// The number of bytes that were sent.
+    pub bytes: u64,
+    /// The number of requests.
+    pub requests: u64,
+}
+
+/// The result of a fetch.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Fetched {
+    /// The name of the remote.
+    pub remote: String,
+    /// The number of commits that this store did not have.
+    pub commits: u64,
+    /// The number of bytes that were received.
+    pub bytes: u64,
+    /// The number of requests.
+    pub requests: u64,
+    /// The newest commit of the main line of the remote.
+    pub head: CommitDigest,
+}
+
+/// The result of a pull.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Pulled {
+    /// The merge.
+    #[cfg_attr(feature = "serde", serde(flatten))]
+    pub merged: Merged,
+    /// What was fetched before it.
+    pub fetched: Fetched,
+}
+
+/// How far a store and a remote are apart, as far as the store knows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[doc(hidden)]
+pub struct RemoteState {
+    /// The number of commits of this store that the remote lacks.
+    pub ahead: u64,
+    /// The number of commits of the remote that were fetched and not merged.
+    pub behind: u64,
+}
+
+/// The listener is told each time that so many bytes are done.
+const TOLD_EVERY: u64 = 256 << 10;
+
+/// Tells the listener of a memory how far a copy is.
+struct Progress<'a> {
+    memory: &'a Memory,
+    doing: &'static str,
+    done: u64,
+    total: u64,
+}
+
+impl<'a> Progress<'a> {
+    fn of(memory: &'a Memory, doing: &'static str, total: u64) -> Self {
+        Self {
+            memory,
+            doing,
+            done: 0,
+            total,
+        }
+    }
+
+    /// Notes that `bytes` more are done.
+    ///
+    /// # Errors
+    /// `Interrupted` if the host stops the work.
+    fn step(&mut self, bytes: u64) -> Result<()> {
+        let (before, settings) = (self.done, self.memory.inner.settings());
+        self.done += bytes;
+        if self.done / TOLD_EVERY != before / TOLD_EVERY || before == 0 {
+            settings.check_stop()?;
+            settings.tell(self.doing, self.done, self.total.max(self.done));
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,450 @@
+//! A remote of a store, and the calls about it.
+//!
+//! # Layer
+//! Layer 6.
+//!
+//! # Invariants
+//! - REM-1: a remote whose generation is lower than one that was seen, or that another remote replaced, is refused before
+//!   anything of it is used.
+
+use std::sync::Arc;
+
+use super::bucket::{Bucket, Counted, Version, open_bucket, probe};
+use super::place::{Outcome, Place, Published, head_of};
+use super::{Fetched, Pulled, Pushed, RemoteState};
+use crate::codec::{Reader, put_sized};
+use crate::digest::{sha256, to_hex};
+use crate::disk::random_bytes;
+use crate::engine::{
+    Known, Memory, Outgoing, PushPlan, PushTarget, RemoteLine, Seen, Strategy, Writer, went_back,
+};
+use crate::error::{Error, ErrorCode, Result};
+use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLine, ClosedLog, Group, Purpose, Source};
+use crate::log::{Batch, Format};
+use crate::object::{Origin, check_snapshot_name};
+
+/// A remote: a closed log in a bucket, to which several stores push their main line, and from which they pull what others
+/// pushed.
+///
+/// ```
+/// use treering::remote::Remote;
+/// use treering::{Id, Kind, Memory, NewObject, Origin, Writer};
+///
+/// # let folder = std::env::temp_dir().join(format!("treering-remote-{}", std::process::id()));
+/// # drop(std::fs::remove_dir_all(&folder));
+/// let url = format!("file://{}", folder.join("shared").display());
+/// let (laptop, ann) = (Memory::create(folder.join("laptop"))?, Writer::person("ann"));
+/// laptop.put(NewObject::new(Id::new("plan")?, Kind::new("note")?), &ann)?;
+///
+/// let remote = Remote::open("origin", &url, Origin::DirectUser)?;
+/// remote.push(&laptop, &ann)?;
+/// assert_eq!(remote.pull(&laptop, &ann)?.fetched.commits, 0, "nobody else pushed");
+/// # drop(laptop);
+/// # std::fs::remove_dir_all(&folder).unwrap();
+/// # Ok::<(), treering::Error>(())
+/// ```
+pub struct Remote {
+    name: String,
+    cap: Origin,
+    bucket: Arc<dyn Bucket>,
+    #[cfg(any(test, feature = "testing"))]
+    is_patient: bool,
+}
+
+impl std::fmt::Debug for Remote {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Remote")
+            .field("name", &self.name)
+            .field("cap", &self.cap)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Remote {
+    /// Opens the remote at `url`, whose lines this store names `remote:NAME/LINE`. `cap` is the most trusted class of what
+    /// comes from it.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the name or the URL is invalid; `Io`.
+    pub fn open(name: &str, url: &str, cap: Origin) -> Result<Self> {
+        check_name(name)?;
+        Self::on(name, open_bucket(url, true)?, cap)
+    }
+
+    /// Opens the remote in a bucket.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the name is invalid.
+    #[doc(hidden)]
+    pub fn on(name: &str, bucket: Arc<dyn Bucket>, cap: Origin) -> Result<Self> {
+        check_name(name)?;
+        Ok(Self {
+            name: name.to_owned(),
+            cap,
+            bucket,
+            #[cfg(any(test, feature = "testing"))]
+            is_patient: true,
+        })
+    }
+
+    /// Makes the calls repeat a request once and at once, for a simulated service.
+    #[cfg(any(test, feature = "testing"))]
+    #[doc(hidden)]
+    #[must_use]
+    pub fn impatient(self) -> Self {
+        Self {
+            is_patient: false,
+            ..self
+        }
+    }
+
+    /// Tests whether the store of the remote honours conditional writes, and whether it can be a remote of `memory`.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `no_conditional_writes`, `not_a_remote` or `unrelated`); `Io`.
+    #[doc(hidden)]
+    pub fn check(&self, memory: &Memory) -> Result<RemoteState> {
+        let place = self.place();
+        place.check_closed()?;
+        probe(&*self.bucket, random_bytes()?)?;
+        let format = memory.inner.log.lock().log.format().to_owned();
+        if let Some(found) = place.format()? {
+            place.check_related(&found, &format)?;
+            if let Some(published) = place.published(found)? {
+                place.check_purpose(&published.log, Purpose::Shared)?;
+            }
+        }
+        Self::known_state(&self.name, memory)
+    }
+
+    /// Returns how many commits of this store a remote lacks, and how many of the remote were fetched and not merged. Asks no
+    /// remote.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a commit cannot be read.
+    #[doc(hidden)]
+    pub fn known_state(name: &str, memory: &Memory) -> Result<RemoteState> {
+        let known = Known {
+            name,
+            cap: Origin::Import,
+        };
+        let (ahead, behind) = memory.inner.distance_to_remote(known)?;
+        Ok(RemoteState { ahead, behind })
+    }
+
+    /// Forgets what was fetched from the remote and not merged. The remote stays as it is.
+    ///
+    /// # Errors
+    /// The errors of [`Memory::commit`].
+    #[doc(hidden)]
+    pub fn forget(name: &str, memory: &Memory, writer: &Writer) -> Result<()> {
+        let known = Known {
+            name,
+            cap: Origin::Import,
+        };
+        memory.inner.forget_remote(known, writer)
+    }
+
+    fn known(&self) -> Known<'_> {
+        Known {
+            name: &self.name,
+            cap: self.cap,
+        }
+    }
+
+    fn place(&self) -> Place {
+        let counted = Counted::new(Arc::clone(&self.bucket));
+        #[cfg(any(test, feature = "testing"))]
+        let counted = if self.is_patient {
+            counted
+        } else {
+            counted.impatient()
+        };
+        Place::of(counted)
+    }
+
+    /// Returns the writer of the commits of this remote (lane `remote/NAME`).
+    fn lane_of(&self, writer: &Writer) -> Writer {
+        writer.clone().session(format!("remote/{}", self.name))
+    }
+
+    /// Returns an error if the remote has less than this store has seen of it (REM-1).
+    fn check_seen(log: &ClosedLog, seen: Option<Seen>) -> Result<()> {
+        let Some(seen) = seen else { return Ok(()) };
+        if log.format.instance != seen.instance {
+            return Err(went_back("another remote took its place"));
+        }
+        if log.generation < seen.generation || log.last_batch() < seen.batch {
+            return Err(went_back(
+                "its manifest is older than the one that was seen before",
+            ));
+        }
+        if log.generation == seen.generation && log.head != seen.head {
+            return Err(went_back(
+                "its manifest has the number of another one that was seen before",
+            ));
+        }
+        Ok(())
+    }
+
+    /// Sends the commits of the main line that the remote lacks.
+    ///
+    /// # Errors
+    /// `Conflict` (code `remote_ahead`) if the remote has commits that were not pulled; `Corrupt` (code `remote_went_back`)
+    /// if the remote has less than this store has seen; `InvalidInput` if the place is for something else; `Io`. After
+    /// `Io`, the push may have succeeded, and the next call finds out.
+    ///
+    /// # Durability
+    /// When the call returns, what was sent is as durable as the bucket promises.
+    pub fn push(&self, memory: &Memory, writer: &Writer) -> Result<Pushed> {
+        let (place, writer) = (self.place(), &self.lane_of(writer));
+        memory.inner.check_main()?;
+        memory.sync()?;
+        memory.refresh()?;
+        let seen = memory.inner.seen(self.known())?;
+        // The manifest that this store read or wrote last saves the requests for it.
+        let cached = self
+            .cached(memory)?
+            .filter(|known| Some(seen_in(&known.log)) == seen);
+        if let Some(cached) = cached
+            && let Some(pushed) = self.push_on(memory, &place, cached, writer)?
+        {
+            return Ok(pushed);
+        }
+        let own = memory.inner.log.lock().log.format().to_owned();
+        let published = place.read_or_begin(&own, Purpose::Shared, Source::default())?;
+        Self::check_seen(&published.log, seen)?;
+        self.push_on(memory, &place, published, writer)?
+            .ok_or_else(|| self.ahead())
+    }
+
+    /// Pushes on a manifest. Returns `None` if the remote has another one by now.
+    fn push_on(
+        &self,
+        memory: &Memory,
+        place: &Place,
+        published: Published,
+        writer: &Writer,
+    ) -> Result<Option<Pushed>> {
+        let lines: Vec<RemoteLine> = published.log.lines.iter().map(of_closed).collect();
+        let target = PushTarget {
+            head: (published.log.last_batch() > 0).then_some(published.log.head),
+            lines: &lines,
+        };
+        let outgoing = match memory.inner.plan_push(self.known(), &target, writer)? {
+            PushPlan::Behind => return Err(self.ahead()),
+            PushPlan::Nothing => return Ok(Some(self.pushed(place, 0))),
+            PushPlan::Send(outgoing) => outgoing,
+        };
+        let commits = outgoing.commits;
+        let Some(published) = self.send(place, published, &outgoing)? else {
+            return Ok(None);
+        };
+        let seen = seen_in(&published.log);
+        let noted = memory.inner.note_push(self.known(), outgoing, seen, writer);
+        noted.map_err(|error| error.behind_change("the next `fetch` notes the push in this store"))?;
+        self.cache(memory, &published);
+        Ok(Some(self.pushed(place, commits)))
+    }
+
+    /// Returns the name of the derived file with the newest manifest of this remote.
+    fn cache_name(&self) -> String {
+        format!("remote-{}", &to_hex(&sha256(self.name.as_bytes()))[..8])
+    }
+
+    /// Returns the manifest that this store read or wrote last; `None` if it is not at hand.
+    fn cached(&self, memory: &Memory) -> Result<Option<Published>> {
+        let Some(bytes) = memory.derived(&self.cache_name())? else {
+            return Ok(None);
+        };
+        let mut reader = Reader::new(&bytes);
+        let parts = reader
+            .text()
+            .and_then(|version| Ok((version.to_owned(), reader.sized()?)));
+        let Ok((version, format)) = parts else {
+            return Ok(None);
+        };
+        let manifest = reader.bytes(reader.left()).unwrap_or_default();
+        let log = Format::of_bytes(format).and_then(|format| ClosedLog::decode(format, manifest));
+        // The file is derived, so what is wrong with it is read again.
+        Ok(log.ok().flatten().map(|log| Published {
+            log,
+            version: Some(Version(version)),
+        }))
+    }
+
+    /// Keeps a manifest for the next call. It only saves requests, so an error does not matter.
+    fn cache(&self, memory: &Memory, published: &Published) {
+        let Some(Version(version)) = &published.version else {
+            return;
+        };
+        let mut bytes = Vec::new();
+        put_sized(&mut bytes, version.as_bytes());
+        put_sized(&mut bytes, &published.log.format.to_bytes());
+        bytes.extend_from_slice(&published.log.encode());
+        drop(memory.keep_derived(&self.cache_name(), &bytes, &memory.view()));
+    }
+
+    fn pushed(&self, place: &Place, commits: u64) -> Pushed {
+        Pushed {
+            remote: self.name.clone(),
+            commits,
+            bytes: place.bucket.sent(),
+            requests: place.bucket.requests(),
+        }
+    }
+
+    fn ahead(&self) -> Error {
+        let name = &self.name;
+        Error::conflict(format!("the remote {name} has commits that were not pulled"))
+            .with_code(ErrorCode::RemoteAhead)
+            .with_hint("`treering pull` brings them in; then push again")
+    }
+
+    /// Stores the batches of a push in segments, and publishes each segment. The commit that moves the main line of the
+    /// remote to a merge is in the last batch, so no reader sees half of a push there. Returns `None` if another writer
+    /// published first.
+    fn send(
+        &self,
+        place: &Place,
+        mut published: Published,
+        outgoing: &Outgoing,
+    ) -> Result<Option<Published>> {
+        let mut left = outgoing.batches.iter().cloned().peekable();
+        while left.peek().is_some() {
+            let (mut group, mut bytes, mut side) = (Group::new(), 0, None);
+            while let Some(sent) = left.next_if(|sent| {
+                group.is_empty() || bytes + sent.batch.encoded_bytes() <= CLOSED_SEGMENT_BYTES
+            }) {
+                bytes += sent.batch.encoded_bytes();
+                side = sent.side.or(side);
+                group.push((sent.batch, sent.head));
+            }
+            let head = head_of(&group).unwrap_or(published.log.head);
+            let first = published.log.last_batch() + 1;
+            let segment = place.put(&published.log, 0, first, group)?;
+            let mut next = published.log.with(&segment, head);
+            if let Some((line, head)) = outgoing.line.as_ref().zip(side) {
+                next.lines.retain(|known| known.name != line.name);
+                next.lines.push(ClosedLine {
+                    name: line.name.clone(),
+                    base: line.base,
+                    head,
+                });
+            }
+            match place.publish(&published, next, &[segment.listed.id])? {
+                Outcome::Done(done) => published = done,
+                Outcome::Lost => return Ok(None),
+            }
+        }
+        Ok(Some(published))
+    }
+
+    /// Takes in what others pushed, as lines `remote:NAME/LINE`. Merges nothing.
+    ///
+    /// # Errors
+    /// `Corrupt` if the remote is damaged, or (code `remote_went_back`) has less than this store has seen: then nothing is
+    /// taken in; `InvalidInput` (code `unrelated`); `NotFound` (code `not_a_remote`); `Io`.
+    pub fn fetch(&self, memory: &Memory, writer: &Writer) -> Result<Fetched> {
+        let (place, writer) = (self.place(), &self.lane_of(writer));
+        memory.inner.check_main()?;
+        memory.refresh()?;
+        let seen = memory.inner.seen(self.known())?;
+        let cached = self.cached(memory)?;
+        let published = place.read_with(cached.map(|cached| cached.log.format))?;
+        let log = &published.log;
+        place.check_purpose(log, Purpose::Shared)?;
+        Self::check_seen(log, seen)?;
+        let mut commits = 0;
+        if seen.is_none_or(|seen| seen.generation < log.generation) {
+            let own = memory.inner.log.lock().log.format().to_owned();
+            place.check_related(&log.format, &own)?;
+            let after = seen.map_or(0, |seen| seen.batch);
+            let mut batches: Vec<Batch> = Vec::new();
+            for index in 0..log.segments.len() {
+                if log.segments[index].last_batch > after {
+                    memory.inner.settings().check_stop()?;
+                    let read = log.read(index, place.segment(log, index)?)?;
+                    batches.extend(read.into_iter().filter(|batch| batch.number > after));
+                }
+            }
+            let taken = memory
+                .inner
+                .take_remote(self.known(), &batches, seen_in(log), writer)?;
+            commits = taken.commits;
+            self.cache(memory, &published);
+        }
+        Ok(Fetched {
+            remote: self.name.clone(),
+            commits,
+            bytes: place.bucket.received(),
+            requests: place.bucket.requests(),
+            head: log.head,
+        })
+    }
+
+    /// Takes in what others pushed, and merges it into the main line. What comes from the remote gets at most its class.
+    ///
+    /// # Errors
+    /// The errors of [`Self::fetch`] and of [`Merge::by`](crate::merge::Merge::by).
+    pub fn pull(&self, memory: &Memory, writer: &Writer) -> Result<Pulled> {
+        self.pull_by(memory, writer, None)
+    }
+
+    /// Pulls as [`Self::pull`] does, and decides about conflicts by a rule.
+    ///
+    /// # Errors
+    /// The errors of [`Self::pull`].
+    #[doc(hidden)]
+    pub fn pull_by(&self, memory: &Memory, writer: &Writer, strategy: Option<Strategy>) -> Result<Pulled> {
+        let fetched = self.fetch(memory, writer)?;
+        let merged = memory
+            .inner
+            .merge_remote(memory, self.known(), strategy, &self.lane_of(writer))?;
+        Ok(Pulled { merged, fetched })
+    }
+
+    /// Returns what [`Self::pull_by`] would do after a fetch. Fetches, and merges nothing.
+    ///
+    /// # Errors
+    /// The errors of [`Self::pull`].
+    #[doc(hidden)]
+    pub fn pull_preview(
+        &self,
+        memory: &Memory,
+        writer: &Writer,
+        strategy: Option<Strategy>,
+    ) -> Result<Pulled> {
+        let fetched = self.fetch(memory, writer)?;
+        let merged = memory
+            .inner
+            .preview_remote(memory, self.known(), strategy, &self.lane_of(writer))?;
+        Ok(Pulled { merged, fetched })
+    }
+}
+
+fn check_name(name: &str) -> Result<()> {
+    check_snapshot_name(name).map_err(|error| error.context("the name of a remote"))?;
+    if name.contains('/') {
+        return Err(Error::invalid("the name of a remote contains '/'").with_hint("choose another name"));
+    }
+    Ok(())
+}
+
+/// Returns how far a reader of this log has read.
+pub(super) fn seen_in(log: &ClosedLog) -> Seen {
+    Seen {
+        instance: log.format.instance,
+        generation: log.generation,
+        batch: log.last_batch(),
+        head: log.head,
+    }
+}
+
+fn of_closed(line: &ClosedLine) -> RemoteLine {
+    RemoteLine {
+        name: line.name.clone(),
+        base: line.base,
+        head: line.head,
+    }
+}

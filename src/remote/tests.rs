@@ -1,0 +1,5 @@
+//! Tests of backups, clones and remotes.
+
+mod backup;
+mod fleet;
+mod machines;

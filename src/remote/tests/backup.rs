@@ -1,0 +1,306 @@
+//! Tests of backups and clones.
+
+use std::sync::Arc;
+
+use crate::engine::{Erasing, Memory, Options, Retention, Writer, verify_store};
+use crate::error::{ErrorCode, ErrorKind};
+use crate::object::{Id, Kind, NewObject, Origin};
+use crate::remote::backup::back_up;
+use crate::remote::bucket::{Bucket, Counted};
+use crate::remote::clone::clone_from;
+use crate::remote::place::Place;
+use crate::remote::{backup, clone};
+use crate::testing::sim_bucket::SimBucket;
+
+fn id(text: &str) -> Id {
+    Id::new(text).unwrap()
+}
+
+pub(super) fn object(name: &str, content: &str) -> NewObject {
+    let mut object = NewObject::new(id(name), Kind::new("note").unwrap());
+    object.content = Some(content.to_owned());
+    object
+}
+
+pub(super) fn put(memory: &Memory, name: &str, content: &str) {
+    memory.put(object(name, content), &Writer::person("ann")).unwrap();
+}
+
+/// Compares all that two stores say: their commits, states, snapshots, forks and drafts.
+fn assert_same(one: &Memory, other: &Memory) {
+    let all = |memory: &Memory| {
+        let commits: Vec<_> = memory.commits().map(|commit| commit.unwrap().digest).collect();
+        let snapshots = memory.snapshots().unwrap();
+        let snapshots: Vec<_> = snapshots
+            .iter()
+            .map(|snapshot| (snapshot.name.clone(), snapshot.commit))
+            .collect();
+        (
+            commits,
+            memory.view().root(),
+            snapshots,
+            memory.forks().unwrap(),
+            memory.history_len(),
+        )
+    };
+    assert_eq!(all(one), all(other));
+}
+
+pub(super) fn verified(path: &std::path::Path) {
+    let report = verify_store(path, &Options::new(), crate::engine::VerifyDepth::Full).unwrap();
+    assert!(report.damage.is_empty(), "{:?}", report.damage);
+}
+
+fn store(folder: &tempfile::TempDir) -> (Memory, String) {
+    let memory = Memory::create(folder.path().join("store")).unwrap();
+    (memory, format!("file://{}/backup", folder.path().display()))
+}
+
+#[test]
+fn a_backup_restores_everything_and_the_next_one_sends_what_is_new() {
+    let folder = tempfile::tempdir().unwrap();
+    let (memory, url) = store(&folder);
+    let ann = Writer::person("ann");
+    for number in 0..50 {
+        put(&memory, &format!("note/{number}"), &"x".repeat(number * 200));
+    }
+    memory.snapshot(Some("before"), &ann).unwrap();
+    let fork = memory.fork("task-7").by(&ann).unwrap();
+    put(&fork, "note/fork", "of the fork");
+    memory.undo(&ann).unwrap();
+    let first = backup(&memory, &url).unwrap();
+    assert_eq!((first.commits, first.objects), (53, 51));
+    let again = backup(&memory, &url).unwrap();
+    assert_eq!((again.commits, again.objects, again.bytes), (0, 0, 0));
+    put(&memory, "note/new", "new");
+    let next = backup(&memory, &url).unwrap();
+    assert_eq!((next.commits, next.objects), (1, 1));
+    assert!(next.bytes < 8_000 && next.requests <= 5, "{next:?}");
+
+    let path = folder.path().join("clone");
+    let (restored, cloned) = clone(&url, &path, Origin::DirectUser, &Options::new()).unwrap();
+    assert_eq!((cloned.commits, cloned.objects), (53, memory.view().len()));
+    assert_same(&memory, &restored);
+    put(&restored, "note/after", "the clone can be written");
+    drop(restored);
+    verified(&path);
+    assert_eq!(Memory::open(&path).unwrap().view().len(), cloned.objects + 1);
+    let of_store = Memory::id_of_store(&folder.path().join("store")).unwrap();
+    assert_ne!(Memory::id_of_store(&path).unwrap(), of_store);
+    // A folder with a backup opens as a store. Then it is no backup any more.
+    let opened = Memory::open(folder.path().join("backup")).unwrap();
+    assert_same(&memory, &opened);
+    put(&opened, "note/x", "x");
+    drop(opened);
+    assert_eq!(backup(&memory, &url).unwrap_err().code(), ErrorCode::NotARemote);
+}
+
+#[test]
+fn a_rewritten_log_replaces_its_backup_and_nothing_erased_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let (memory, url) = store(&folder);
+    for number in 0..20 {
+        put(&memory, "note", &format!("text {number}"));
+    }
+    put(&memory, "secret", "swordfish-4711");
+    backup(&memory, &url).unwrap();
+    let bytes = || {
+        let mut all = Vec::new();
+        for entry in std::fs::read_dir(folder.path().join("backup/log")).unwrap() {
+            all.extend(std::fs::read(entry.unwrap().path()).unwrap());
+        }
+        String::from_utf8_lossy(&all).into_owned()
+    };
+    assert!(bytes().contains("swordfish-4711"));
+    let erasing = Erasing {
+        targets: vec!["secret".to_owned()],
+        ..Erasing::default()
+    };
+    memory.erase(&erasing, &Writer::person("ann")).unwrap();
+    put(&memory, "note", "newest");
+    backup(&memory, &url).unwrap();
+    assert!(!bytes().contains("swordfish-4711"), "BUP-2");
+    let mut retention = Retention::default();
+    (retention.all, retention.newest) = (std::time::Duration::ZERO, 1);
+    memory.gc(&retention, None).unwrap();
+    put(&memory, "note", "after the collection");
+    backup(&memory, &url).unwrap();
+    put(&memory, "note", "and more");
+    let last = backup(&memory, &url).unwrap();
+    assert_eq!(last.commits, 1);
+    let (restored, _) = clone(
+        &url,
+        folder.path().join("clone"),
+        Origin::DirectUser,
+        &Options::new(),
+    )
+    .unwrap();
+    assert_same(&memory, &restored);
+    verified(&folder.path().join("clone"));
+}
+
+#[test]
+fn the_backup_of_another_store_is_left_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (memory, url) = store(&folder);
+    backup(&memory, &url).unwrap();
+    let other = Memory::in_memory().unwrap();
+    assert_eq!(backup(&other, &url).unwrap_err().code(), ErrorCode::Unrelated);
+    let of_store = format!("file://{}/store", folder.path().display());
+    assert_eq!(
+        backup(&other, &of_store).unwrap_err().code(),
+        ErrorCode::NotARemote
+    );
+    let missing = clone(
+        &format!("{url}/x"),
+        folder.path().join("c"),
+        Origin::DirectUser,
+        &Options::new(),
+    )
+    .unwrap_err();
+    assert_eq!(missing.kind(), ErrorKind::NotFound);
+    let taken = clone(
+        &url,
+        folder.path().join("store"),
+        Origin::DirectUser,
+        &Options::new(),
+    )
+    .unwrap_err();
+    assert_eq!(taken.code(), ErrorCode::StoreExists);
+    std::fs::create_dir(folder.path().join("full")).unwrap();
+    std::fs::write(folder.path().join("full/x"), "x").unwrap();
+    let full = clone(
+        &url,
+        folder.path().join("full"),
+        Origin::DirectUser,
+        &Options::new(),
+    )
+    .unwrap_err();
+    assert_eq!(full.code(), ErrorCode::Exists);
+}
+
+/// CLE-1: whichever byte of a backup is damaged, no store is made of it.
+#[test]
+fn a_damaged_backup_makes_no_clone() {
+    let folder = tempfile::tempdir().unwrap();
+    let (memory, url) = store(&folder);
+    for number in 0..5 {
+        put(&memory, &format!("note/{number}"), "text");
+        backup(&memory, &url).unwrap();
+    }
+    let base = folder.path().join("backup");
+    let log = std::fs::read_dir(base.join("log")).unwrap();
+    let files = log
+        .map(|entry| entry.unwrap().path())
+        .chain([base.join("manifest")]);
+    for file in files {
+        let whole = std::fs::read(&file).unwrap();
+        let (middle, cut) = (whole.len() / 2, whole.len() - 16);
+        for spoilt in [
+            None,
+            Some((middle, None)),
+            Some((cut, Some(()))),
+            Some((whole.len() - 1, None)),
+        ] {
+            match spoilt {
+                None => std::fs::remove_file(&file).unwrap(),
+                Some((at, Some(()))) => std::fs::write(&file, &whole[..at]).unwrap(),
+                Some((at, None)) => {
+                    let mut bytes = whole.clone();
+                    bytes[at] ^= 1;
+                    std::fs::write(&file, bytes).unwrap();
+                }
+            }
+            let path = folder.path().join("clone");
+            let error = clone(&url, &path, Origin::DirectUser, &Options::new()).unwrap_err();
+            let expected = if spoilt.is_none() && file.ends_with("manifest") {
+                ErrorKind::NotFound
+            } else {
+                ErrorKind::Corrupt
+            };
+            assert_eq!(error.kind(), expected, "{file:?} {spoilt:?} {error:?}");
+            assert_eq!(Memory::open(&path).unwrap_err().code(), ErrorCode::NoStore);
+            drop(std::fs::remove_dir_all(&path));
+        }
+        std::fs::write(&file, &whole).unwrap();
+    }
+    clone(
+        &url,
+        folder.path().join("clone"),
+        Origin::DirectUser,
+        &Options::new(),
+    )
+    .unwrap();
+}
+
+/// CLN-1, CLN-2: an interrupted clone goes on, and what it finds damaged is written again.
+#[test]
+fn an_interrupted_clone_goes_on() {
+    let folder = tempfile::tempdir().unwrap();
+    let (memory, url) = store(&folder);
+    for number in 0..6 {
+        put(&memory, &format!("note/{number}"), "text");
+        backup(&memory, &url).unwrap();
+    }
+    for (spoil, stop_after) in [(false, 2), (true, 3), (false, 5)] {
+        let path = folder.path().join(format!("clone-{stop_after}"));
+        let stopped = Options::new().stop({
+            let asked = std::sync::atomic::AtomicU32::new(0);
+            move || asked.fetch_add(1, std::sync::atomic::Ordering::Relaxed) >= stop_after
+        });
+        let error = clone(&url, &path, Origin::DirectUser, &stopped).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::Interrupted);
+        assert_eq!(Memory::open(&path).unwrap_err().code(), ErrorCode::NoStore);
+        if spoil {
+            let file = path.join("log/00000002.seg");
+            let mut bytes = std::fs::read(&file).unwrap();
+            let last = bytes.len() - 40;
+            bytes[last] ^= 1;
+            std::fs::write(&file, bytes).unwrap();
+        }
+        let bucket: Arc<dyn Bucket> = crate::remote::bucket::open_bucket(&url, false).unwrap();
+        let place = Place::of(Counted::new(bucket));
+        let (restored, _) = clone_from(&place, &path, Origin::DirectUser, &Options::new()).unwrap();
+        assert_same(&memory, &restored);
+        let kept = if spoil { 1 } else { u64::from(stop_after).min(6) };
+        assert_eq!(place.bucket.requests(), 2 + 6 - kept, "{spoil} {stop_after}");
+        drop(restored);
+        verified(&path);
+    }
+}
+
+/// BUP-1: whatever a service does, a backup that returned is whole, and one that failed goes on.
+#[test]
+fn a_backup_survives_a_service_with_faults() {
+    let (mut failed, mut done) = (0, 0);
+    for seed in 0..40 {
+        let folder = tempfile::tempdir().unwrap();
+        let memory = Memory::in_memory().unwrap();
+        let service = SimBucket::new(seed, 3);
+        let place = || Place::of(Counted::new(Arc::new(service.clone())).impatient());
+        for round in 0..6 {
+            put(&memory, "note", &format!("{round}"));
+            match back_up(&memory, &place(), "sim://") {
+                Ok(_) => done += 1,
+                Err(error) => {
+                    assert!(
+                        matches!(error.kind(), ErrorKind::Io | ErrorKind::Conflict),
+                        "{seed} {error:?}"
+                    );
+                    failed += 1;
+                }
+            }
+        }
+        service.heal();
+        back_up(&memory, &place(), "sim://").unwrap();
+        let (restored, _) = clone_from(
+            &place(),
+            &folder.path().join("c"),
+            Origin::DirectUser,
+            &Options::new(),
+        )
+        .unwrap();
+        assert_same(&memory, &restored);
+    }
+    assert!(failed > 2 && done > 100, "{failed} {done}");
+}

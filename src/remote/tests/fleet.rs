@@ -1,0 +1,34 @@
+//! Random schedules of machines with one remote, in a service with faults.
+
+use crate::testing::fleet::{Counts, run};
+
+/// The number of schedules, or of `TREERING_SCHEDULES`.
+fn cases() -> u64 {
+    let asked = std::env::var("TREERING_SCHEDULES").ok();
+    asked.and_then(|asked| asked.parse().ok()).unwrap_or(80)
+}
+
+#[test]
+fn nothing_is_lost_whatever_the_service_does() {
+    let mut sum = Counts::default();
+    for seed in 0..cases() {
+        let counts = run(seed, false).unwrap_or_else(|wrong| panic!("seed {seed}: {wrong}"));
+        sum.steps += counts.steps;
+        sum.pushes += counts.pushes;
+        sum.merges += counts.merges;
+        sum.failures += counts.failures;
+        sum.behind += counts.behind;
+    }
+    println!("{sum:?}");
+    assert!(
+        sum.pushes > 100 && sum.merges > 100 && sum.failures > 40 && sum.behind > 20,
+        "{sum:?}"
+    );
+}
+
+/// The probe refuses a service that ignores conditions. Without the probe, it would lose pushes, and the checks see that.
+#[test]
+fn a_service_that_ignores_conditions_is_found_out() {
+    let wrong = (0..60).filter(|seed| run(*seed, true).is_err()).count();
+    assert!(wrong > 5, "{wrong} of 60");
+}

@@ -1,0 +1,433 @@
+//! Tests of several machines with one remote.
+
+use std::sync::Arc;
+
+use super::backup::{put, verified};
+use crate::engine::{Memory, Options, PolicyVerdict, Retention, WritePolicy, Writer};
+use crate::error::{ErrorCode, ErrorKind};
+use crate::object::{Id, Origin};
+use crate::remote::bucket::{Bucket, Counted};
+use crate::remote::clone::clone_from;
+use crate::remote::place::Place;
+use crate::remote::{Pulled, Remote};
+use crate::testing::sim_bucket::SimBucket;
+
+fn id(text: &str) -> Id {
+    Id::new(text).unwrap()
+}
+
+fn ann() -> Writer {
+    Writer::person("ann")
+}
+
+/// A remote without faults, and folders for machines.
+struct Fleet {
+    service: SimBucket,
+    folder: tempfile::TempDir,
+}
+
+impl Fleet {
+    fn new() -> Self {
+        Self {
+            service: SimBucket::default(),
+            folder: tempfile::tempdir().unwrap(),
+        }
+    }
+
+    fn remote(&self, cap: Origin) -> Remote {
+        Remote::on("origin", Arc::new(self.service.clone()), cap).unwrap()
+    }
+
+    fn origin(&self) -> Remote {
+        self.remote(Origin::DirectUser)
+    }
+
+    fn first(&self) -> Memory {
+        let memory = Memory::create(self.folder.path().join("first")).unwrap();
+        put(&memory, "plan", "one");
+        self.origin().push(&memory, &ann()).unwrap();
+        memory
+    }
+
+    fn clone(&self, name: &str, cap: Origin) -> Memory {
+        let place = Place::of(Counted::new(Arc::new(self.service.clone())));
+        clone_from(&place, &self.folder.path().join(name), cap, &Options::new())
+            .unwrap()
+            .0
+    }
+}
+
+fn content(memory: &Memory, name: &str) -> Option<String> {
+    let found = memory.view().get(&id(name)).unwrap();
+    found.map(|object| object.content().unwrap_or_default().to_owned())
+}
+
+fn pull(remote: &Remote, memory: &Memory) -> Pulled {
+    remote.pull(memory, &ann()).unwrap()
+}
+
+#[test]
+fn two_machines_share_a_memory_and_come_to_rest() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let b = fleet.clone("b", Origin::DirectUser);
+    put(&a, "of a", "1");
+    put(&b, "of b", "2");
+    remote.push(&a, &ann()).unwrap();
+    let behind = remote.push(&b, &ann()).unwrap_err();
+    assert_eq!(
+        (behind.kind(), behind.code()),
+        (ErrorKind::Conflict, ErrorCode::RemoteAhead)
+    );
+    let pulled = pull(&remote, &b);
+    assert_eq!((pulled.fetched.commits, pulled.merged.counts.added), (1, 1));
+    assert!(pulled.merged.conflicts.is_empty());
+    let pushed = remote.push(&b, &ann()).unwrap();
+    assert_eq!(pushed.commits, 3, "of b, the merge and the push");
+    pull(&remote, &a);
+    assert_eq!(a.view().root(), b.view().root());
+    assert_eq!(content(&a, "of b").as_deref(), Some("2"));
+    // Nothing is new, so nobody makes a commit.
+    for _ in 0..2 {
+        for memory in [&a, &b] {
+            let head = memory.view().commit().digest;
+            let pushed = remote.push(memory, &ann()).unwrap();
+            let pulled = pull(&remote, memory);
+            assert_eq!((pushed.commits, pulled.merged.committed.changed), (0, false));
+            assert_eq!(memory.view().commit().digest, head);
+        }
+    }
+    // A machine keeps its main line, and reads the remote beside it.
+    let seqs: Vec<u64> = a.commits().map(|commit| commit.unwrap().commit.seq).collect();
+    assert!(seqs.windows(2).all(|pair| pair[0] == pair[1] + 1));
+    let theirs = a.at("remote:origin/main").unwrap();
+    assert_eq!(theirs.root(), b.view().root());
+    assert!(a.forks().unwrap().is_empty() && a.open_fork("remote:origin/main").is_err());
+    for (memory, name) in [(a, "first"), (b, "b")] {
+        drop(memory);
+        verified(&fleet.folder.path().join(name));
+    }
+}
+
+/// MRG-2: the versions that both wrote, and what each of them knows of their writers, are the same on every machine.
+#[test]
+fn conflicts_are_the_same_on_every_machine() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let b = fleet.clone("b", Origin::DirectUser);
+    put(&a, "plan", "two");
+    put(&b, "plan", "three");
+    remote.push(&a, &ann()).unwrap();
+    let pulled = pull(&remote, &b);
+    assert_eq!(pulled.merged.conflicts.len(), 1);
+    remote.push(&b, &ann()).unwrap();
+    pull(&remote, &a);
+    assert_eq!(a.view().root(), b.view().root());
+    assert_eq!(a.conflicts().unwrap().len(), 1);
+    let by = &a.conflicts().unwrap()[0].sides;
+    assert!(
+        by.iter().all(|side| side.by.is_some()),
+        "both writers are known here"
+    );
+    a.resolve_conflict(
+        &id("plan"),
+        crate::engine::Resolution::Content("four".to_owned()),
+        &ann(),
+    )
+    .unwrap();
+    remote.push(&a, &ann()).unwrap();
+    pull(&remote, &b);
+    assert_eq!(content(&b, "plan").as_deref(), Some("four"));
+    assert!(b.conflicts().unwrap().is_empty());
+    assert_eq!(a.view().root(), b.view().root());
+}
+
+/// PSH-2, and the cap of a remote.
+#[test]
+fn a_capped_machine_lowers_what_it_pulls_and_nothing_elsewhere() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let b = fleet.clone("b", Origin::Model);
+    let capped = fleet.remote(Origin::Model);
+    let class = |memory: &Memory, name: &str| memory.view().get(&id(name)).unwrap().unwrap().origin();
+    assert_eq!(class(&b, "plan"), Origin::Model, "stamped by the clone");
+    put(&a, "of a", "1");
+    remote.push(&a, &ann()).unwrap();
+    let pulled = pull(&capped, &b);
+    assert!(pulled.merged.conflicts.is_empty());
+    assert_eq!(class(&b, "of a"), Origin::Model, "stamped by the pull");
+    put(&b, "of b", "2");
+    capped.push(&b, &ann()).unwrap();
+    let pulled = pull(&remote, &a);
+    assert!(pulled.merged.conflicts.is_empty());
+    assert_eq!(class(&a, "of a"), Origin::DirectUser);
+    // A third machine gets the classes that the remote had.
+    let c = fleet.clone("c", Origin::DirectUser);
+    assert_eq!(
+        (class(&c, "plan"), class(&c, "of a")),
+        (Origin::DirectUser, Origin::DirectUser)
+    );
+    let at_rest = remote.push(&a, &ann()).unwrap();
+    assert_eq!(at_rest.commits, 0);
+    assert_eq!(capped.push(&b, &ann()).unwrap().commits, 0);
+    // A less trusted machine does not replace or remove what a person wrote.
+    a.remove(&id("of a"), &ann()).unwrap();
+    put(&a, "plan", "changed by a");
+    remote.push(&a, &ann()).unwrap();
+    put(&b, "of a", "b, where a person of b wrote");
+    pull(&capped, &b);
+    assert_eq!(
+        content(&b, "of a").as_deref(),
+        Some("b, where a person of b wrote")
+    );
+}
+
+/// REM-1
+#[test]
+fn a_remote_that_went_back_is_refused() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let b = fleet.clone("b", Origin::DirectUser);
+    let old = fleet.service.objects();
+    put(&a, "of a", "1");
+    remote.push(&a, &ann()).unwrap();
+    pull(&remote, &b);
+    fleet.service.restore(old);
+    for memory in [&a, &b] {
+        let head = memory.view().commit().digest;
+        let error = remote.fetch(memory, &ann()).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::RemoteWentBack);
+        put(memory, "more", "2");
+        assert_eq!(
+            remote.push(memory, &ann()).unwrap_err().code(),
+            ErrorCode::RemoteWentBack
+        );
+        assert_ne!(memory.view().commit().digest, head);
+    }
+    // After the user accepted it, work goes on.
+    Remote::forget("origin", &a, &ann()).unwrap();
+    assert!(a.at("remote:origin/main").is_err());
+    remote.push(&a, &ann()).unwrap();
+}
+
+#[test]
+fn an_unrelated_remote_is_refused_and_a_damaged_one_changes_nothing() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let other = Memory::in_memory().unwrap();
+    for error in [
+        remote.push(&other, &ann()).unwrap_err(),
+        remote.fetch(&other, &ann()).unwrap_err(),
+        remote.check(&other).unwrap_err(),
+    ] {
+        assert_eq!(error.code(), ErrorCode::Unrelated);
+    }
+    let b = fleet.clone("b", Origin::DirectUser);
+    put(&a, "of a", "1");
+    remote.push(&a, &ann()).unwrap();
+    let whole = fleet.service.objects();
+    for (name, bytes) in &whole {
+        for at in [10, bytes.len() / 2, bytes.len() - 30] {
+            let mut spoilt = bytes.clone();
+            spoilt[at] ^= 4;
+            let mut objects = whole.clone();
+            objects.insert(name.clone(), spoilt);
+            fleet.service.restore(objects);
+            let (head, batches) = (b.view().commit().digest, b.inner.log.lock().log.newest_batch());
+            // A segment that was read before is not read again.
+            if name != "log/00000001.seg" {
+                let error = remote.pull(&b, &ann()).unwrap_err();
+                assert_eq!(error.kind(), ErrorKind::Corrupt, "{name}");
+            }
+            assert_eq!(b.view().commit().digest, head);
+            assert_eq!(
+                b.inner.log.lock().log.newest_batch(),
+                batches,
+                "nothing is applied"
+            );
+        }
+    }
+    fleet.service.restore(whole);
+    assert_eq!(pull(&remote, &b).merged.counts.added, 1);
+}
+
+struct NoSecrets;
+
+impl WritePolicy for NoSecrets {
+    fn review(&self, draft: &crate::engine::Draft) -> PolicyVerdict {
+        let is_secret = |change: &crate::engine::Change| change.id.as_str().starts_with("secret");
+        match draft.changes().iter().any(is_secret) {
+            true => PolicyVerdict::Refuse("a secret".to_owned()),
+            false => PolicyVerdict::Accept,
+        }
+    }
+}
+
+/// MRR-1: what the policy of a machine refuses is a conflict there, and the rest arrives.
+#[test]
+fn a_policy_that_refuses_a_part_takes_the_rest() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    drop(fleet.clone("b", Origin::DirectUser));
+    let options = Options::new().policy(Arc::new(NoSecrets));
+    let b = options.open(fleet.folder.path().join("b")).unwrap();
+    for number in 0..9 {
+        put(&a, &format!("note/{number}"), "fine");
+    }
+    put(&a, "secret/1", "hunter2");
+    put(&a, "secret/2", "hunter3");
+    remote.push(&a, &ann()).unwrap();
+    let pulled = pull(&remote, &b);
+    let fields: Vec<_> = pulled
+        .merged
+        .conflicts
+        .iter()
+        .map(|open| (open.id.as_str(), &open.fields[..]))
+        .collect();
+    assert_eq!(
+        fields,
+        [
+            ("secret/1", &["refused".to_owned()][..]),
+            ("secret/2", &["refused".to_owned()])
+        ]
+    );
+    assert_eq!(content(&b, "note/8").as_deref(), Some("fine"));
+    assert_eq!(content(&b, "secret/1"), None);
+}
+
+/// OUT-1, FOR-1: what a fork wrote, an undo brought back, and a collection thinned arrives whole.
+#[test]
+fn a_history_with_forks_undo_and_gaps_travels() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let b = fleet.clone("b", Origin::DirectUser);
+    let fork = a.fork("task").by(&ann()).unwrap();
+    put(&fork, "of the fork", &"long ".repeat(2_000));
+    put(&a, "plan", "two");
+    a.merge("task").by(&ann()).unwrap();
+    a.drop_fork("task", true, &ann()).unwrap();
+    put(&a, "gone", "x");
+    a.remove(&id("gone"), &ann()).unwrap();
+    a.undo(&ann()).unwrap();
+    a.snapshot(Some("here"), &ann()).unwrap();
+    for number in 0..10 {
+        put(&a, "counter", &number.to_string());
+    }
+    a.rollback("here").by(&ann()).unwrap();
+    let mut retention = Retention::default();
+    (retention.all, retention.newest) = (std::time::Duration::ZERO, 3);
+    a.gc(&retention, None).unwrap();
+    remote.push(&a, &ann()).unwrap();
+    let pulled = pull(&remote, &b);
+    assert!(pulled.fetched.commits > 3);
+    assert_eq!(a.view().root(), b.view().root());
+    assert_eq!(content(&b, "of the fork").unwrap().len(), 10_000);
+    // Both go on from there, and a new machine gets all of it.
+    put(&b, "of b", "1");
+    remote.push(&b, &ann()).unwrap();
+    pull(&remote, &a);
+    let c = fleet.clone("c", Origin::DirectUser);
+    assert_eq!(
+        (a.view().root(), c.view().root()),
+        (b.view().root(), b.view().root())
+    );
+    for (memory, name) in [(a, "first"), (b, "b"), (c, "c")] {
+        drop(memory);
+        verified(&fleet.folder.path().join(name));
+    }
+}
+
+/// FOR-2: what was erased here does not come back with the work of another machine.
+#[test]
+fn an_old_clone_brings_nothing_erased_back() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    put(&a, "secret", "swordfish");
+    remote.push(&a, &ann()).unwrap();
+    let b = fleet.clone("b", Origin::DirectUser);
+    put(&b, "of b", "1");
+    let erasing = crate::engine::Erasing {
+        targets: vec!["secret".to_owned()],
+        ..Default::default()
+    };
+    a.erase(&erasing, &ann()).unwrap();
+    remote.push(&b, &ann()).unwrap();
+    pull(&remote, &a);
+    assert_eq!(content(&a, "secret"), None);
+    assert_eq!(content(&a, "of b").as_deref(), Some("1"));
+}
+
+/// Counted: a push of one commit and a pull with nothing new are cheap.
+#[test]
+fn a_small_push_and_an_idle_pull_cost_few_requests() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    for number in 0..200 {
+        put(&a, &format!("note/{number}"), "text");
+    }
+    remote.push(&a, &ann()).unwrap();
+    put(&a, "note/new", "text");
+    let pushed = remote.push(&a, &ann()).unwrap();
+    assert!(pushed.bytes < 16 << 10, "{pushed:?}");
+    assert_eq!(pushed.requests, 2, "{pushed:?}");
+    let pulled = pull(&remote, &a);
+    assert_eq!(pulled.fetched.requests, 1, "{pulled:?}");
+    // What is kept of the manifest is derived: without it, and after another machine pushed, a push reads it again.
+    let b = fleet.clone("b", Origin::DirectUser);
+    put(&b, "of b", "1");
+    remote.push(&b, &ann()).unwrap();
+    put(&a, "of a", "1");
+    assert_eq!(
+        remote.push(&a, &ann()).unwrap_err().code(),
+        ErrorCode::RemoteAhead
+    );
+    pull(&remote, &a);
+    remote.push(&a, &ann()).unwrap();
+}
+
+/// RPL-1, RPL-2, RML-3: machines that push at the same time lose nothing, and one comes after the other.
+#[test]
+fn machines_that_push_at_once_lose_nothing() {
+    let fleet = Fleet::new();
+    let a = fleet.first();
+    let machines: Vec<Memory> = (0..3)
+        .map(|number| fleet.clone(&format!("m{number}"), Origin::DirectUser))
+        .collect();
+    std::thread::scope(|scope| {
+        for (number, memory) in machines.iter().enumerate() {
+            let remote = fleet.origin();
+            scope.spawn(move || {
+                for round in 0..8 {
+                    put(memory, &format!("m{number}/{round}"), "text");
+                    put(memory, "shared", &format!("{number} {round}"));
+                    while remote
+                        .push(memory, &ann())
+                        .is_err_and(|error| error.code() == ErrorCode::RemoteAhead)
+                    {
+                        pull(&remote, memory);
+                    }
+                }
+            });
+        }
+    });
+    let remote = fleet.origin();
+    for _ in 0..2 {
+        for memory in machines.iter().chain([&a]) {
+            pull(&remote, memory);
+            remote.push(memory, &ann()).unwrap();
+        }
+    }
+    for memory in machines.iter().chain([&a]) {
+        assert_eq!(memory.view().root(), a.view().root());
+        for name in (0..3).flat_map(|number| (0..8).map(move |round| format!("m{number}/{round}"))) {
+            assert!(memory.view().contains(&id(&name)).unwrap(), "{name}");
+        }
+    }
+    // Every listed segment is there, and no number stands for two of them.
+    let names: Vec<String> = fleet.service.list("log/").unwrap();
+    assert!(names.len() > 9);
+    let c = fleet.clone("last", Origin::DirectUser);
+    assert_eq!(c.view().root(), a.view().root());
+    drop(c);
+    verified(&fleet.folder.path().join("last"));
+}

@@ -1,0 +1,152 @@
+//! The batches with which a remote gets the commits of a line.
+//!
+//! The batch of a commit does not depend on the batches of this log: versions may be in the batches of forks, or in those of
+//! thinned commits. So each batch has the difference of two states, with every record that the remote may lack.
+//!
+//! # Layer
+//! Layer 4.
+//!
+//! # Invariants
+//! - OUT-1: a batch links a version only if an earlier batch of the remote has its record.
+
+use std::sync::Arc;
+
+use super::rewritten::{MapEntry, put_gap, put_state};
+use super::{CommitEntry, Store};
+use crate::digest::{CommitDigest, KeyPath, ObjectDigest};
+use crate::error::Result;
+use crate::log::{BODY_BYTES_MAX, BatchBuilder, LINK_BYTES, Locator, RecordKind, UNLINK_BYTES, UNLINKED};
+use crate::object::{Object, Time};
+use crate::trie::Entry;
+
+/// The changes of ids in a batch, in rising order of their key paths.
+#[derive(Default)]
+pub(crate) struct Changed {
+    links: Vec<u8>,
+    unlinks: Vec<u8>,
+}
+
+impl Changed {
+    /// Links an id to a version that is stored already.
+    pub(crate) fn link(&mut self, entry: &Entry) {
+        self.links.extend_from_slice(entry.key.as_bytes());
+        self.links.extend_from_slice(&entry.digest);
+    }
+
+    pub(crate) fn unlink(&mut self, key: &KeyPath) {
+        self.unlinks.extend_from_slice(key.as_bytes());
+    }
+
+    pub(crate) fn add_to(&self, batch: &mut BatchBuilder) {
+        for part in self.links.chunks(BODY_BYTES_MAX / LINK_BYTES * LINK_BYTES) {
+            batch.add(RecordKind::Link, 0, part);
+        }
+        for part in self.unlinks.chunks(BODY_BYTES_MAX / UNLINK_BYTES * UNLINK_BYTES) {
+            batch.add(RecordKind::Unlink, 0, part);
+        }
+    }
+}
+
+impl Store {
+    /// Returns the batch of a commit for a remote that has the kept commits of this line before it. `remote` is the start of
+    /// the names of the lines whose batches came from that remote.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a record or state cannot be read.
+    pub(crate) fn outgoing(self: &Arc<Self>, entry: &CommitEntry, remote: &str) -> Result<BatchBuilder> {
+        let before = self.before(entry)?;
+        let old = before.as_ref().map(|before| self.state(before)).transpose()?;
+        let (next, new) = (
+            before.as_ref().map_or(0, |before| before.seq() + 1),
+            self.state(entry)?,
+        );
+        let gap = self.thinned_before(next, entry.seq())?;
+        let flags = if gap.is_empty() { 0 } else { UNLINKED };
+        let (mut batch, mut changed) = (BatchBuilder::new(), Changed::default());
+        for change in old.clone().unwrap_or_default().diff(&new, &**self) {
+            let change = change?;
+            match change.new {
+                None => changed.unlink(&change.key),
+                Some(new) if self.was_sent(entry, &new, remote)? => changed.link(&new),
+                Some(new) => self.add_version(&mut batch, &new, flags)?,
+            }
+        }
+        for text in [entry.commit.reason, entry.commit.source].into_iter().flatten() {
+            if let Some(text) = self.records.find_text(text)? {
+                batch.add(RecordKind::Text, 0, &text);
+            }
+        }
+        if gap.is_empty() {
+            changed.add_to(&mut batch);
+        } else {
+            put_gap(&mut batch, next, &gap);
+            put_state(
+                &mut batch,
+                old.as_ref(),
+                &new,
+                &**self,
+                entry.commit.time,
+                |entry| {
+                    let updated = self.updated(entry)?;
+                    Ok(MapEntry {
+                        key: entry.key,
+                        digest: Some(ObjectDigest::from_bytes(entry.digest)),
+                        created: entry.created,
+                        updated: updated.map_or(entry.created, Time::as_micros),
+                    })
+                },
+            )?;
+        }
+        batch.add(RecordKind::Commit, 0, &self.records.record(entry.place)?.body);
+        Ok(batch)
+    }
+
+    /// Returns the digests of the thinned commits from seq `first` up to the commit before `end`.
+    fn thinned_before(&self, first: u64, end: u64) -> Result<Vec<CommitDigest>> {
+        let mut found = Vec::new();
+        if first == end {
+            return Ok(found);
+        }
+        for gap in self.gaps() {
+            if gap.first >= first && gap.first < end {
+                found.extend(self.records.gap(gap.place)?);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns whether the remote has the record of a version: an earlier commit of this line has the version in its state and
+    /// its record in its batch, or the record came from the remote (OUT-1).
+    fn was_sent(self: &Arc<Self>, entry: &CommitEntry, version: &Entry, remote: &str) -> Result<bool> {
+        let batch = self.records.batch_of(version.place)?;
+        if batch == entry.batch {
+            return Ok(false);
+        }
+        let first = self.first_where(|commit| commit.batch >= batch)?;
+        if let Some(commit) = self.commit_at(first)?
+            && commit.batch == batch
+            && commit.seq() < entry.seq()
+        {
+            let then = self.state(&commit)?.get(&version.key, &**self)?;
+            return Ok(then.is_some_and(|then| then.digest == version.digest));
+        }
+        let line = self.line_of_batch(batch);
+        Ok(line.is_some_and(|line| line.name.starts_with(remote)))
+    }
+
+    /// Adds the record of a version, or its erasure marker, and the record of its content.
+    fn add_version(&self, batch: &mut BatchBuilder, version: &Entry, flags: u8) -> Result<()> {
+        let record = self.records.record(Locator::from_u64(version.place))?;
+        let content = match record.kind {
+            RecordKind::Object => Object::content_digest_in(&record.body),
+            _ => None,
+        };
+        if let Some((digest, _)) = content
+            && let Some(content) = self.records.find_content(digest)?
+        {
+            batch.add(RecordKind::Content, 0, &content);
+        }
+        batch.add(record.kind, flags, &record.body);
+        Ok(())
+    }
+}
