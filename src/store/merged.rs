@@ -20,16 +20,24 @@ impl CommitEntry {
     }
 }
 
+/// What a walk over merges has met.
+#[derive(Default)]
+pub(crate) struct Brought {
+    commits: HashSet<CommitDigest>,
+    /// The lines. They stay open during the walk, so each is read once.
+    lines: Vec<Arc<Store>>,
+}
+
 impl Store {
-    /// Returns the commits of other lines that a merge brought in, and those that their own merges brought in, without
-    /// those that are in `known` already, which they are added to.
+    /// Returns the commits of other lines that a merge brought in, and those that their own merges brought in. Leaves out
+    /// those that `known` has, and adds them to it.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a commit cannot be read.
     pub(crate) fn brought_by(
         self: &Arc<Self>,
         merge: &CommitEntry,
-        known: &mut HashSet<CommitDigest>,
+        known: &mut Brought,
     ) -> Result<Vec<Arc<CommitEntry>>> {
         let mut found = Vec::new();
         let mut open: Vec<CommitDigest> = merge.commit.parents.iter().skip(1).copied().collect();
@@ -39,8 +47,9 @@ impl Store {
                 continue;
             };
             let mut next = Some(newest);
+            known.lines.push(Arc::clone(&line));
             while let Some(commit) = next.take() {
-                if !known.insert(commit.digest) || self.by_digest(commit.digest)?.is_some() {
+                if !known.commits.insert(commit.digest) || self.by_digest(commit.digest)?.is_some() {
                     break;
                 }
                 open.extend(commit.commit.parents.iter().skip(1));
@@ -56,7 +65,7 @@ impl Store {
     /// # Errors
     /// `Corrupt` or `Io` if a commit cannot be read.
     pub(crate) fn brought_after(self: &Arc<Self>, from: u64) -> Result<Vec<Arc<CommitEntry>>> {
-        let (mut known, mut found) = (HashSet::new(), Vec::new());
+        let (mut known, mut found) = (Brought::default(), Vec::new());
         if !self.has_lines() {
             return Ok(found);
         }
@@ -94,8 +103,11 @@ impl Store {
         version: Option<Entry>,
     ) -> Result<Option<Arc<CommitEntry>>> {
         if let Some(version) = version {
-            let maker = self.commit_behind(Locator::from_u64(version.place))?;
-            let maker = maker.map(|(_, maker)| maker);
+            let maker = match self.commit_behind(Locator::from_u64(version.place))? {
+                Some((_, maker)) => Some(maker),
+                // A draft has the record, and a commit of the other line linked it.
+                None => self.linked_behind(merge, &version)?,
+            };
             return Ok(maker.filter(|maker| maker.digest != merge.digest));
         }
         let (mut line, mut merge) = (Arc::clone(self), merge.commit.clone());
@@ -117,5 +129,27 @@ impl Store {
             // The other line got the removal by a merge, too.
             (line, merge) = (side, removal.commit.commit.clone());
         }
+    }
+
+    /// Returns the commit of another line that made a version current, before a merge brought it in.
+    fn linked_behind(
+        self: &Arc<Self>,
+        merge: &CommitEntry,
+        version: &Entry,
+    ) -> Result<Option<Arc<CommitEntry>>> {
+        for parent in merge.commit.parents.iter().skip(1) {
+            let Some((side, _)) = self.commit_of_any(*parent)? else {
+                continue;
+            };
+            let made = side.made_current(version)?;
+            if let Some((_, commit)) = made.filter(|(time, commit)| commit.commit.time == *time) {
+                return if commit.is_merge() {
+                    side.linked_behind(&commit, version)
+                } else {
+                    Ok(Some(commit))
+                };
+            }
+        }
+        Ok(None)
     }
 }

@@ -79,6 +79,7 @@ pub(crate) use id_changes::{IdChange, IdChanges};
 pub(crate) use known::{Known, StagedState, Unlinked};
 use lines::LineRecord;
 pub(crate) use lines::{LineInfo, REMOTE, reference_of_line};
+pub(crate) use merged::Brought;
 #[cfg(feature = "remote")]
 pub(crate) use outgoing::Changed;
 use past::Runs;
@@ -429,7 +430,7 @@ impl Store {
     }
 
     /// Returns the time at which the version of an entry became current, and the commit whose batch says so.
-    fn made_current(&self, entry: &Entry) -> Result<Option<(Time, Arc<CommitEntry>)>> {
+    pub(super) fn made_current(&self, entry: &Entry) -> Result<Option<(Time, Arc<CommitEntry>)>> {
         let batch = self.records.batch_of(entry.place)?;
         let first = self.first_where(|commit| commit.batch >= batch)?;
         let Some(commit) = self.commit_at(first)? else {
@@ -441,13 +442,16 @@ impl Store {
         if commit.batch == batch {
             return Ok(Some((commit.commit.time, commit)));
         }
-        // Another line, or a draft, wrote the record before a commit of this line links it. Most such commits are merges
-        // and ways back, and a look at their states is enough.
+        // A draft or another line wrote the record before a commit of this line links it. Most commits that link what
+        // another line committed are merges and ways back, and a look at their states is enough.
         let links = |commit: &CommitEntry| commit.is_merge() || commit.commit.target.is_some();
-        let made = match self.first_with(entry, first, links)? {
-            None => self.first_with(entry, first, |_| true)?,
-            made => made,
-        };
+        let mut made = None;
+        if self.is_committed_elsewhere(batch)? {
+            made = self.first_with(entry, first, links)?;
+        }
+        if made.is_none() {
+            made = self.first_with(entry, first, |_| true)?;
+        }
         Ok(made.map(|commit| (commit.commit.time, commit)))
     }
 

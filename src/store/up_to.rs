@@ -169,6 +169,24 @@ impl Store {
         }
     }
 
+    /// Returns whether a commit of another line wrote a batch.
+    pub(super) fn is_committed_elsewhere(&self, batch: u64) -> Result<bool> {
+        let has = |line: &LineInfo| {
+            let found = line.batches.binary_search_by_key(&batch, |(batch, _)| *batch);
+            found.is_ok()
+        };
+        if self.lines().iter().any(has) {
+            return Ok(true);
+        }
+        let mut main = self;
+        while let Below::Line(up_to) = &main.below {
+            main = &up_to.store;
+        }
+        let first = main.first_where(|commit| commit.batch >= batch)?;
+        let commit = main.commit_at(first)?;
+        Ok(commit.is_some_and(|commit| commit.batch == batch))
+    }
+
     /// Returns whether the line of this store begins in another one, directly or by lines between them.
     pub(crate) fn begins_in(&self, other: &Self) -> bool {
         let mut line = self;

@@ -7,14 +7,14 @@
 //! - SEL-1: a selection contains the kept commits that meet every given condition. Several values of one condition
 //!   contain the commits that meet one of them.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::{Revision, revision};
 use crate::digest::{CommitDigest, HashSuite, TextDigest};
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Commit, Op, Time, hash_text, lane_of};
-use crate::store::{CommitEntry, Store};
+use crate::store::{Brought, CommitEntry, Store};
 
 /// A selection of commits, for example `Selection::default().session("night")`.
 ///
@@ -138,7 +138,7 @@ impl Selection {
         let mut names = Names::of(store.suite);
         // SEL-1: every given condition must be met.
         let meets = |commit: &Commit| self.made_in(store.suite, commit) && self.is_in_time(commit.time);
-        let mut known = HashSet::new();
+        let mut known = Brought::default();
         let mut choose = |entry: &CommitEntry| -> Result<()> {
             let commit = &entry.commit;
             names.add(commit);

@@ -6,13 +6,14 @@
 //! # Invariants
 //! - WBY-1: a version counts as written by its first writer, also after undo, rollback or restore brought it back.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::BTreeSet;
 
 use super::selection::{Names, SORTS};
 use super::{CommitInfo, Selection, View};
 use crate::engine::memory::Memory;
 use crate::error::{ErrorKind, Result};
 use crate::object::{Commit, Id};
+use crate::store::Brought;
 
 /// A selected name that the store does not know.
 #[derive(Debug, PartialEq, Eq)]
@@ -63,7 +64,7 @@ impl Selection {
         }
         let mut names = Names::of(memory.inner.store().suite);
         let store = memory.inner.store();
-        let mut known = HashSet::new();
+        let mut known = Brought::default();
         for index in 0..store.kept() {
             let Some(entry) = store.commit_at(index)? else {
                 continue;

@@ -551,13 +551,22 @@ impl Draft {
             return Ok(false);
         }
         self.check_conflict(id, None)?;
+        self.stage_removal(id)?;
+        Ok(true)
+    }
+
+    /// Stages the removal of an id, for a caller that may remove it.
+    ///
+    /// # Errors
+    /// The errors of [`Self::get`].
+    pub(super) fn stage_removal(&mut self, id: &Id) -> Result<()> {
         let key = self.base.key(id);
         let old = self.base_object(id, &key)?;
         self.unstage(&key);
         if let Some(old) = old {
             self.insert(key, id.clone(), Some(&old), None);
         }
-        Ok(true)
+        Ok(())
     }
 
     /// Stages the removal of `id` and everything below it. Returns the number of removed objects.

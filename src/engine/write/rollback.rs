@@ -138,6 +138,7 @@ impl Inner {
         writing: &mut LogHandle,
         target: &Target,
         expected: CommitDigest,
+        checked: Option<CommitDigest>,
         all: bool,
         writer: &Writer,
     ) -> Result<Committed> {
@@ -145,8 +146,10 @@ impl Inner {
         if head.digest != expected {
             return Err(head_moved(head.seq()));
         }
-        self.check_lanes(target.shared, all, writer)?;
-        self.check_trust(&head, target, writer)?;
+        if checked != Some(head.digest) {
+            self.check_lanes(target.shared, all, writer)?;
+            self.check_trust(&head, target, writer)?;
+        }
         if target.entry.commit.root == head.commit.root {
             return Ok(Committed::of(&head, false));
         }
@@ -390,13 +393,20 @@ impl Rollback<'_> {
     fn write(&self, writer: &Writer) -> Result<Committed> {
         let inner = self.inner;
         inner.opened().check_writable()?;
-        let head = inner.store().head()?.digest;
+        let head = inner.store().head()?;
         let (revision, writer) = (self.revision.clone()?, &inner.capped(writer));
-        Target::of(inner, &revision, writer.lane())?;
+        let target = Target::of(inner, &revision, writer.lane())?;
+        if self.expected.is_some_and(|expected| expected != head.digest) {
+            return Err(head_moved(head.seq()));
+        }
+        // Reads much if merges are taken back, so others write meanwhile. Under the lock, the head decides whether it holds.
+        inner.check_lanes(target.shared, self.across_lanes, writer)?;
+        inner.check_trust(&head, &target, writer)?;
         inner.write_as(writer, |writing| {
             let target = Target::of(inner, &revision, writer.lane())?;
-            let expected = self.expected.unwrap_or(head);
-            inner.rollback_to(writing, &target, expected, self.across_lanes, writer)
+            let expected = self.expected.unwrap_or(head.digest);
+            let checked = Some(head.digest);
+            inner.rollback_to(writing, &target, expected, checked, self.across_lanes, writer)
         })
     }
 

@@ -95,30 +95,37 @@ impl Store {
 
     /// Adds the merges of these lines into this one, and the commits that decide whether a merge counts (REL-1).
     fn add_merges(self: &Arc<Self>, lines: &KeptLines, needed: &mut HashSet<CommitDigest>) -> Result<()> {
-        let (mut merges, mut newest) = (HashSet::new(), None);
+        let (mut merges, mut newest, mut opened) = (HashSet::new(), None, Vec::new());
         for index in 0..self.kept() {
             let Some(commit) = self.commit_at(index)? else {
                 continue;
             };
             for parent in commit.commit.parents.iter().skip(1) {
-                let side = self.commit_of_any(*parent)?;
-                let line = side.and_then(|(side, _)| side.own.as_ref().map(|own| own.first_batch));
+                let side = self.commit_of_any(*parent)?.map(|(side, _)| side);
+                let line = side
+                    .as_ref()
+                    .and_then(|side| side.own.as_ref().map(|own| own.first_batch));
+                // Lines stay open during the walk, so each is read once.
+                opened.extend(side);
                 if line.is_some_and(|line| lines.contains(&line)) {
                     needed.insert(commit.digest);
                     merges.insert(commit.digest);
                     newest = Some(commit.seq());
                 }
             }
-            let (Some(target), Some(newest)) = (commit.commit.target, newest) else {
+            let (Some(target), Some(before)) = (commit.commit.target, newest) else {
                 continue;
             };
             let is_over = || -> Result<bool> {
                 let target = self.by_digest(target)?;
-                Ok(target.is_some_and(|target| target.seq() < newest))
+                Ok(target.is_some_and(|target| target.seq() < before))
             };
             let decides = merges.contains(&target) || commit.commit.op.as_str() == Op::ROLLBACK && is_over()?;
+            // What takes it back decides, too.
             if decides {
                 needed.extend([commit.digest, target]);
+                merges.insert(commit.digest);
+                newest = Some(commit.seq());
             }
         }
         Ok(())

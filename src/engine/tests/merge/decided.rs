@@ -147,6 +147,64 @@ fn a_later_decision_closes_an_earlier_conflict() -> Result<()> {
     assert_eq!(open(&decided), []);
     assert!(memory.conflicts()?.is_empty());
     assert_eq!(text(&memory, "a").as_deref(), Some("theirs again"));
+    // So does one that their side left open and brings along.
+    let (memory, fork) = conflicting()?;
+    assert_eq!(open(&merged(&fork, "main")).len(), 1);
+    put(&fork, "a", "theirs again");
+    put(&memory, "a", "ours again");
+    let decided = memory
+        .merge("task")
+        .strategy(Strategy::Theirs)
+        .by(&Writer::user())?;
+    assert_eq!((open(&decided), memory.conflicts()?.len()), (Vec::new(), 0));
+    Ok(())
+}
+
+/// A removal is a side, too: who is less trusted than the conflict does not drop it.
+#[test]
+fn who_is_less_trusted_does_not_drop_a_removal() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    put_by(&memory, "a", "first", Origin::Model);
+    let fork = forked(&memory, "task");
+    fork.remove(&id("a"), &Writer::model("worker"))?;
+    put_by(&memory, "a", "second", Origin::Model);
+    assert_eq!(open(&merged(&memory, "task")).len(), 1);
+    let (shown, stranger) = (version(&memory.view(), "a"), Writer::of(Origin::Import));
+    let refused = memory.resolve_conflict(&id("a"), Resolution::Take(shown), &stranger);
+    assert_eq!(refused.unwrap_err().code(), ErrorCode::LessTrusted);
+    memory.resolve_conflict(&id("a"), Resolution::Take(shown), &Writer::model("boss"))?;
+    Ok(())
+}
+
+/// INVARIANT WBY-1: a version that a draft wrote belongs to who committed the draft, whoever brought it back, and on a fork.
+#[test]
+fn a_version_of_a_draft_belongs_to_who_committed_it() -> Result<()> {
+    let session_of = |memory: &Memory| -> Result<Option<String>> {
+        let writer = memory.view().writer_of(&id("a"))?;
+        Ok(writer.and_then(|writer| writer.commit.session))
+    };
+    let release = |memory: &Memory| -> Result<()> {
+        let mut draft = memory.draft(&by("author"));
+        draft.put(note("a", "kept for review"))?;
+        memory.save_draft(&draft, "plan")?;
+        let draft = memory.open_draft("drafts/plan", &by("vera"))?;
+        memory.commit(draft, "put").map(drop)
+    };
+    let memory = Memory::in_memory()?;
+    put(&memory, "other", "x");
+    let before = memory.view().commit().digest;
+    release(&memory)?;
+    let after = memory.view().commit().digest;
+    for to in [before, after] {
+        drop(memory.rollback(to).across_lanes().by(&by("carol"))?);
+    }
+    assert_eq!(session_of(&memory)?.as_deref(), Some("vera"));
+    let memory = Memory::in_memory()?;
+    put(&memory, "other", "x");
+    let fork = forked(&memory, "task");
+    release(&fork)?;
+    drop(memory.merge("task").by(&by("boss"))?);
+    assert_eq!(session_of(&memory)?.as_deref(), Some("vera"));
     Ok(())
 }
 
@@ -234,7 +292,13 @@ fn lines_below_each_other_share_the_newest_commit() -> Result<()> {
 /// INVARIANT REL-1: which merges count is known after a collection, too.
 #[test]
 fn an_undone_merge_stays_undone_after_a_collection() -> Result<()> {
-    for how in ["undo", "redo", "rollback"] {
+    for how in [
+        "undo",
+        "redo",
+        "rollback",
+        "undone rollback",
+        "rollback over the undo",
+    ] {
         let disk = SimDisk::new(6);
         let memory = on_disk(&disk, options(HOUR), true)?;
         let boss = by("boss");
@@ -243,12 +307,20 @@ fn an_undone_merge_stays_undone_after_a_collection() -> Result<()> {
         let fork = memory.fork("task").by(&boss)?;
         drop(fork.put(note("a", "second"), &boss)?);
         drop(memory.merge("task").by(&boss)?);
+        let merge = memory.view().commit().digest;
         match how {
-            "rollback" => drop(memory.rollback(before).across_lanes().by(&boss)?),
+            "rollback" | "undone rollback" => drop(memory.rollback(before).across_lanes().by(&boss)?),
             _ => drop(memory.undo(&boss)?),
         }
-        if how == "redo" {
-            drop(memory.redo(&boss)?);
+        let stands = ["redo", "undone rollback", "rollback over the undo"].contains(&how);
+        match how {
+            "redo" => drop(memory.redo(&boss)?),
+            "undone rollback" => drop(memory.undo(&boss)?),
+            "rollback over the undo" => drop(memory.rollback(merge).across_lanes().by(&boss)?),
+            _ => {}
+        }
+        if stands {
+            assert_eq!(text(&memory, "a").as_deref(), Some("second"), "{how}");
             drop(memory.put(note("a", "third"), &boss)?);
         }
         for number in 0..40 {
@@ -259,9 +331,9 @@ fn an_undone_merge_stays_undone_after_a_collection() -> Result<()> {
         let memory = on_disk(&disk, options(HOUR), false)?;
         assert!(memory.verify(VerifyDepth::Full)?.ok);
         let again = merged(&memory, "task");
-        let expected = if how == "redo" { "third" } else { "second" };
+        let expected = if stands { "third" } else { "second" };
         assert_eq!(text(&memory, "a").as_deref(), Some(expected), "{how}");
-        assert_eq!(again.committed.changed, how != "redo", "{how}");
+        assert_eq!(again.committed.changed, !stands, "{how}");
     }
     Ok(())
 }
@@ -330,6 +402,10 @@ fn two_new_objects_that_supersede_one_are_a_conflict() -> Result<()> {
         );
     }
     assert_eq!(memory.view().root(), there.view().root());
+    // A strategy chooses between versions of one object, so it leaves this open.
+    let third = forked(&fork, "third");
+    let left = third.merge("there").strategy(Strategy::Ours).by(&user)?;
+    assert_eq!(open(&left).len(), 1);
     // Both stay until somebody decides, and nothing comes twice.
     assert!(text(&memory, "left").is_some() && text(&memory, "right").is_some());
     memory.resolve_conflict(&id(loser), Resolution::Remove, &user)?;

@@ -16,6 +16,7 @@ use crate::digest::KeyPath;
 use crate::engine::read::State;
 use crate::error::Result;
 use crate::object::{Object, Value};
+use crate::trie::{Change, Entry};
 
 /// The attribute of an object that lists the ids of the objects which it supersedes.
 pub(crate) const SUPERSEDES: &str = "supersedes";
@@ -27,7 +28,7 @@ pub(crate) const SUPERSEDES: &str = "supersedes";
 pub(super) fn rivals(ours: &State, bases: &Bases<'_>, changed: &ChangedIn) -> Result<BTreeSet<KeyPath>> {
     let (mut theirs, mut found) = (BTreeMap::<String, Vec<KeyPath>>::new(), BTreeSet::new());
     for change in changed.values() {
-        let Some(new) = change.new.filter(|_| change.old.is_none()) else {
+        let Some(new) = added(bases, change)? else {
             continue;
         };
         for claimed in claims(&ours.load(&new)?) {
@@ -38,12 +39,9 @@ pub(super) fn rivals(ours: &State, bases: &Bases<'_>, changed: &ChangedIn) -> Re
         return Ok(found);
     }
     for change in bases.changed_in(ours)?.values() {
-        let Some(new) = change.new.filter(|_| change.old.is_none()) else {
+        let Some(new) = added(bases, change)? else {
             continue;
         };
-        if !matches!(bases.before(change)?, Was::Absent) {
-            continue;
-        }
         for claimed in claims(&ours.load(&new)?) {
             let rivals = theirs.get(&claimed).into_iter().flatten();
             let rivals = rivals.filter(|rival| **rival != change.key);
@@ -52,6 +50,14 @@ pub(super) fn rivals(ours: &State, bases: &Bases<'_>, changed: &ChangedIn) -> Re
         }
     }
     Ok(found)
+}
+
+/// Returns the version of an object that no base had.
+fn added(bases: &Bases<'_>, change: &Change) -> Result<Option<Entry>> {
+    match change.new.filter(|_| change.old.is_none()) {
+        Some(new) if matches!(bases.before(change)?, Was::Absent) => Ok(Some(new)),
+        _ => Ok(None),
+    }
 }
 
 /// Returns the ids that an object supersedes. An erased object supersedes none.

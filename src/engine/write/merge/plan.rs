@@ -127,11 +127,10 @@ impl Merge<'_> {
         }
         plan.settle()?;
         planned.note_tree(&plan);
-        if self.strategy.is_none() {
-            for key in rivals(&view.state, bases, &changed)? {
-                let fields = planned.open.entry(key).or_default();
-                fields.insert(format!("attr:{SUPERSEDES}"));
-            }
+        // A strategy chooses between versions of one object, and these are two.
+        for key in rivals(&view.state, bases, &changed)? {
+            let fields = planned.open.entry(key).or_default();
+            fields.insert(format!("attr:{SUPERSEDES}"));
         }
         planned.stage(&plan, draft)?;
         let named = planned.open.into_iter().map(|(key, fields)| {

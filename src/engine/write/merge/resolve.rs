@@ -128,7 +128,7 @@ impl Draft {
                     .with_hint("`conflicts` lists the open conflicts"),
             );
         }
-        check_sides(self, id, &named, &resolution)?;
+        check_sides(self, (id, &conflict, &named), &resolution)?;
         let shown = self.digest(id)?;
         self.expect(id, shown);
         match resolution {
@@ -163,15 +163,22 @@ pub(super) fn close(draft: &mut Draft, conflict: &Id) -> Result<()> {
     let mut waiting = vec![conflict.clone()];
     while let Some(next) = waiting.pop() {
         waiting.extend(draft.children(&next)?);
-        let now = draft.base().state.entry_at(&draft.base().key(&next))?;
-        draft.stage_entry(now, None)?;
+        draft.stage_removal(&next)?;
     }
     Ok(())
 }
 
-/// Returns an error if the decision drops a side that is more trusted than the writer.
-fn check_sides(draft: &Draft, id: &Id, named: &Named, resolution: &Resolution) -> Result<()> {
+/// Returns an error if the decision drops a side that is more trusted than the writer. A removal is as trusted as the
+/// conflict, which has the class of the least trusted version.
+fn check_sides(
+    draft: &Draft,
+    (id, conflict, named): (&Id, &Object, &Named),
+    resolution: &Resolution,
+) -> Result<()> {
     let class = draft.writer().trust;
+    if named.sides.contains(&None) && conflict.origin().is_above(class) {
+        return Err(less_trusted(class, vec![id.to_string()]));
+    }
     for side in named.sides.iter().flatten() {
         if matches!(resolution, Resolution::Take(version) if version == side) {
             continue;
