@@ -256,10 +256,10 @@ struct NoSecrets;
 impl WritePolicy for NoSecrets {
     fn review(&self, draft: &crate::engine::Draft) -> PolicyVerdict {
         let is_secret = |change: &crate::engine::Change| change.id.as_str().starts_with("secret");
-        match draft.changes().iter().any(is_secret) {
-            true => PolicyVerdict::Refuse("a secret".to_owned()),
-            false => PolicyVerdict::Accept,
+        if draft.changes().iter().any(is_secret) {
+            return PolicyVerdict::Refuse("a secret".to_owned());
         }
+        PolicyVerdict::Accept
     }
 }
 

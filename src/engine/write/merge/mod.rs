@@ -42,6 +42,8 @@ use crate::store::{ChangeCounts, REMOTE};
 use crate::threads::Mutex;
 
 pub use self::conflict::MergeConflict;
+#[cfg(feature = "remote")]
+pub(super) use self::graph::{Commit as LineCommit, common_with};
 pub use self::resolve::{ConflictSide, OpenConflict, Resolution};
 pub(super) use self::resolve::{conflicts_in, stage_resolution};
 
