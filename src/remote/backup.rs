@@ -66,7 +66,7 @@ pub(super) fn back_up(memory: &Memory, place: &Place, url: &str) -> Result<Backe
     if is_behind {
         run.append(&mut known)?;
     } else {
-        run.replace(known, source)?;
+        run.replace(&known, source)?;
     }
     Ok(BackedUp {
         url: url.to_owned(),
@@ -124,7 +124,7 @@ impl Run<'_> {
     }
 
     /// Sends the whole log, publishes it in place of the old one, and deletes the old segments (BUP-2).
-    fn replace(&mut self, known: Published, source: Source) -> Result<()> {
+    fn replace(&mut self, known: &Published, source: Source) -> Result<()> {
         let place = self.place;
         let before = place.segment_names()?;
         let mut next = ClosedLog {
@@ -145,7 +145,7 @@ impl Run<'_> {
             next = next.with(&segment, head);
             Ok(())
         })?;
-        match place.publish(&known, next, &own)? {
+        match place.publish(known, next, &own)? {
             Outcome::Done(published) => place.collect(&before, &published.log),
             Outcome::Lost => Err(lost()),
         }

@@ -98,7 +98,7 @@ fn settle_in(memory: &Memory, log: &ClosedLog, cap: Origin) -> Result<()> {
     if log.purpose == Purpose::Shared {
         memory.inner.note_clone(known, seen_in(log), &writer)?;
     }
-    memory.inner.stamp_all(memory, cap, &writer)
+    memory.inner.stamp_all(cap, &writer)
 }
 
 /// Writes the batches of a closed log to a new store on a disk.

@@ -237,11 +237,11 @@ impl Remote {
             PushPlan::Send(outgoing) => outgoing,
         };
         let commits = outgoing.commits;
-        let Some(published) = self.send(place, published, &outgoing)? else {
+        let Some(published) = Self::send(place, published, &outgoing)? else {
             return Ok(None);
         };
         let seen = seen_in(&published.log);
-        let noted = memory.inner.note_push(self.known(), outgoing, seen, writer);
+        let noted = memory.inner.note_push(self.known(), *outgoing, seen, writer);
         noted.map_err(|error| error.behind_change("the next `fetch` notes the push in this store"))?;
         self.cache(memory, &published);
         Ok(Some(self.pushed(place, commits)))
@@ -304,12 +304,7 @@ impl Remote {
     /// Stores the batches of a push in segments, and publishes each segment. The commit that moves the main line of the
     /// remote to a merge is in the last batch, so no reader sees half of a push there. Returns `None` if another writer
     /// published first.
-    fn send(
-        &self,
-        place: &Place,
-        mut published: Published,
-        outgoing: &Outgoing,
-    ) -> Result<Option<Published>> {
+    fn send(place: &Place, mut published: Published, outgoing: &Outgoing) -> Result<Option<Published>> {
         let mut left = outgoing.batches.iter().cloned().peekable();
         while left.peek().is_some() {
             let (mut group, mut bytes, mut side) = (Group::new(), 0, None);

@@ -142,7 +142,9 @@ impl ForeignLine {
             if gap.first != history.size() {
                 return wrong("the gap before it does not continue the line");
             }
-            digests.iter().for_each(|digest| history.append(digest));
+            for digest in digests {
+                history.append(digest);
+            }
             parent = digests.last().copied().unwrap_or(parent);
         }
         let found = &commit.commit;
@@ -235,9 +237,12 @@ impl ForeignLine {
         }
         for record in &batch.records {
             match record.kind {
-                RecordKind::Reference | RecordKind::Line | RecordKind::Seal | RecordKind::Ignorable(_) => {}
-                // It was added before the version that names it.
-                RecordKind::Content => {}
+                // A content was added before the version that names it.
+                RecordKind::Content
+                | RecordKind::Reference
+                | RecordKind::Line
+                | RecordKind::Seal
+                | RecordKind::Ignorable(_) => {}
                 _ => self.add(record, record.flags, &mut built)?,
             }
         }

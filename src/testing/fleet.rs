@@ -45,6 +45,9 @@ struct Machine {
     written: usize,
 }
 
+/// A new clone, with its disk.
+type Cloned = (Arc<dyn Disk>, Memory);
+
 /// A schedule.
 struct Schedule {
     service: SimBucket,
@@ -144,7 +147,7 @@ impl Schedule {
     }
 
     /// Returns a clone of the remote; `None` if the service failed.
-    fn clone(&self) -> Result<Option<(Arc<dyn Disk>, Memory)>, String> {
+    fn clone(&self) -> Result<Option<Cloned>, String> {
         let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
         let bucket: Arc<dyn Bucket> = Arc::new(self.service.clone());
         match clone_on(bucket, &disk, Origin::DirectUser, &options()) {

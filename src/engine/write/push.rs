@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use super::Writer;
 use super::fork::line_record;
+use super::merge::{LineCommit, common_with};
 use super::remote::{Known, MAIN, SIDE, Seen};
 use crate::digest::{CommitDigest, Root, to_hex};
 use crate::engine::inner::Inner;
@@ -47,7 +48,7 @@ pub(crate) enum PushPlan {
     Nothing,
     /// The remote has commits that were not fetched or not merged.
     Behind,
-    Send(Outgoing),
+    Send(Box<Outgoing>),
 }
 
 /// A batch of a push.
@@ -90,26 +91,26 @@ impl Inner {
         let head = store.head()?;
         let Some(remote) = target.head else {
             let (batches, commits) = self.commits_behind(&store, 0, known, None)?;
-            return Ok(PushPlan::Send(Outgoing {
+            return Ok(PushPlan::Send(Box::new(Outgoing {
                 batches,
                 head: head.digest,
                 line: None,
                 commits,
                 pushed: None,
-            }));
+            })));
         };
         if let Some(base) = store.by_digest(remote)? {
             if base.digest == head.digest {
                 return Ok(PushPlan::Nothing);
             }
             let (batches, commits) = self.commits_behind(&store, base.seq() + 1, known, None)?;
-            return Ok(PushPlan::Send(Outgoing {
+            return Ok(PushPlan::Send(Box::new(Outgoing {
                 batches,
                 head: head.digest,
                 line: None,
                 commits,
                 pushed: None,
-            }));
+            })));
         }
         // INVARIANT PSH-1
         let line = store.line(&known.line(MAIN))?;
@@ -118,7 +119,7 @@ impl Inner {
         };
         let (ours, theirs) = ((store, head), (Arc::clone(&line), line.head()?));
         let changes = changes_between(&theirs, &ours)?;
-        let common = self.common_with(&ours, &theirs)?;
+        let common = common_with(&ours, &theirs)?;
         let brings_nothing = match common.as_slice() {
             // After a pull without a commit, the remote has merged us and nothing else.
             [base] => changes_between(base, &theirs)?.is_empty(),
@@ -133,6 +134,7 @@ impl Inner {
             (true, false) => {}
         }
         self.plan_side_push(known, target, (&ours, &theirs), &changes, writer)
+            .map(Box::new)
             .map(PushPlan::Send)
     }
 
@@ -141,7 +143,7 @@ impl Inner {
         &self,
         known: Known<'_>,
         target: &PushTarget<'_>,
-        ((store, head), (line, theirs)): (&(Arc<Store>, Arc<CommitEntry>), &(Arc<Store>, Arc<CommitEntry>)),
+        ((store, head), (line, theirs)): (&LineCommit, &LineCommit),
         changes: &Changes,
         writer: &Writer,
     ) -> Result<Outgoing> {
@@ -156,7 +158,9 @@ impl Inner {
             batches.insert(0, Sent { batch, head, side });
         }
         side.head = head.digest;
-        batches.iter_mut().for_each(|sent| sent.head = theirs.digest);
+        for sent in &mut batches {
+            sent.head = theirs.digest;
+        }
         let (mut trie, mut changed) = (line.state(theirs)?, Changed::default());
         for (new, either) in changes.values() {
             match new {
@@ -347,10 +351,7 @@ fn side_info(store: &Arc<Store>, side: &RemoteLine) -> Result<LineInfo> {
 }
 
 /// Returns the changes from the state of one commit to that of another, without versions that count as equal (PSH-2).
-fn changes_between(
-    older: &(Arc<Store>, Arc<CommitEntry>),
-    newer: &(Arc<Store>, Arc<CommitEntry>),
-) -> Result<Changes> {
+fn changes_between(older: &LineCommit, newer: &LineCommit) -> Result<Changes> {
     let (older, newer) = (State::of(&older.0, &older.1)?, State::of(&newer.0, &newer.1)?);
     let (nodes, mut changes) = (older.nodes_with(&newer), Changes::new());
     for change in older.diff(&newer, &nodes) {

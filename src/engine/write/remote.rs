@@ -206,10 +206,13 @@ impl Inner {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read; the errors of a write.
-    pub(crate) fn stamp_all(&self, memory: &Memory, cap: Origin, writer: &Writer) -> Result<()> {
+    pub(crate) fn stamp_all(self: &Arc<Self>, cap: Origin, writer: &Writer) -> Result<()> {
         if cap == Origin::DirectUser {
             return Ok(());
         }
+        let memory = Memory {
+            inner: Arc::clone(self),
+        };
         let mut draft = memory.draft(writer);
         draft.authorise(Authorisation::Decided);
         let state = draft.base().state.clone();
@@ -385,7 +388,7 @@ impl<'a> Intake<'a> {
         let foreign = match (self.marks.get(&before), self.store.commit_of_any(before)?) {
             (Some(mark), _) => mark.mark(),
             (None, Some((store, base))) => ForeignLine::behind(&store, &base)?,
-            (None, None) => return Err(self.lacks_base(before)),
+            (None, None) => return Err(Self::lacks_base(before)),
         };
         if let Some(known) = known {
             // A line with commits of its own never joins the main line again.
@@ -410,7 +413,7 @@ impl<'a> Intake<'a> {
         Ok((info, foreign))
     }
 
-    fn lacks_base(&self, base: CommitDigest) -> Error {
+    fn lacks_base(base: CommitDigest) -> Error {
         let text = format!("the remote continues commit {base}, which this store does not keep");
         Error::not_found(text)
             .with_code(ErrorCode::Thinned)

@@ -62,7 +62,6 @@ pub type BucketResult<T> = std::result::Result<T, BucketError>;
 /// Named objects with conditional writes. Names are relative, with `/` between their parts.
 ///
 /// Every error means what [`BucketError`] says.
-#[expect(clippy::missing_errors_doc, reason = "the trait documents its errors once")]
 pub trait Bucket: Send + Sync {
     /// Returns an object, or the bytes of it in `range`; fewer if it ends before.
     fn get(&self, name: &str, range: Option<Range<u64>>) -> BucketResult<Stored>;

@@ -280,6 +280,11 @@ fn a_backup_survives_a_service_with_faults() {
         let place = || Place::of(Counted::new(Arc::new(service.clone())).impatient());
         for round in 0..6 {
             put(&memory, "note", &format!("{round}"));
+            if round % 2 == 1 {
+                let mut retention = Retention::default();
+                (retention.all, retention.newest) = (std::time::Duration::ZERO, 1);
+                memory.gc(&retention, None).unwrap();
+            }
             match back_up(&memory, &place(), "sim://") {
                 Ok(_) => done += 1,
                 Err(error) => {
@@ -289,6 +294,14 @@ fn a_backup_survives_a_service_with_faults() {
                     );
                     failed += 1;
                 }
+            }
+            // Whenever somebody looks, the backup is whole.
+            let now = SimBucket::default();
+            now.restore(service.objects());
+            if now.objects().contains_key("manifest") {
+                let disk: Arc<dyn crate::disk::Disk> = Arc::new(crate::disk::MemDisk::new());
+                let options = Options::new().checkpoints(false);
+                crate::remote::clone_on(Arc::new(now), &disk, Origin::DirectUser, &options).unwrap();
             }
         }
         service.heal();

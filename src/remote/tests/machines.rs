@@ -5,7 +5,9 @@ use std::sync::Arc;
 use super::backup::{put, verified};
 use crate::engine::{Memory, Options, PolicyVerdict, Retention, WritePolicy, Writer};
 use crate::error::{ErrorCode, ErrorKind};
-use crate::object::{Id, Origin};
+use crate::log::closed::NewSegment;
+use crate::log::{BatchBuilder, RecordKind};
+use crate::object::{Commit, Id, Origin};
 use crate::remote::bucket::{Bucket, Counted};
 use crate::remote::clone::clone_from;
 use crate::remote::place::Place;
@@ -256,10 +258,10 @@ struct NoSecrets;
 impl WritePolicy for NoSecrets {
     fn review(&self, draft: &crate::engine::Draft) -> PolicyVerdict {
         let is_secret = |change: &crate::engine::Change| change.id.as_str().starts_with("secret");
-        match draft.changes().iter().any(is_secret) {
-            true => PolicyVerdict::Refuse("a secret".to_owned()),
-            false => PolicyVerdict::Accept,
+        if draft.changes().iter().any(is_secret) {
+            return PolicyVerdict::Refuse("a secret".to_owned());
         }
+        PolicyVerdict::Accept
     }
 }
 
@@ -430,4 +432,73 @@ fn machines_that_push_at_once_lose_nothing() {
     assert_eq!(c.view().root(), a.view().root());
     drop(c);
     verified(&fleet.folder.path().join("last"));
+}
+
+/// Replaces the newest commit of the remote by a forged one, under a manifest and digests that match.
+fn forge(service: &SimBucket, change: impl Fn(&mut Commit)) {
+    let place = Place::of(Counted::new(Arc::new(service.clone())));
+    let mut log = place.read().unwrap().log;
+    let last = log.segments.len() - 1;
+    let batches = log.read(last, place.segment(&log, last).unwrap()).unwrap();
+    let (first, id) = (log.segments[last].first_batch, log.segments[last].id);
+    log.segments.pop();
+    log.generation -= 1;
+    let mut head = log.head;
+    let mut group = Vec::new();
+    for batch in &batches {
+        let mut built = BatchBuilder::new();
+        for record in &batch.records {
+            if record.kind == RecordKind::Commit {
+                let mut commit = Commit::decode(&record.body).unwrap();
+                change(&mut commit);
+                let bytes = commit.encode().unwrap();
+                head = Commit::hash(&bytes, log.suite());
+                built.add(record.kind, record.flags, &bytes);
+            } else {
+                built.add(record.kind, record.flags, &record.body);
+            }
+        }
+        group.push((built, head));
+    }
+    let segment = NewSegment::encode(&log, id, [7; 16], first, group).unwrap();
+    let mut objects = service.objects();
+    objects.insert(segment.listed.name(), segment.bytes().to_vec());
+    objects.insert("manifest".to_owned(), log.with(&segment, head).encode());
+    service.restore(objects);
+}
+
+/// FOR-1: digests that match prove nothing. Whoever can write to a remote can forge them.
+#[test]
+fn a_forged_commit_is_refused() {
+    type Forgery = fn(&mut Commit);
+    let forgeries: [(&str, Forgery); 6] = [
+        ("root", |commit| {
+            commit.root = crate::digest::Root::from_bytes([1; 32])
+        }),
+        ("seq", |commit| commit.seq += 1),
+        ("history", |commit| {
+            commit.history_root = crate::digest::HistoryRoot::from_bytes([1; 32])
+        }),
+        ("parent", |commit| {
+            commit.parents[0] = crate::digest::CommitDigest::from_bytes([1; 32])
+        }),
+        ("early", |commit| {
+            commit.time = crate::object::Time::from_micros(1)
+        }),
+        ("late", |commit| {
+            commit.time = "2999-01-01T00:00:00Z".parse().unwrap()
+        }),
+    ];
+    for (name, forgery) in forgeries {
+        let fleet = Fleet::new();
+        let (remote, a) = (fleet.origin(), fleet.first());
+        let b = fleet.clone("b", Origin::DirectUser);
+        put(&a, "of a", "1");
+        remote.push(&a, &ann()).unwrap();
+        let batches = b.inner.log.lock().log.newest_batch();
+        forge(&fleet.service, forgery);
+        let error = remote.pull(&b, &ann()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{name}: {error:?}");
+        assert_eq!(b.inner.log.lock().log.newest_batch(), batches, "{name}");
+    }
 }

@@ -13,7 +13,7 @@ use treering::remote::{self, BackedUp, Cloned};
 /// Others may write meanwhile. treering clone restores it.
 ///
 /// # Notes
-/// URL is file:///PATH, a folder of its own. After gc or erase, the next run replaces the backup and removes the old files.
+/// The place is a folder of its own, as a URL with the scheme file. After gc or erase, the next run replaces the backup and removes the old files.
 /// The folder is a store without an owner: a program that opens it to write makes it a store, and no backup any more.
 ///
 /// # Examples
@@ -43,18 +43,20 @@ impl Verb for Backup {
     }
 }
 
-/// Make a store of a backup or a remote
+/// Make a store of a backup
+///
+/// Also of a remote: then the new store can push and pull at once, and the remote has the name origin.
 ///
 /// # Notes
-/// DIR must not exist, or be empty. Objects get at most the class --trust-cap, in one commit. A clone of a remote can push
-/// and pull at once: the remote has the name origin. A call that was interrupted goes on where it stopped.
+/// DIR must not exist, or be empty. Objects get at most the class --trust-cap, in one commit. A call that was interrupted
+/// goes on where it stopped.
 ///
 /// # Examples
 /// ```text
 /// treering clone file:///mnt/disk/agent restored --trust-cap direct_user
 /// ```
 #[derive(Args, Debug)]
-#[command(verbatim_doc_comment)]
+#[command(hide = true, verbatim_doc_comment)]
 pub(crate) struct Clone {
     /// The place of the backup or remote
     url: String,

@@ -177,24 +177,23 @@ pub(super) const GROUPS: Groups = &[
             entry::<trust_store::TrustStore>("trust-store"),
         ],
     ),
-    #[cfg(feature = "remote")]
-    (
-        "Machines",
-        &[
-            entry::<backup::Backup>("backup"),
-            entry::<backup::Clone>("clone"),
-            entry::<remote::Remote>("remote"),
-            entry::<remote::Push>("push"),
-            entry::<remote::Pull>("pull"),
-        ],
-    ),
     ("Agent", agent::VERBS),
     #[cfg(feature = "mcp")]
     (
         "Serve",
         &[entry::<serve::Serve>("serve"), entry::<mcp::Mcp>("mcp")],
     ),
-    ("Keep", &[entry::<gc::Gc>("gc"), entry::<erase::Erase>("erase")]),
+    (
+        "Keep",
+        &[
+            entry::<gc::Gc>("gc"),
+            entry::<erase::Erase>("erase"),
+            #[cfg(feature = "remote")]
+            entry::<backup::Backup>("backup"),
+            #[cfg(feature = "remote")]
+            entry::<remote::Remote>("remote"),
+        ],
+    ),
     (
         "Set up",
         &[
@@ -225,7 +224,14 @@ pub(super) const GROUPS: Groups = &[
             // The help of `merge` names them.
             entry::<merge::Conflicts>("conflicts"),
             entry::<merge::Resolve>("resolve"),
-            // The help of `pull` names it.
+            // The help of `backup` names it.
+            #[cfg(feature = "remote")]
+            entry::<backup::Clone>("clone"),
+            // The help of `remote` names them.
+            #[cfg(feature = "remote")]
+            entry::<remote::Push>("push"),
+            #[cfg(feature = "remote")]
+            entry::<remote::Pull>("pull"),
             #[cfg(feature = "remote")]
             entry::<remote::Fetch>("fetch"),
             // Only clients call it.

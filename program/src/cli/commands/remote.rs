@@ -18,6 +18,7 @@ use treering::remote::{self, Fetched, Pulled, Pushed};
 /// ```text
 /// treering remote add origin file:///mnt/shared/memory --trust-cap direct_user
 /// treering push
+/// treering fetch
 /// treering pull
 /// ```
 #[derive(Args, Debug)]
@@ -147,7 +148,7 @@ impl Verb for Remote {
 /// treering push origin --json
 /// ```
 #[derive(Args, Debug)]
-#[command(args = args::writes(), verbatim_doc_comment)]
+#[command(args = args::writes(), hide = true, verbatim_doc_comment)]
 pub(crate) struct Push {
     /// The remote [default: the only one, or origin]
     name: Option<String>,
@@ -220,7 +221,7 @@ fn fetched_line(fetched: &Fetched) -> String {
 /// treering undo --session remote/origin
 /// ```
 #[derive(Args, Debug)]
-#[command(args = args::writes(), verbatim_doc_comment)]
+#[command(args = args::writes(), hide = true, verbatim_doc_comment)]
 pub(crate) struct Pull {
     /// The remote [default: the only one, or origin]
     name: Option<String>,

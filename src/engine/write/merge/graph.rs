@@ -23,7 +23,7 @@ use crate::store::{CommitEntry, LineInfo, Store};
 const BASES_MAX: usize = 8;
 
 /// A commit, with the store of a line that contains it.
-pub(super) type Commit = (Arc<Store>, Arc<CommitEntry>);
+pub(in crate::engine::write) type Commit = (Arc<Store>, Arc<CommitEntry>);
 
 /// The commits that two lines come from. A commit has the number of its batch as its name.
 pub(super) struct Commits {
@@ -146,20 +146,16 @@ fn not_made((store, head): &Commit, since: u64) -> Result<BTreeSet<u64>> {
     Ok(merges)
 }
 
-impl Inner {
-    /// Returns the newest commits from which both come, newest first.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if a commit cannot be read.
-    #[cfg(feature = "remote")]
-    pub(in crate::engine::write) fn common_with(
-        &self,
-        ours: &Commit,
-        theirs: &Commit,
-    ) -> Result<Vec<Commit>> {
-        Commits::of(ours, theirs)?.bases(ours, theirs)
-    }
+/// Returns the newest commits from which both come, newest first.
+///
+/// # Errors
+/// `Corrupt` or `Io` if a commit cannot be read.
+#[cfg(feature = "remote")]
+pub(in crate::engine::write) fn common_with(ours: &Commit, theirs: &Commit) -> Result<Vec<Commit>> {
+    Commits::of(ours, theirs)?.bases(ours, theirs)
+}
 
+impl Inner {
     /// Returns whether another live line contains the newest commit of a line, because it merged it.
     ///
     /// # Errors

@@ -45,6 +45,8 @@ use crate::threads::Mutex;
 
 pub use self::conflict::MergeConflict;
 pub(super) use self::resolve::conflicts_in;
+#[cfg(feature = "remote")]
+pub(super) use self::graph::{Commit as LineCommit, common_with};
 pub use self::resolve::{ConflictSide, OpenConflict, Resolution};
 
 /// What decides about conflicts, so that none stays open.

@@ -95,7 +95,7 @@ impl Inner {
         let base = line.base().map_or(0, |base| base.seq());
         let theirs = line.head()?;
         let (ours, remote) = ((store, head), (line, theirs));
-        let common = self.common_with(&ours, &remote)?;
+        let common = super::graph::common_with(&ours, &remote)?;
         let since = |side: &super::graph::Commit| {
             let is_known = common.first().is_some_and(|base| base.1.digest == side.1.digest);
             if is_known {
@@ -129,8 +129,8 @@ impl Merged {
 
 fn of_remote<'a>(memory: &'a Memory, line: &'a str, cap: Origin, strategy: Option<Strategy>) -> Merge<'a> {
     Merge {
-        cap,
         strategy,
+        cap,
         ..Merge::new(memory, line)
     }
 }
