@@ -12,14 +12,15 @@ use super::source::Source;
 use super::{expect_none, sources};
 
 /// The maximum number of names at the root of the crate, including modules.
-const ROOT_NAMES_MAX: usize = 52;
+const ROOT_NAMES_MAX: usize = 53;
 /// The maximum number of public items. A commit that raises it must give the reason. The judge of a host and the review
 /// of a promotion need 9, the selection, options and result of a revert 19, blame and bisect 8, titles and scopes of recall 1, the
 /// verdict of a line 1, the handle for Tokio 6, the place that scope words refer to 5, the head that a rollback or revert
 /// expects 2, the settings of models for recall by meaning 2, the vectors of texts and when they are computed 4, the
 /// models for hosts 4, the fault and the preparation of a model 3, an erasure that keeps other vectors 1, forks 11, a decision
-/// of the page 1, merges with their conflicts and decisions 23, an agent on a fork 1.
-const ITEMS_MAX: usize = 449;
+/// of the page 1, merges with their conflicts and decisions 23, an agent on a fork 1, and
+/// signed heads with their keys, notes, trees and proofs 39.
+const ITEMS_MAX: usize = 488;
 /// The keywords between `pub` and the name of an item.
 const KINDS: [&str; 7] = ["fn", "const fn", "struct", "enum", "trait", "const", "type"];
 
