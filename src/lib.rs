@@ -47,12 +47,13 @@
 //! | look back | [`Memory::commits`], [`Memory::history`], [`Memory::diff`] |
 //! | find who caused what | [`Memory::blame`], [`Memory::bisect`] |
 //! | prove that a state contains an object | [`View::prove`], [`proof::Proof::verify`] |
+//! | sign how long the history is, and check later that nobody rewrote it | the module `signed` |
 //! | keep a store in order | [`Memory::gc`], [`Memory::erase`], [`Memory::verify`] |
 //!
 //! The feature `agent` adds the verbs of an agent in the module `agent`, and `ingest` reads and writes documents. Both are
 //! default features; `default-features = false` selects only the engine. The feature `semantic` adds `agent::meaning`: sentence
-//! models for recall by meaning, one of them bundled. The feature `remote` adds the
-//! module `remote`: backups, clones and remotes. The feature `tokio` adds `Async`, a handle for hosts that run on Tokio, and
+//! models for recall by meaning, one of them bundled. The feature `remote` adds the module `remote`: backups, clones and
+//! remotes. The feature `signed` adds signed heads. The feature `tokio` adds `Async`, a handle for hosts that run on Tokio, and
 //! `tracing` emits events of the engine. The program with its servers is the package `treering-program`.
 //!
 //! Every error is an [`Error`]. Its [`ErrorKind`] determines the next action of the caller, and its [`ErrorCode`]
@@ -89,6 +90,8 @@ mod log;
 mod object;
 #[cfg(feature = "remote")]
 pub mod remote;
+#[cfg(feature = "signed")]
+pub mod signed;
 mod slots;
 mod store;
 #[cfg(any(test, feature = "testing"))]

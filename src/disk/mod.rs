@@ -48,6 +48,11 @@ pub enum Access {
     ReadWrite,
 }
 
+/// Fills `bytes` from the secure random source of the system.
+pub(crate) fn random(bytes: &mut [u8]) -> io::Result<()> {
+    getrandom::fill(bytes).map_err(io::Error::other)
+}
+
 /// The folder of one store.
 ///
 /// Calls return the errors of the operating system, and the caller adds the name of the operation. Callers rely on the
@@ -113,7 +118,7 @@ pub trait Disk: Send + Sync {
 
     /// Fills `bytes` from the secure random source of the system.
     fn random(&self, bytes: &mut [u8]) -> io::Result<()> {
-        getrandom::fill(bytes).map_err(io::Error::other)
+        random(bytes)
     }
 
     /// Returns the device number and the file number of the folder. Two paths to the same store have equal numbers.

@@ -84,7 +84,7 @@ pub use crate::store::{CheckpointInfo, SalvageReport};
 pub(crate) use write::attempt::Refusal;
 pub use write::attempt::{Attempted, Check};
 pub use write::authorisation::Authorisation;
-#[cfg(feature = "agent")]
+#[cfg(any(feature = "agent", feature = "signed"))]
 pub(crate) use write::authorisation::check_trusted;
 pub use write::draft::{Draft, Staged};
 pub use write::fork::{Fork, ForkInfo};

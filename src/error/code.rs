@@ -46,10 +46,16 @@ codes! {
     BadId = "bad_id",
     /// Bisect found no bad state: the state that the caller calls bad is good.
     BadIsGood = "bad_is_good",
+    /// The text is no key, or the key is of another kind.
+    BadKey = "bad_key",
+    /// The file is no signed head, or no request to a witness.
+    BadNote = "bad_note",
     /// A policy file breaks a rule of its format.
     BadPolicy = "bad_policy",
     /// A settings file breaks a rule of its format.
     BadSettings = "bad_settings",
+    /// A signature is not by the key that it names.
+    BadSignature = "bad_signature",
     /// Another process holds the lock.
     Busy = "busy",
     /// The current version of the item is not the version that the caller expects.
@@ -90,6 +96,10 @@ codes! {
     HasChildren = "has_children",
     /// The head is not the commit that the caller expects.
     HeadMoved = "head_moved",
+    /// Commits that were signed are not in the history, or an origin signed two histories.
+    HistoryRewritten = "history_rewritten",
+    /// The history has fewer commits than the signed head.
+    HistoryShorter = "history_shorter",
     /// The id belongs to an object of another document.
     IdInUse = "id_in_use",
     /// The id belongs to an object of another kind or scope.
@@ -126,6 +136,8 @@ codes! {
     NoFile = "no_file",
     /// There is no fork of this name.
     NoFork = "no_fork",
+    /// There is no key to sign or to check with.
+    NoKey = "no_key",
     /// The folder of the log is missing.
     NoLog = "no_log",
     /// The segment ends before the requested offset.
@@ -170,6 +182,8 @@ codes! {
     NotOwner = "not_owner",
     /// A path of the store or of the input is a folder, a link, a pipe, a socket or a device instead of a regular file.
     NotRegularFile = "not_regular_file",
+    /// No trusted key signed the head.
+    NotSigned = "not_signed",
     /// No commit meets the conditions of a selection.
     NothingSelected = "nothing_selected",
     /// The import refused every part of its input.
@@ -182,6 +196,8 @@ codes! {
     NothingToUndo = "nothing_to_undo",
     /// Other lanes committed after the target state.
     OtherLanes = "other_lanes",
+    /// The signed head is of another store, or of a line that is not there.
+    OtherOrigin = "other_origin",
     /// The session already has another parent.
     OtherParent = "other_parent",
     /// The item or session belongs to another scope.

@@ -73,7 +73,7 @@ fn node(suite: HashSuite, left: &Node, right: &Node) -> Node {
 }
 
 /// Adds a leaf to the peaks of a tree of `size` leaves. `node` computes the digest of two subtrees.
-fn append_leaf(peaks: &mut Vec<Node>, size: u64, leaf: Node, node: impl Fn(&Node, &Node) -> Node) {
+pub(crate) fn append_leaf(peaks: &mut Vec<Node>, size: u64, leaf: Node, node: impl Fn(&Node, &Node) -> Node) {
     // Each trailing 1 bit of the size represents a peak as large as the subtree to add. The subtree to add becomes the
     // right sibling of the peak.
     let grown = (0..size.trailing_ones()).fold(leaf, |right, _| {
@@ -84,7 +84,7 @@ fn append_leaf(peaks: &mut Vec<Node>, size: u64, leaf: Node, node: impl Fn(&Node
 }
 
 /// Returns the root over the peaks. Returns `None` for an empty tree.
-fn root_of(peaks: &[Node], node: impl Fn(&Node, &Node) -> Node) -> Option<Node> {
+pub(crate) fn root_of(peaks: &[Node], node: impl Fn(&Node, &Node) -> Node) -> Option<Node> {
     let mut peaks = peaks.iter().rev();
     let smallest = *peaks.next()?;
     Some(peaks.fold(smallest, |right, left| node(left, &right)))

@@ -51,6 +51,8 @@ pub use attributes::Attributes;
 pub use commit::{Commit, Op, lane_of};
 pub use content::{CONTENT_BYTES_MAX, CONTENT_INLINE_MAX, OBJECT_BYTES_MAX, hash_content, hash_text};
 pub use history_tree::HistoryTree;
+#[cfg(feature = "signed")]
+pub(crate) use history_tree::{append_leaf, root_of};
 pub use id::Id;
 pub use inspect::{EncodedField, Encoding, encoded_fields};
 pub use names::{Kind, Position, Scope};

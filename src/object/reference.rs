@@ -9,7 +9,8 @@
 //! - REF-3: only a snapshot is in a lane's ring.
 //! - REF-5: only the head of a line, of a fork or of a remote, has a base and a cap of trust, and it has both. It is in a
 //!   record of its own kind, which a program that knows no lines refuses.
-//! - REF-4: a taint is a pin, so older builds read and keep it. Its commit is for information, and may be thinned.
+//! - REF-4: a taint is a pin, so older builds read and keep it. The commits of taints and of signatures are for information,
+//!   and may be thinned.
 //!
 //! # Format
 //! docs/format.md, "Reference".
@@ -122,9 +123,18 @@ impl ReferenceName {
     }
 
     /// Returns whether this is the name of a taint.
+    #[cfg(feature = "remote")]
     pub(crate) fn is_taint(&self) -> bool {
         let (class, rest) = self.parts();
         class == ReferenceClass::Pins && rest.starts_with(TAINT)
+    }
+
+    /// Returns whether the commit that the reference names must be kept (REF-4).
+    pub(crate) fn keeps_commit(&self) -> bool {
+        match self.parts() {
+            (ReferenceClass::Pins, rest) => !rest.starts_with(TAINT),
+            (class, _) => class != ReferenceClass::Signatures,
+        }
     }
 
     /// Returns the class of the reference.

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::digest::{DIGEST_LEN, HashSuite, KeyPath, Root};
+use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath, Root};
 use crate::error::{Error, Result};
 use crate::log::Position;
 use crate::threads::Mutex;
@@ -82,6 +82,11 @@ impl Covered {
 }
 
 impl Rows for Covered {
+    fn digest(&self, index: usize) -> Result<(u64, CommitDigest)> {
+        let row = self.base.row(index)?;
+        Ok((row.seq, row.digest))
+    }
+
     fn len(&self) -> usize {
         self.base.len()
     }

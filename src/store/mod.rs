@@ -298,6 +298,48 @@ impl Store {
         }
     }
 
+    /// Returns the seq and the digest of the kept commit at `index`.
+    fn digest_at(&self, index: usize) -> Result<(u64, CommitDigest)> {
+        match self.rows() {
+            Some(below) if index < below.len() => below.digest(index),
+            _ => {
+                let entry = self.commit_at(index)?;
+                let entry = entry.ok_or_else(|| Error::internal("a kept commit is missing"))?;
+                Ok((entry.seq(), entry.digest))
+            }
+        }
+    }
+
+    /// Returns the digests of the commits of this line from the seq `from` to `last`, oldest first, thinned ones too.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a commit or a gap cannot be read, or if a digest is missing (CTL-1).
+    pub(crate) fn digests(&self, from: u64, last: &CommitEntry) -> Result<Vec<CommitDigest>> {
+        let mut digests = Vec::with_capacity((last.seq() + 1).saturating_sub(from) as usize);
+        let mut gaps = self
+            .gaps()
+            .into_iter()
+            .filter(|gap| gap.first + gap.count > from)
+            .peekable();
+        let (Ok(mut index) | Err(mut index)) = self.position(from)?;
+        let mut next = from;
+        while next <= last.seq() {
+            let (seq, digest) = self.digest_at(index)?;
+            while let Some(gap) = gaps.next_if(|gap| gap.first < seq) {
+                let skipped = next.saturating_sub(gap.first) as usize;
+                digests.extend(self.records.gap(gap.place)?.into_iter().skip(skipped));
+            }
+            digests.push(digest);
+            (index, next) = (index + 1, seq + 1);
+            if digests.len() as u64 != next - from {
+                return Err(Error::corrupt(format!(
+                    "the digest of a commit before seq {seq} is missing"
+                )));
+            }
+        }
+        Ok(digests)
+    }
+
     /// Returns the index of commit `seq` among the kept commits. If the commit is thinned, returns the index of the
     /// next kept commit as the inner `Err`.
     ///

@@ -31,7 +31,7 @@ pub(crate) struct References {
     by_name: BTreeMap<ReferenceName, ReferenceEntry>,
     /// The rings by line, empty for the main one, and by lane.
     rings: BTreeMap<(String, String), VecDeque<ReferenceName>>,
-    /// The number of references that name each commit, without taints.
+    /// The number of references that name each commit, without those of taints and signatures.
     named: HashMap<CommitDigest, usize>,
     /// The commits that lost their last name, until [`Self::take_released`] returns them.
     released: Vec<CommitDigest>,
@@ -141,9 +141,9 @@ fn ring_of(line: Option<&str>, lane: &str) -> (String, String) {
     (line.unwrap_or_default().to_owned(), lane.to_owned())
 }
 
-/// Returns the commit that must be kept because the reference names it. The commit of a taint need not be kept (REF-4).
+/// Returns the commit that must be kept because the reference names it (REF-4).
 pub(crate) fn kept_commit(reference: &Reference) -> Option<CommitDigest> {
-    reference.commit.filter(|_| !reference.name.is_taint())
+    reference.commit.filter(|_| reference.name.keeps_commit())
 }
 
 /// Decodes a reference of a checkpoint.

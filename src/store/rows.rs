@@ -8,7 +8,7 @@
 
 use std::sync::Arc;
 
-use crate::digest::{DIGEST_LEN, KeyPath};
+use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath};
 use crate::error::Result;
 use crate::trie::{NodeSource, StoredNode, Trie};
 
@@ -24,6 +24,9 @@ pub(super) trait Rows: NodeSource + Send + Sync {
 
     /// Returns the commit at `index`, which must be below [`Self::len`].
     fn commit(&self, index: usize) -> Result<Arc<CommitEntry>>;
+
+    /// Returns the seq and the digest of the commit at `index`, without reading the commit.
+    fn digest(&self, index: usize) -> Result<(u64, CommitDigest)>;
 
     /// Returns the index of commit `seq`. If the commit is thinned, or follows these rows, returns the index of the next
     /// kept commit as the inner `Err`.

@@ -39,17 +39,8 @@ impl UpTo {
             return Ok(store.history());
         }
         let mut tree = HistoryTree::new(store.suite);
-        let mut gaps = store.gaps().into_iter().peekable();
-        for index in 0..=self.last {
-            let commit = self.commit(index)?;
-            while let Some(gap) = gaps.next_if(|gap| gap.first < commit.seq()) {
-                store
-                    .records
-                    .gap(gap.place)?
-                    .iter()
-                    .for_each(|digest| tree.append(digest));
-            }
-            tree.append(&commit.digest);
+        for digest in store.digests(0, &self.base)? {
+            tree.append(&digest);
         }
         Ok(tree)
     }
@@ -67,6 +58,10 @@ impl Rows for UpTo {
     fn commit(&self, index: usize) -> Result<Arc<CommitEntry>> {
         let commit = self.store.commit_at(index)?;
         commit.ok_or_else(|| Error::internal("a kept commit is missing"))
+    }
+
+    fn digest(&self, index: usize) -> Result<(u64, CommitDigest)> {
+        self.store.digest_at(index)
     }
 
     fn position(&self, seq: u64) -> Result<std::result::Result<usize, usize>> {

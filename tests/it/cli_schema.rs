@@ -311,6 +311,10 @@ fn every_verb_answers_as_its_schema_says() {
     let answer = switched_off.env("TREERING_DISABLE", "1").output().unwrap().stdout;
     check("disabled", &[serde_json::from_slice(&answer).unwrap()]);
     check("version", &[folder.json(&["--version"])]);
+    #[cfg(feature = "signed")]
+    for (verb, documents) in of_signed(&folder) {
+        check(verb, &documents);
+    }
     let proof = folder.json(&["prove", "a"]).to_string();
     check(
         "check-proof",
@@ -329,6 +333,27 @@ fn every_verb_answers_as_its_schema_says() {
     }
     let stated: BTreeSet<String> = schemas.as_object().unwrap().keys().cloned().collect();
     assert_eq!(seen, stated, "some schemas were not compared with real output");
+}
+
+/// Returns the answers of the verbs of signed heads.
+#[cfg(feature = "signed")]
+fn of_signed(folder: &Folder) -> Vec<(&'static str, Vec<Value>)> {
+    let (made, signed) = (folder.json(&["keygen", "vera"]), folder.json(&["sign"]));
+    folder.write("head", text(&signed["note"]));
+    let proved = folder.json(&["prove-head", "0"]);
+    folder.write("request", text(&proved["request"]));
+    let mut checked = folder.stream(&["check-head", "head"]);
+    checked.extend(folder.run(&["check-head", "lines.jsonl", "--json"]).documents());
+    vec![
+        ("keygen", vec![made]),
+        ("sign", vec![signed]),
+        ("prove-head", vec![proved]),
+        ("check-head", checked),
+        (
+            "witness",
+            folder.stream(&["witness", "request", "--state", "heads"]),
+        ),
+    ]
 }
 
 /// Returns the answers of the verbs for servers.

@@ -38,6 +38,8 @@ mod cli_revert;
 mod cli_salvage;
 mod cli_schema;
 mod cli_sent;
+#[cfg(feature = "signed")]
+mod cli_signed;
 mod cli_store;
 mod cli_stored_text;
 mod cli_system;

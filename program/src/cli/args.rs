@@ -153,6 +153,12 @@ pub(crate) fn waits() -> Vec<Arg> {
     shared(&["wait"])
 }
 
+/// Returns the shared options of a verb that signs, which needs no reason.
+#[cfg(feature = "signed")]
+pub(crate) fn signs() -> Vec<Arg> {
+    shared(&["trust", "wait"])
+}
+
 /// Returns the shared options of a verb that reads and, with some arguments, commits.
 pub(crate) fn reads_and_writes() -> Vec<Arg> {
     shared(&["at", "degraded", "source", "trust", "wait", "reason"])

@@ -11,7 +11,7 @@ use std::path::Path;
 use treering::Id;
 
 /// The verbs without a use for `--store`: they read no store, or an argument names its folder. An option is no verb.
-const WITHOUT_STORE: [&str; 4] = ["", "salvage", "check-proof", "trust-store"];
+const WITHOUT_STORE: [&str; 6] = ["", "salvage", "check-proof", "trust-store", "keygen", "witness"];
 
 /// Puts a text in single quotes for a shell.
 pub(crate) fn in_quotes(text: &str) -> String {

@@ -34,8 +34,12 @@ mod paint;
 mod parse;
 #[cfg(feature = "mcp")]
 mod plugin_folder;
+#[cfg(any(feature = "http", feature = "signed"))]
+mod private_file;
 #[cfg(feature = "remote")]
 mod remotes;
+#[cfg(feature = "signed")]
+mod signing_keys;
 mod time;
 #[cfg(feature = "http")]
 mod token_file;

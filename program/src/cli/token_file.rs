@@ -2,30 +2,19 @@
 //!
 //! # Layer
 //! Layer 10, part of cli.
-//!
-//! # Invariants
-//! - TKF-1: the file of a token is read only if nobody but its owner can, and no link leads to it.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::Path;
 
-use rustix::fs::OFlags;
-
+use super::private_file;
 use crate::serve::http::Token;
 use treering::Memory;
 use treering::inspect::digest::to_hex;
-use treering::{Error, ErrorCode, Result};
+use treering::{Error, Result};
 
 /// The number of random bytes of a token: 256 bits.
 const RANDOM_BYTES: usize = 32;
 /// The fewest characters of a token that a person wrote.
 const CHARS_LEAST: usize = 32;
-/// The most bytes of the file.
-const FILE_BYTES_MAX: u64 = 4_096;
-/// The bits of a mode that let others read or write.
-const OTHERS: u32 = 0o077;
 
 /// Returns a new token.
 ///
@@ -42,39 +31,13 @@ pub(crate) fn new_token(memory: &Memory) -> Result<Token> {
 /// # Errors
 /// `Denied` (code `refused`) if others can read the file (TKF-1); `InvalidInput` if it holds no token; `Io`.
 pub(crate) fn token_in(file: &Path, memory: &Memory) -> Result<Token> {
-    let failed = |error| Error::io(format_args!("the token file {}", file.display()), error);
-    let mut new = OpenOptions::new();
-    match new.write(true).create_new(true).mode(0o600).open(file) {
-        Ok(mut created) => {
-            let token = new_token(memory)?;
-            let written = created.write_all(format!("{}\n", token.reveal()).as_bytes());
-            written.and_then(|()| created.sync_all()).map_err(failed)?;
-            Ok(token)
-        }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            // A pipe must not keep the program waiting.
-            let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-            let opened = OpenOptions::new().read(true).custom_flags(flags).open(file);
-            read(file, opened.map_err(failed)?, failed)
-        }
-        Err(error) => Err(failed(error)),
+    let (what, name) = ("the token file", file.display());
+    let new = new_token(memory)?;
+    let created = private_file::create(file, &format!("{}\n", new.reveal()));
+    if created.map_err(|error| Error::io(format_args!("{what} {name}"), error))? {
+        return Ok(new);
     }
-}
-
-fn read(file: &Path, opened: File, failed: impl Fn(io::Error) -> Error) -> Result<Token> {
-    let name = file.display();
-    let about = opened.metadata().map_err(&failed)?;
-    let is_own = about.uid() == rustix::process::geteuid().as_raw();
-    if !about.is_file() || !is_own || about.mode() & OTHERS != 0 {
-        let text = format!("the token file {name} is not a file that only you can read");
-        let hint = format!("run chmod 600 {name}, or name a file that does not exist yet");
-        return Err(Error::denied(ErrorCode::Refused, text).with_hint(hint));
-    }
-    let mut text = String::new();
-    opened
-        .take(FILE_BYTES_MAX)
-        .read_to_string(&mut text)
-        .map_err(&failed)?;
+    let text = private_file::read(file, what, private_file::READ_OR_WRITE)?;
     let token = text.trim();
     if token.len() < CHARS_LEAST || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
         let text = format!("the token file {name} holds no token");

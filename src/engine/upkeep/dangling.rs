@@ -81,7 +81,7 @@ impl Dangling {
                 continue;
             };
             let name = &reference.name;
-            // A collection may have thinned the commit of a taint (REF-4).
+            // A collection may have thinned the commit of a taint or a signature (REF-4).
             if let Some(commit) = kept_commit(&reference)
                 && store.commit_of_any(commit)?.is_none()
             {

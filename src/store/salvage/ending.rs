@@ -13,6 +13,7 @@ use crate::trie::{NoSource, Trie};
 
 use super::Salvager;
 use super::guess::Left;
+use crate::store::kept_commit;
 
 /// The result of a salvage: the numbers of salvaged items, and the losses.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -186,8 +187,7 @@ impl Salvager<'_> {
         let mut lost = Vec::new();
         for entry in newest {
             let mut reference = (*entry.reference).clone();
-            let is_kept = reference.name.is_taint()
-                || reference.commit.is_none_or(|commit| self.kept.contains(&commit));
+            let is_kept = kept_commit(&reference).is_none_or(|commit| self.kept.contains(&commit));
             let mut versions = reference.changes.iter().filter_map(|change| change.digest);
             if !is_kept || !versions.all(|digest| self.index.objects.contains_key(digest.as_bytes())) {
                 lost.push(reference.name.to_string());

@@ -97,6 +97,8 @@ mod schema;
 #[cfg(feature = "mcp")]
 mod serve;
 mod show;
+#[cfg(feature = "signed")]
+mod signed;
 mod snapshot;
 mod stats;
 mod tainting;
@@ -174,6 +176,10 @@ pub(super) const GROUPS: Groups = &[
             entry::<prove::Prove>("prove"),
             entry::<contains::Contains>("contains"),
             entry::<check_proof::CheckProof>("check-proof"),
+            #[cfg(feature = "signed")]
+            entry::<signed::sign::Sign>("sign"),
+            #[cfg(feature = "signed")]
+            entry::<signed::check_head::CheckHead>("check-head"),
             entry::<trust_store::TrustStore>("trust-store"),
         ],
     ),
@@ -234,6 +240,13 @@ pub(super) const GROUPS: Groups = &[
             entry::<remote::Pull>("pull"),
             #[cfg(feature = "remote")]
             entry::<remote::Fetch>("fetch"),
+            // The help of `sign` names it, and that of `check-head` the next two.
+            #[cfg(feature = "signed")]
+            entry::<signed::keygen::Keygen>("keygen"),
+            #[cfg(feature = "signed")]
+            entry::<signed::prove_head::ProveHead>("prove-head"),
+            #[cfg(feature = "signed")]
+            entry::<signed::witness::Witness>("witness"),
             // Only clients call it.
             entry::<hook::Hook>("hook"),
             // The help of `install` names it.

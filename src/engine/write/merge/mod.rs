@@ -44,9 +44,9 @@ use crate::store::{ChangeCounts, REMOTE};
 use crate::threads::Mutex;
 
 pub use self::conflict::MergeConflict;
-pub(super) use self::resolve::conflicts_in;
 #[cfg(feature = "remote")]
 pub(super) use self::graph::{Commit as LineCommit, common_with};
+pub(super) use self::resolve::conflicts_in;
 pub use self::resolve::{ConflictSide, OpenConflict, Resolution};
 
 /// What decides about conflicts, so that none stays open.
