@@ -473,20 +473,20 @@ fn a_forged_commit_is_refused() {
     type Forgery = fn(&mut Commit);
     let forgeries: [(&str, Forgery); 6] = [
         ("root", |commit| {
-            commit.root = crate::digest::Root::from_bytes([1; 32])
+            commit.root = crate::digest::Root::from_bytes([1; 32]);
         }),
         ("seq", |commit| commit.seq += 1),
         ("history", |commit| {
-            commit.history_root = crate::digest::HistoryRoot::from_bytes([1; 32])
+            commit.history_root = crate::digest::HistoryRoot::from_bytes([1; 32]);
         }),
         ("parent", |commit| {
-            commit.parents[0] = crate::digest::CommitDigest::from_bytes([1; 32])
+            commit.parents[0] = crate::digest::CommitDigest::from_bytes([1; 32]);
         }),
         ("early", |commit| {
-            commit.time = crate::object::Time::from_micros(1)
+            commit.time = crate::object::Time::from_micros(1);
         }),
         ("late", |commit| {
-            commit.time = "2999-01-01T00:00:00Z".parse().unwrap()
+            commit.time = "2999-01-01T00:00:00Z".parse().unwrap();
         }),
     ];
     for (name, forgery) in forgeries {
