@@ -81,8 +81,14 @@ fn two_machines_share_a_memory_and_come_to_rest() {
         (behind.kind(), behind.code()),
         (ErrorKind::Conflict, ErrorCode::RemoteAhead)
     );
+    // PSH-1: what was fetched and not merged is not taken back by a push.
+    assert_eq!(remote.fetch(&b, &ann()).unwrap().commits, 1);
+    assert_eq!(
+        remote.push(&b, &ann()).unwrap_err().code(),
+        ErrorCode::RemoteAhead
+    );
     let pulled = pull(&remote, &b);
-    assert_eq!((pulled.fetched.commits, pulled.merged.counts.added), (1, 1));
+    assert_eq!((pulled.fetched.commits, pulled.merged.counts.added), (0, 1));
     assert!(pulled.merged.conflicts.is_empty());
     let pushed = remote.push(&b, &ann()).unwrap();
     assert_eq!(pushed.commits, 3, "of b, the merge and the push");
