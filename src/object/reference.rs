@@ -58,6 +58,9 @@ tags! {
     BASE = 0x000d, "base";
 }
 
+/// The ignorable tag of references, with its name.
+pub(in crate::object) const SEEN: (u16, &str) = (0x8001, "seen");
+
 named! {
     /// The purpose of a reference: the part of its name before the first `/`.
     #[derive(PartialOrd, Ord)]
@@ -210,6 +213,10 @@ pub struct Reference {
 }
 
 impl Reference {
+    /// The ignorable field that says how far a remote was read.
+    #[cfg(feature = "remote")]
+    pub(crate) const SEEN: u16 = SEEN.0;
+
     /// Makes a reference that has only a name, a commit and a time.
     pub fn new(name: ReferenceName, commit: Option<CommitDigest>, time: Time) -> Self {
         Self {

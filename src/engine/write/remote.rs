@@ -33,8 +33,6 @@ use crate::store::{
 pub(crate) const MAIN: &str = "main";
 /// The start of the name of a side line.
 pub(crate) const SIDE: &str = "at-";
-/// The field of a reference to a remote that says how far the remote was read.
-const SEEN: u16 = 0x8001;
 /// The most bytes of batches that are written at once.
 const WRITTEN_TOGETHER: u64 = 8 << 20;
 
@@ -77,7 +75,7 @@ impl Seen {
     }
 
     fn of(reference: &Reference) -> Option<Self> {
-        let bytes = reference.reserved.get(&SEEN)?;
+        let bytes = reference.reserved.get(&Reference::SEEN)?;
         let (instance, rest) = bytes.split_first_chunk::<16>()?;
         let (generation, rest) = rest.split_first_chunk::<8>()?;
         let (batch, _) = rest.split_first_chunk::<8>()?;
@@ -158,7 +156,7 @@ impl Inner {
         let time = self.settings().clock.now();
         let mut reference = Reference::new(known.reference(line)?, Some(head), time);
         if let Some(seen) = seen {
-            reference.reserved.insert(SEEN, seen.to_bytes());
+            reference.reserved.insert(Reference::SEEN, seen.to_bytes());
         }
         let mut batch = BatchBuilder::new();
         batch.add(RecordKind::Reference, 0, &reference.encode()?);

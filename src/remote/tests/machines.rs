@@ -81,8 +81,14 @@ fn two_machines_share_a_memory_and_come_to_rest() {
         (behind.kind(), behind.code()),
         (ErrorKind::Conflict, ErrorCode::RemoteAhead)
     );
+    // PSH-1: what was fetched and not merged is not taken back by a push.
+    assert_eq!(remote.fetch(&b, &ann()).unwrap().commits, 1);
+    assert_eq!(
+        remote.push(&b, &ann()).unwrap_err().code(),
+        ErrorCode::RemoteAhead
+    );
     let pulled = pull(&remote, &b);
-    assert_eq!((pulled.fetched.commits, pulled.merged.counts.added), (1, 1));
+    assert_eq!((pulled.fetched.commits, pulled.merged.counts.added), (0, 1));
     assert!(pulled.merged.conflicts.is_empty());
     let pushed = remote.push(&b, &ann()).unwrap();
     assert_eq!(pushed.commits, 3, "of b, the merge and the push");
@@ -473,20 +479,20 @@ fn a_forged_commit_is_refused() {
     type Forgery = fn(&mut Commit);
     let forgeries: [(&str, Forgery); 6] = [
         ("root", |commit| {
-            commit.root = crate::digest::Root::from_bytes([1; 32])
+            commit.root = crate::digest::Root::from_bytes([1; 32]);
         }),
         ("seq", |commit| commit.seq += 1),
         ("history", |commit| {
-            commit.history_root = crate::digest::HistoryRoot::from_bytes([1; 32])
+            commit.history_root = crate::digest::HistoryRoot::from_bytes([1; 32]);
         }),
         ("parent", |commit| {
-            commit.parents[0] = crate::digest::CommitDigest::from_bytes([1; 32])
+            commit.parents[0] = crate::digest::CommitDigest::from_bytes([1; 32]);
         }),
         ("early", |commit| {
-            commit.time = crate::object::Time::from_micros(1)
+            commit.time = crate::object::Time::from_micros(1);
         }),
         ("late", |commit| {
-            commit.time = "2999-01-01T00:00:00Z".parse().unwrap()
+            commit.time = "2999-01-01T00:00:00Z".parse().unwrap();
         }),
     ];
     for (name, forgery) in forgeries {
