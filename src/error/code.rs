@@ -166,10 +166,10 @@ codes! {
     NotAFolder = "not_a_folder",
     /// The operation requires a person, but the writer is not a person.
     NotAPerson = "not_a_person",
-    /// The folder contains other files, so it cannot become a store.
-    NotAStore = "not_a_store",
     /// The place contains no remote and no backup, or one that the call cannot use.
     NotARemote = "not_a_remote",
+    /// The folder contains other files, so it cannot become a store.
+    NotAStore = "not_a_store",
     /// The bytes that were read back differ from the bytes that were written.
     NotAsWritten = "not_as_written",
     /// The folder is not empty.
@@ -196,6 +196,8 @@ codes! {
     NothingToUndo = "nothing_to_undo",
     /// Other lanes committed after the target state.
     OtherLanes = "other_lanes",
+    /// The draft is one of another line.
+    OtherLine = "other_line",
     /// The signed head is of another store, or of a line that is not there.
     OtherOrigin = "other_origin",
     /// The session already has another parent.
@@ -210,8 +212,6 @@ codes! {
     ParentCycle = "parent_cycle",
     /// An earlier write or sync of this handle failed.
     Poisoned = "poisoned",
-    /// The draft is one of another line.
-    OtherLine = "other_line",
     /// A policy file that the user did not pass with `--policy` would loosen the guard or run a command.
     PolicyNotAllowed = "policy_not_allowed",
     /// The proof is invalid.
@@ -224,12 +224,12 @@ codes! {
     Refused = "refused",
     /// A check or write policy rejected the change.
     Rejected = "rejected",
-    /// A file cannot set the attribute, because only verbs of an agent set this attribute.
-    ReservedKey = "reserved_key",
     /// The remote has commits that this store lacks.
     RemoteAhead = "remote_ahead",
     /// The remote has less than this store has seen of it: an older copy replaced it.
     RemoteWentBack = "remote_went_back",
+    /// A file cannot set the attribute, because only verbs of an agent set this attribute.
+    ReservedKey = "reserved_key",
     /// Only a merge gives an object this kind.
     ReservedKind = "reserved_kind",
     /// The name of the operation is reserved for the engine.
@@ -246,10 +246,10 @@ codes! {
     Thinned = "thinned",
     /// No merge took the commits of the fork.
     Unmerged = "unmerged",
-    /// The remote belongs to another store, which has no commit in common with this one.
-    Unrelated = "unrelated",
     /// No part of the imported file can be read in the selected format.
     Unreadable = "unreadable",
+    /// The remote belongs to another store, which has no commit in common with this one.
+    Unrelated = "unrelated",
     /// The format of the document is not supported.
     UnsupportedDocument = "unsupported_document",
     /// A newer program wrote the store, or the output format cannot be combined with `--json`.
