@@ -6,17 +6,15 @@
 //! # Invariants
 //! - TKF-1: the file of a token is read only if nobody but its owner can, and no link leads to it.
 
-use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
+use std::fs::OpenOptions;
+use std::io::{self, Write as _};
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 
-use rustix::fs::OFlags;
-
-use crate::serve::http::Token;
+use crate::serve::http::{Token, private_text};
 use treering::Memory;
 use treering::inspect::digest::to_hex;
-use treering::{Error, ErrorCode, Result};
+use treering::{Error, Result};
 
 /// The number of random bytes of a token: 256 bits.
 const RANDOM_BYTES: usize = 32;
@@ -24,8 +22,6 @@ const RANDOM_BYTES: usize = 32;
 const CHARS_LEAST: usize = 32;
 /// The most bytes of the file.
 const FILE_BYTES_MAX: u64 = 4_096;
-/// The bits of a mode that let others read or write.
-const OTHERS: u32 = 0o077;
 
 /// Returns a new token.
 ///
@@ -51,30 +47,14 @@ pub(crate) fn token_in(file: &Path, memory: &Memory) -> Result<Token> {
             written.and_then(|()| created.sync_all()).map_err(failed)?;
             Ok(token)
         }
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            // A pipe must not keep the program waiting.
-            let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-            let opened = OpenOptions::new().read(true).custom_flags(flags).open(file);
-            read(file, opened.map_err(failed)?, failed)
-        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => read(file),
         Err(error) => Err(failed(error)),
     }
 }
 
-fn read(file: &Path, opened: File, failed: impl Fn(io::Error) -> Error) -> Result<Token> {
+fn read(file: &Path) -> Result<Token> {
     let name = file.display();
-    let about = opened.metadata().map_err(&failed)?;
-    let is_own = about.uid() == rustix::process::geteuid().as_raw();
-    if !about.is_file() || !is_own || about.mode() & OTHERS != 0 {
-        let text = format!("the token file {name} is not a file that only you can read");
-        let hint = format!("run chmod 600 {name}, or name a file that does not exist yet");
-        return Err(Error::denied(ErrorCode::Refused, text).with_hint(hint));
-    }
-    let mut text = String::new();
-    opened
-        .take(FILE_BYTES_MAX)
-        .read_to_string(&mut text)
-        .map_err(&failed)?;
+    let text = private_text(file, "the token file", FILE_BYTES_MAX)?;
     let token = text.trim();
     if token.len() < CHARS_LEAST || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
         let text = format!("the token file {name} holds no token");

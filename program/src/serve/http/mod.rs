@@ -29,6 +29,7 @@ mod metrics;
 mod openapi;
 mod page;
 mod places;
+mod private_file;
 mod request_log;
 mod token;
 
@@ -55,6 +56,7 @@ use self::answer::Refusal;
 use self::events::Pulse;
 use self::metrics::Metrics;
 pub(crate) use self::page::Page;
+pub(crate) use self::private_file::private_text;
 pub(crate) use self::request_log::RequestLog;
 pub(crate) use self::token::{Keys, Ticket, Token};
 use super::stop::{runtime, stopped};
