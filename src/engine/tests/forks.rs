@@ -508,7 +508,7 @@ fn what_waits_for_review_keeps_its_fork() -> Result<()> {
     // INVARIANT STN-2: an untrusted writer may not destroy the work of others.
     let untrusted = memory.drop_fork("task", true, &Writer::tool("t")).unwrap_err();
     assert_eq!(untrusted.code(), ErrorCode::LessTrusted);
-    assert_eq!(fork.open_draft(&held, &user)?.changes().count(), 1);
+    assert_eq!(fork.open_draft(&held, &user)?.changes().len(), 1);
     memory.drop_fork("task", true, &user)?;
     assert!(memory.references().is_empty());
     drop(forked(&memory, "task"));
