@@ -16,7 +16,7 @@ use treering::{Memory, Origin, Scope, Time};
 /// # Notes
 /// - A running server reads the file again when it changes.
 /// - A client takes back only what its actor wrote, unless --takes-back all is given.
-/// - A class is at most that of the server: --trust-cap direct_user needs a server with --trust direct_user.
+/// - A class is at most that of the server: `--trust-cap direct_user` needs a server with `--trust direct_user`.
 /// - With --fork NAME, a client works on that fork. It reads main, too, when it merges main into the fork.
 ///
 /// # Examples
