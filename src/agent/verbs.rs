@@ -234,7 +234,7 @@ impl Agent {
     /// `NotFound` if an id has no present or forgotten item, or its version was erased. Then no item is restored.
     /// Otherwise the errors of [`Memory::commit`](crate::Memory::commit).
     pub fn unforget(&self, ids: &[Id], writer: &Writer, dry_run: bool) -> Result<Restored> {
-        forget::unforget(self, ids, writer, dry_run)
+        forget::unforget(self, ids, None, writer, dry_run)
     }
 
     /// Restores the items that the last `forget` or `decay` commit removed or shortened. Only items in the scopes of
@@ -243,7 +243,25 @@ impl Agent {
     /// # Errors
     /// `NotFound` if no commit has an item to restore; otherwise the errors of [`Self::unforget`].
     pub fn unforget_last(&self, reach: &Reach, writer: &Writer, dry_run: bool) -> Result<Restored> {
-        forget::unforget_last(self, reach, writer, dry_run)
+        forget::unforget_last(self, reach, None, writer, dry_run)
+    }
+
+    /// Does what [`Self::unforget`] does, or without ids [`Self::unforget_last`], with what `actor` forgot.
+    ///
+    /// # Errors
+    /// `Denied` (code `other_lanes`) if another writer forgot it; else the errors of these calls.
+    #[doc(hidden)]
+    pub fn unforget_own(
+        &self,
+        actor: &str,
+        ids: Option<&[Id]>,
+        reach: &Reach,
+        writer: &Writer,
+    ) -> Result<Restored> {
+        match ids {
+            Some(ids) => forget::unforget(self, ids, Some(actor), writer, false),
+            None => forget::unforget_last(self, reach, Some(actor), writer, false),
+        }
     }
 
     /// Moves every item down one level if it was unused for the time in the settings. Reads all items. Pinned items,

@@ -80,6 +80,7 @@ pub(crate) use upkeep::{
 
 pub use crate::error::{Cause, Damage, Finding, FindingKind, Severity};
 pub use crate::store::{CheckpointInfo, SalvageReport};
+pub use write::LiveFork;
 #[cfg(feature = "agent")]
 pub(crate) use write::attempt::Refusal;
 pub use write::attempt::{Attempted, Check};

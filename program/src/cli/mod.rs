@@ -34,8 +34,6 @@ mod paint;
 mod parse;
 #[cfg(feature = "mcp")]
 mod plugin_folder;
-#[cfg(any(feature = "http", feature = "signed"))]
-mod private_file;
 #[cfg(feature = "remote")]
 mod remotes;
 #[cfg(feature = "signed")]

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 use super::context::{in_words, shown};
 use super::errors::refused;
-use super::private_file::{READ_OR_WRITE, WRITE, create, read};
+use crate::private_file::{BYTES_MAX, READ_OR_WRITE, WRITE, create, read};
 use treering::inspect::disk::xdg_folder;
 use treering::signed::{SigningKey, VerifierKey};
 use treering::{Error, ErrorCode, Result};
@@ -71,7 +71,7 @@ pub(crate) fn load(name: &str) -> Result<SigningKey> {
         let error = Error::not_found(format!("there is no key '{name}'")).with_code(ErrorCode::NoKey);
         return Err(error.with_hint(format!("make it with: treering keygen {name}")));
     }
-    let key = SigningKey::parse(read(&file, "the key", READ_OR_WRITE)?.trim_end_matches('\n'));
+    let key = SigningKey::parse(read(&file, "the key", READ_OR_WRITE, BYTES_MAX)?.trim_end_matches('\n'));
     let key = key.map_err(|error| error.context(shown(&file)))?;
     if key.name() == name {
         return Ok(key);
@@ -119,7 +119,7 @@ pub(crate) fn trust(key: &VerifierKey) -> Result<()> {
     if create(&file, &format!("{key}\n")).map_err(failed)? {
         return Ok(());
     }
-    let known = read(&file, "the list", WRITE)?;
+    let known = read(&file, "the list", WRITE, BYTES_MAX)?;
     let break_before = if known.is_empty() || known.ends_with('\n') {
         ""
     } else {
@@ -147,7 +147,7 @@ pub(crate) fn trusted(typed: Vec<VerifierKey>) -> Result<Vec<VerifierKey>> {
     let text = if is_missing {
         String::new()
     } else {
-        read(&file, "the list", WRITE)?
+        read(&file, "the list", WRITE, BYTES_MAX)?
     };
     let lines = text
         .lines()

@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use super::private_file;
+use crate::private_file;
 use crate::serve::http::Token;
 use treering::Memory;
 use treering::inspect::digest::to_hex;
@@ -37,7 +37,7 @@ pub(crate) fn token_in(file: &Path, memory: &Memory) -> Result<Token> {
     if created.map_err(|error| Error::io(format_args!("{what} {name}"), error))? {
         return Ok(new);
     }
-    let text = private_file::read(file, what, private_file::READ_OR_WRITE)?;
+    let text = private_file::read(file, what, private_file::READ_OR_WRITE, private_file::BYTES_MAX)?;
     let token = text.trim();
     if token.len() < CHARS_LEAST || !token.bytes().all(|byte| byte.is_ascii_graphic()) {
         let text = format!("the token file {name} holds no token");

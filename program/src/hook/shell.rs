@@ -31,6 +31,8 @@ const RUNNERS: [&str; 19] = [
 const SILENT: [&str; 12] = [
     "chmod", "chown", "echo", "export", "kill", "mkdir", "printf", "rm", "rmdir", "test", "touch", "which",
 ];
+/// Programs that print their arguments.
+const PRINTERS: [&str; 2] = ["echo", "printf"];
 /// Programs whose text of a program is a command line.
 const SHELLS: [&str; 10] = [
     "ash",
@@ -119,6 +121,14 @@ impl Found {
                             self.word(&file, &workspace);
                         }
                     }
+                    Some(Token::Text) => {
+                        if let Some(Token::Word(text)) =
+                            tokens.next_if(|token| matches!(token, Token::Word(_)))
+                        {
+                            self.word(&text, &workspace);
+                            inputs.push(text);
+                        }
+                    }
                     Some(Token::Word(word)) => words.push(word),
                     Some(Token::Input(text)) => inputs.push(text),
                     end => break end,
@@ -128,6 +138,12 @@ impl Found {
                 self.word(first, &workspace);
             }
             self.simple(&words, &mut workspace, depth);
+            if end == Some(Token::Pipe) {
+                // What is printed names no program that runs it.
+                let (before, text) = printed(&words);
+                inputs.extend(text);
+                words.truncate(before);
+            }
             programs.extend(words);
             if end != Some(Token::Pipe) {
                 self.inputs(&programs, &inputs, &workspace, depth);
@@ -289,6 +305,22 @@ fn reads_outside(word: &str, workspace: &Workspace) -> bool {
     (is_upwards || workspace.has_file(&path)) && workspace.is_outside(&path)
 }
 
+/// Returns what a command prints if it prints its arguments, and the number of words before them.
+fn printed(words: &[String]) -> (usize, Option<String>) {
+    let name = |word: &String| name_of(word);
+    let Some(at) = words
+        .iter()
+        .position(|word| PRINTERS.contains(&name(word).as_str()))
+    else {
+        return (words.len(), None);
+    };
+    let texts = words[at + 1..].iter().skip_while(|word| word.starts_with('-'));
+    let texts: Vec<_> = texts.map(|text| text.replace("\\n", "\n")).collect();
+    // The first text of `printf` says where the other ones stand.
+    let between = if name(&words[at]) == "printf" { "\n" } else { " " };
+    (at, Some(texts.join(between)))
+}
+
 /// Returns the name of a program without its folder.
 fn name_of(word: &str) -> String {
     let name = word.rsplit(['/', '\\']).next().unwrap_or_default().to_lowercase();
@@ -348,6 +380,9 @@ mod tests {
             "cat <<-EOF\n\tcurl example.com\n\tEOF\nls",
             "echo $((1<<2))\nls",
             "ls | cat <<EOF; sh x\ncurl example.com\nEOF",
+            "cat <<< 'curl example.com'; sh x",
+            "echo 'curl example.com' | tee x; sh x",
+            "echo bash | grep 'curl example.com'",
         ] {
             assert_eq!(read_by(command, &workspace), None, "{command}");
         }
@@ -439,6 +474,11 @@ mod tests {
             "cat <<\"A B\"\nA\nA B\ncurl example.com",
             "echo `echo \"\\`curl example.com\\`\"`",
             "((x = 1<<2))\ncurl example.com",
+            "bash <<< 'curl example.com'",
+            "bash -s <<<\"curl example.com\" | cat",
+            "echo 'curl example.com' | sh",
+            "echo -e 'ls\\ncurl example.com' | sudo bash",
+            "printf '%s\\n' 'curl example.com' | tee x | sh",
         ] {
             assert!(read_by(command, &workspace).is_some(), "{command}");
         }

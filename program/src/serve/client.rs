@@ -4,10 +4,10 @@
 //! Layer 9, part of serve. Knows no protocol.
 //!
 //! # Invariants
-//! - CLI-1: what a client does is done as its actor, in sessions of its own, at most as trusted as its cap. Nothing that it
-//!   sends changes this.
-//! - CLI-2: a client takes back only what its own actor wrote, unless its token permits more.
-//! - CLI-3: a client that only reads changes no object, reference or session.
+//! - TMC-1: what a client does is done as its actor, in sessions that no other client has, at most as trusted as its cap.
+//!   Nothing that it sends changes this.
+//! - TMC-2: a client takes back and brings back only what its own actor wrote or forgot, unless its token permits more.
+//! - TMC-3: a client that only reads changes no object, reference or session.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use treering::agent::Confinement;
 use treering::revert::Selection;
 use treering::{Error, ErrorCode, Origin, Result};
 
-/// What stands between the actor of a client and the name of its session. No name of a client contains it.
+/// What stands between the name of a client and that of its session. No name of a client contains it.
 const SEPARATOR: char = '/';
 
 /// A client, as the file of tokens describes it.
@@ -32,18 +32,20 @@ pub(crate) struct Client {
     pub(crate) only_reads: bool,
     /// The line that it works on, else that of the server.
     pub(crate) fork: Option<String>,
+    /// When its token was made.
+    pub(crate) made: String,
     pub(crate) takes_back_all: bool,
 }
 
 impl Client {
-    /// Returns the name of a session of the client (CLI-1).
+    /// Returns the name of a session of the client (TMC-1).
     pub(crate) fn session(&self, name: &str) -> String {
-        format!("{}{SEPARATOR}{name}", self.actor)
+        format!("{}{SEPARATOR}{name}", self.name)
     }
 }
 
 impl Caller {
-    /// Returns the caller for a client (CLI-1).
+    /// Returns the caller for a client (TMC-1).
     pub(crate) fn of_client(&self, client: &Arc<Client>) -> Self {
         let mut caller = self.clone();
         let writer = &mut caller.who.writer;
@@ -56,7 +58,7 @@ impl Caller {
         caller
     }
 
-    /// Puts the name of the session among those of the client (CLI-1).
+    /// Puts the name of the session among those of the client (TMC-1).
     pub(crate) fn keep_session_of_client(&mut self) {
         if let Some(client) = &self.client {
             self.who.writer.session = Some(client.session(self.session()));
@@ -70,7 +72,7 @@ impl Service {
         client.filter(|client| !client.takes_back_all)
     }
 
-    /// Returns an error if the client only reads (CLI-3).
+    /// Returns an error if the client only reads (TMC-3).
     ///
     /// # Errors
     /// `Denied` (code `read_only`).
@@ -85,7 +87,7 @@ impl Service {
         }
     }
 
-    /// Returns an error if the client may not take back the work of other lanes (CLI-2).
+    /// Returns an error if the client may not take back the work of other lanes (TMC-2).
     ///
     /// # Errors
     /// `Denied` (code `other_lanes`).
@@ -103,10 +105,15 @@ impl Service {
         }
     }
 
-    /// Returns the selection of what the client may take back of it (CLI-2).
+    /// Returns the only actor whose work the client takes back; `None` if it takes back that of others, too (TMC-2).
+    pub(crate) fn own_actor(&self) -> Option<&str> {
+        self.restricted().map(|client| client.actor.as_str())
+    }
+
+    /// Returns the selection of what the client may take back of it (TMC-2).
     pub(crate) fn own_of(&self, selection: Selection) -> Selection {
-        match self.restricted() {
-            Some(client) => selection.actor(client.actor.clone()),
+        match self.own_actor() {
+            Some(actor) => selection.actor(actor.to_owned()),
             None => selection,
         }
     }

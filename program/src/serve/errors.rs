@@ -59,6 +59,10 @@ fn next_step(error: &Error, profile: Profile) -> Option<String> {
         ErrorCode::NoSession => "memory_status names the session",
         ErrorCode::IdTaken => "choose another id",
         ErrorCode::Thinned | ErrorCode::Erased => "this state is no longer kept; choose a newer one",
+        // The engine names a verb of the command line.
+        ErrorCode::NoFork if error.hint().is_none_or(|hint| !is_for_a_client(hint)) => {
+            "the fork was dropped; a person gives this client another one"
+        }
         _ => error.hint()?,
     };
     let steps = next.split("; ");

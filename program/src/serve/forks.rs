@@ -13,7 +13,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::Service;
-use treering::fork::ForkInfo;
+use treering::inspect::engine::LiveFork;
 use treering::inspect::ingest::moment;
 use treering::{Error, ErrorCode, ErrorKind, Memory, Result, Revision, Time};
 
@@ -25,7 +25,7 @@ const FORKS_MAX: usize = 1_000;
 pub(crate) struct MadeForks(Arc<Mutex<BTreeMap<String, (Time, String)>>>);
 
 impl MadeForks {
-    fn has(&self, session: &str, fork: &ForkInfo) -> bool {
+    fn has(&self, session: &str, fork: &LiveFork) -> bool {
         let made = self.0.lock();
         // Another fork of the same name was made at another time.
         made.get(&fork.name)
@@ -41,14 +41,14 @@ impl Service {
     pub(super) fn make_fork(&self, make: impl FnOnce() -> Result<Memory>) -> Result<Memory> {
         // One call at a time, so that none passes the limit, and none forgets what another one notes.
         let mut made = self.caller().forks.0.lock();
-        if self.memory().forks()?.len() >= FORKS_MAX {
+        if self.memory().live_forks().len() >= FORKS_MAX {
             let text = format!("the store already has {FORKS_MAX} forks");
             return Err(Error::denied(ErrorCode::OverLimit, text)
                 .with_hint("a person drops those that are merged: treering fork --drop NAME"));
         }
         let fork = make()?;
         let mut known = std::mem::take(&mut *made);
-        made.extend(self.memory().forks()?.into_iter().filter_map(|one| {
+        made.extend(self.memory().live_forks().into_iter().filter_map(|one| {
             let known = known.remove(&one.name).filter(|(time, _)| *time == one.created);
             let is_new = fork.fork_name() == Some(&one.name);
             let by = known.or_else(|| is_new.then(|| (one.created, self.session().to_owned())))?;
@@ -62,8 +62,8 @@ impl Service {
     /// # Errors
     /// `NotFound` (code `no_fork`) if it may not.
     pub(super) fn check_line(&self, name: &str) -> Result<()> {
-        let is_own = |fork: &ForkInfo| fork.name == name && self.caller().forks.has(self.session(), fork);
-        if self.memory().fork_name() == Some(name) || self.memory().forks()?.iter().any(is_own) {
+        let is_own = |fork: &LiveFork| fork.name == name && self.caller().forks.has(self.session(), fork);
+        if self.memory().fork_name() == Some(name) || self.memory().live_forks().iter().any(is_own) {
             return Ok(());
         }
         Err(Error::not_found(format!("this session made no fork '{name}'"))

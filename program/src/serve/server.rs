@@ -18,13 +18,15 @@ use std::time::Instant;
 use parking_lot::Mutex;
 use serde_json::{Map, Value as Json};
 
+use super::Client;
 #[cfg(feature = "http")]
 use super::counts::Counts;
 use super::operations::{self, Profile, Sent};
 use super::service::{Caller, Service};
 use treering::Async;
 use treering::agent::{Agent, Embedding};
-use treering::{Error, Result};
+use treering::inspect::engine::{LiveFork, MAIN_LINE};
+use treering::{Error, ErrorCode, Result, Time};
 
 /// The number of operations that run at the same time.
 pub(crate) const CALLS_MAX: u32 = 32;
@@ -54,27 +56,69 @@ struct Current {
     serving: Mutex<Option<Serving>>,
     reopen: Reopen,
     /// The agents over the forks of clients, by name.
-    forks: Mutex<BTreeMap<String, Agent>>,
+    forks: Mutex<BTreeMap<String, Serving>>,
+    /// When the fork of each client was made.
+    bound: Mutex<BTreeMap<ClientKey, Time>>,
 }
+
+/// The name of a client, and the time at which its token was made.
+type ClientKey = (String, String);
 
 impl Current {
     /// Returns the agent over the line of a client: that of the server, or a fork.
     ///
     /// # Errors
-    /// `NotFound` (code `no_fork`) if there is no such fork; the errors of [`Self::agent`].
+    /// `NotFound` (code `no_fork`) if there is no such fork, or another one than at the first call; the errors of
+    /// [`Self::agent`].
     fn agent_of(&self, caller: &Caller) -> Result<Agent> {
         let agent = self.agent()?;
-        let Some(name) = caller.client.as_ref().and_then(|client| client.fork.as_ref()) else {
+        let Some((client, name)) = caller
+            .client
+            .as_ref()
+            .and_then(|of| Some((of, of.fork.as_ref()?)))
+        else {
             return Ok(agent);
         };
         let memory = agent.memory().open_fork(name)?;
+        // Read after the fork was opened: a handle of a fork that was dropped meanwhile refuses each call.
+        let live = memory.live_forks();
+        if name != MAIN_LINE {
+            self.check_bound(client, name, &live)?;
+        }
         let mut forks = self.forks.lock();
-        if let Some(known) = forks.get(name).filter(|known| known.memory().is_same(&memory)) {
-            return Ok(known.clone());
+        if let Some(known) = forks.get(name).filter(|one| one.agent.memory().is_same(&memory)) {
+            return Ok(known.agent.clone());
         }
         let agent = agent.on(memory)?;
-        forks.insert(name.clone(), agent.clone());
+        let replaced = forks.insert(name.clone(), Serving::of(agent.clone()));
+        let is_live = |name: &str| live.iter().any(|fork| fork.name == name);
+        let (kept, ended) = std::mem::take(&mut *forks)
+            .into_iter()
+            .partition(|(known, _)| known == name || is_live(known));
+        *forks = kept;
+        drop(forks);
+        // Their threads end outside of the lock.
+        let ended: BTreeMap<String, Serving> = ended;
+        drop((replaced, ended));
         Ok(agent)
+    }
+
+    /// Checks that the fork of a client is that of its first call. A token opens no other fork that gets the name later.
+    fn check_bound(&self, client: &Client, name: &str, live: &[LiveFork]) -> Result<()> {
+        let dropped = |hint: &str| {
+            Error::not_found(format!("the fork '{name}' was dropped"))
+                .with_code(ErrorCode::NoFork)
+                .with_hint(hint)
+        };
+        let fork = live.iter().find(|fork| fork.name == name);
+        let fork = fork.ok_or_else(|| dropped("ask whoever runs the server for another token"))?;
+        let key = (client.name.clone(), client.made.clone());
+        if *self.bound.lock().entry(key).or_insert(fork.created) == fork.created {
+            return Ok(());
+        }
+        Err(dropped(
+            "another fork has its name now, for which the client needs a new token",
+        ))
     }
 
     /// Returns the agent over the store in the folder (SRV-5).
@@ -89,7 +133,11 @@ impl Current {
             return Ok(agent.clone());
         }
         let agent = (self.reopen)()?;
-        *serving = Some(Serving::of(agent.clone()));
+        let old = serving.replace(Serving::of(agent.clone()));
+        drop(serving);
+        // They keep the old store open, whose forks are others.
+        let forks = std::mem::take(&mut *self.forks.lock());
+        drop((old, forks));
         Ok(agent)
     }
 }
@@ -112,6 +160,7 @@ impl Server {
             serving: Mutex::new(Some(Serving::of(agent))),
             reopen,
             forks: Mutex::default(),
+            bound: Mutex::default(),
         });
         Self {
             agent: Async::with_calls(Arc::clone(&current), CALLS),
@@ -138,9 +187,9 @@ impl Server {
 
     /// Ends the work on vectors, and saves the indexes for the next process. No call succeeds from now on.
     pub(crate) fn close(&self) {
-        self.current.forks.lock().clear();
         let serving = self.current.serving.lock().take();
-        if let Some(Serving { embedding, agent }) = serving {
+        let forks = std::mem::take(&mut *self.current.forks.lock());
+        for Serving { embedding, agent } in serving.into_iter().chain(forks.into_values()) {
             drop(embedding);
             // The indexes are derived, so a failed save only makes the next run slower.
             drop(agent.keep_indexes());

@@ -145,6 +145,22 @@ impl Service {
         self.caller.who.writer()
     }
 
+    /// Returns the writer of a call that only shows what it would do, if it `is_dry`, which a client that only reads may call,
+    /// too. Such a client has no session there, because a preview notes the class of its writer (TMC-3).
+    ///
+    /// # Errors
+    /// The errors of [`Self::writer`].
+    pub(crate) fn writer_of(&self, is_dry: bool) -> Result<Writer> {
+        if !is_dry {
+            return self.writer();
+        }
+        let mut writer = self.caller.who.writer()?;
+        if self.check_writes().is_err() {
+            writer.session = None;
+        }
+        Ok(writer)
+    }
+
     /// Returns the class that a text of the caller gets: that of a tainted session is untrusted (TNT-2).
     ///
     /// # Errors
@@ -159,7 +175,7 @@ impl Service {
     /// The errors of [`Memory::commit`].
     pub(crate) fn taint(&self) -> Result<()> {
         // A read of a tainted session writes nothing, so it does not wait for the lock.
-        // A client that only reads writes nothing that could come from the text (CLI-3).
+        // A client that only reads writes nothing that could come from the text (TMC-3).
         if self.check_writes().is_err() || self.head()?.is_tainted(self.session())? {
             return Ok(());
         }

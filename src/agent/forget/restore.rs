@@ -13,7 +13,7 @@ use super::super::scope::Reach;
 use super::missing;
 use crate::digest::ObjectDigest;
 use crate::engine::{Change, ChangeKind, CommitInfo, Memory, View, Writer, forgets};
-use crate::error::{Error, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::Id;
 
 /// An item that was forgotten and not restored.
@@ -78,10 +78,11 @@ pub(in crate::agent) fn forgotten(
     Ok(list)
 }
 
-/// Implements [`Agent::unforget`].
+/// Implements [`Agent::unforget`], and [`Agent::unforget_own`] with the actor `by`.
 pub(in crate::agent) fn unforget(
     agent: &Agent,
     ids: &[Id],
+    by: Option<&str>,
     writer: &Writer,
     dry_run: bool,
 ) -> Result<Restored> {
@@ -94,6 +95,8 @@ pub(in crate::agent) fn unforget(
                 continue;
             };
             if let Some(original) = original_of(agent.memory(), &item)? {
+                // Decay shortened it, which is the work of no client.
+                by.map_or(Ok(()), |by| Err(of_others(by)))?;
                 change.restore_version(id, original.digest())?;
                 continue;
             }
@@ -106,9 +109,12 @@ pub(in crate::agent) fn unforget(
             if wanted.is_empty() {
                 break;
             }
-            let (_, before, changes) = taken?;
+            let (info, before, changes) = taken?;
             for Change { id, .. } in changes.iter().filter(|change| change.new.is_none()) {
                 if wanted.remove(id) {
+                    if let Some(by) = by.filter(|by| !is_of(&info, by)) {
+                        return Err(of_others(by));
+                    }
                     restore(agent, change, id, &before)?;
                 }
             }
@@ -122,18 +128,20 @@ pub(in crate::agent) fn unforget(
     })
 }
 
-/// Implements [`Agent::unforget_last`].
+/// Implements [`Agent::unforget_last`], and [`Agent::unforget_own`] with the actor `by`.
 pub(in crate::agent) fn unforget_last(
     agent: &Agent,
     reach: &Reach,
+    by: Option<&str>,
     writer: &Writer,
     dry_run: bool,
 ) -> Result<Restored> {
     let memory = agent.memory();
     bring_back(agent, writer, dry_run, |change, _| {
-        let head = change.base().clone();
+        let (head, mut others) = (change.base().clone(), BTreeSet::new());
         for taken in taking(memory) {
             let (info, before, changes) = taken?;
+            let is_own = by.is_none_or(|by| is_of(&info, by));
             for taken in changes {
                 let id = taken.id;
                 let is_so = match taken.new {
@@ -145,16 +153,36 @@ pub(in crate::agent) fn unforget_last(
                     Some(_) => false,
                 };
                 let is_here = |item: &Item| reach.has(item.object().scope());
-                if is_so && kept(&before, &id)?.as_ref().is_some_and(is_here) {
+                if !is_so || others.contains(&id) || !kept(&before, &id)?.as_ref().is_some_and(is_here) {
+                    continue;
+                }
+                if is_own {
                     restore(agent, change, &id, &before)?;
+                } else {
+                    others.insert(id);
                 }
             }
             if !change.draft().is_empty() {
                 return Ok(());
             }
         }
+        if let Some(by) = by.filter(|_| !others.is_empty()) {
+            return Err(of_others(by));
+        }
         Err(Error::not_found("there is no forgotten item to restore"))
     })
+}
+
+fn is_of(info: &CommitInfo, actor: &str) -> bool {
+    info.commit.actor.as_deref() == Some(actor)
+}
+
+fn of_others(by: &str) -> Error {
+    Error::denied(
+        ErrorCode::OtherLanes,
+        format!("another writer than {by} forgot it"),
+    )
+    .with_hint("nothing was changed; who forgot it restores it, or a person")
 }
 
 /// Stages the version of an item in the state `from`. If that version is shortened, stages the full version (FGT-2).

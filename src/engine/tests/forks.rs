@@ -487,3 +487,78 @@ fn a_saved_draft_is_opened_on_its_own_line() -> Result<()> {
     assert_eq!(content(&memory.view(), "a").as_deref(), Some("first"));
     Ok(())
 }
+
+/// A fork is not dropped with what waits for review on it, unless the person says so. Then nothing of it stays for a later
+/// fork of the name.
+#[test]
+fn what_waits_for_review_keeps_its_fork() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    let user = Writer::user();
+    put(&memory, "a", "first");
+    let fork = forked(&memory, "task");
+    put(&fork, "b", "by the fork");
+    drop(memory.merge("task").by(&user)?);
+    let mut draft = fork.draft(&by("worker"));
+    draft.put(note("c", "stopped"))?;
+    let held = fork.quarantine(&draft, "why")?.unwrap();
+    fork.save_draft(&draft, "plan")?;
+    let refused = memory.drop_fork("task", false, &user).unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::Unmerged);
+    assert_eq!(refused.ids(), ["drafts/plan", &held]);
+    // INVARIANT STN-2: an untrusted writer may not destroy the work of others.
+    let untrusted = memory.drop_fork("task", true, &Writer::tool("t")).unwrap_err();
+    assert_eq!(untrusted.code(), ErrorCode::LessTrusted);
+    assert_eq!(fork.open_draft(&held, &user)?.changes().len(), 1);
+    memory.drop_fork("task", true, &user)?;
+    assert!(memory.references().is_empty());
+    drop(forked(&memory, "task"));
+    assert_eq!(memory.drop_fork("task", false, &user)?.commits, 0);
+    Ok(())
+}
+
+/// A person drops a damaged fork, although nobody can tell whether a merge took it.
+#[test]
+fn a_damaged_fork_can_be_dropped() -> Result<()> {
+    let disk = SimDisk::new(41);
+    let memory = on_disk(&disk, options(HOUR), true)?;
+    put(&memory, "a", "first");
+    let fork = forked(&memory, "task");
+    put(&fork, "b", "a damaged text");
+    put(&fork, "c", "the newest one");
+    cover(&memory);
+    drop((memory, fork));
+    let text = b"a damaged text";
+    let files = disk.files();
+    let found = files
+        .iter()
+        .filter(|(name, _)| name.starts_with("log/"))
+        .find_map(|(name, bytes)| {
+            let at = bytes.windows(text.len()).position(|found| found == text)?;
+            Some((name.clone(), at))
+        });
+    let (name, at) = found.unwrap();
+    disk.overwrite(&name, |bytes| bytes[at] ^= 1);
+    let memory = on_disk(&disk, options(HOUR), false)?;
+    assert!(memory.drop_fork("task", false, &Writer::user()).is_err());
+    assert_eq!(memory.drop_fork("task", true, &Writer::user())?.commits, 2);
+    assert!(memory.live_forks().is_empty());
+    Ok(())
+}
+
+/// What the store knows of a fork without reading it is what the newest commit says.
+#[test]
+fn a_live_fork_is_the_fork_of_the_list() -> Result<()> {
+    let disk = SimDisk::new(42);
+    let (memory, one, _two) = store(&disk);
+    for list in [&memory, &one] {
+        let mut live = list.live_forks();
+        live.sort_by(|one, other| one.name.cmp(&other.name));
+        let told = list
+            .forks()?
+            .into_iter()
+            .map(|fork| (fork.name, fork.time, fork.created));
+        let live = live.into_iter().map(|fork| (fork.name, fork.time, fork.created));
+        assert!(live.eq(told));
+    }
+    Ok(())
+}

@@ -314,9 +314,13 @@ fn a_change_that_is_refused_again_is_kept_once() -> Result<()> {
             "{session} {name} {reason}"
         );
     }
-    drop(memory);
+    // On another line, it is another change.
+    let fork = memory.fork("task").by(&Writer::user())?;
+    assert_ne!(refuse(&fork, "s", "a", "why")?, first);
+    assert_eq!(refuse(&memory, "s", "a", "why")?, first);
+    drop((memory, fork));
     let kept = refused(&Memory::open(&store)?);
-    assert_eq!(kept.len(), 5);
+    assert_eq!(kept.len(), 6);
     assert!(
         kept.iter().any(|one| one.name == first && one.time > time),
         "{kept:?}"

@@ -7,7 +7,7 @@
 //! Layer 5.
 //!
 //! # Invariants
-//! - KEP-1: if a writer's change is refused again for the same reason, it is kept once, with the time of the last
+//! - KEP-1: if a writer's change is refused again on the same line for the same reason, it is kept once, with the time of the last
 //!   refusal.
 //! - KEP-2: when the cap is exceeded, a newly refused change replaces the oldest changes of the writer who uses the
 //!   largest share. The reason of the new change names the replaced changes. A change larger than every writer's share
@@ -80,10 +80,11 @@ pub(super) fn rejected(
     let mut kept: Vec<_> = references.iter().rev().collect();
     kept.retain(|one| one.name.class() == ReferenceClass::Rejected);
     let own = (&writer.actor, &writer.session);
-    // INVARIANT KEP-1: if a writer's change is refused again for the same reason, it is kept once, with the time of the
-    // last refusal.
+    // INVARIANT KEP-1: if a writer's change is refused again on the same line for the same reason, it is kept once, with
+    // the time of the last refusal.
     let again = kept.iter().find_map(|one| {
-        if (&one.actor, &one.session) != own || one.changes != changes {
+        let is_again = (&one.actor, &one.session) == own && one.line.as_deref() == store.line_name();
+        if !is_again || one.changes != changes {
             return None;
         }
         let told = text_of(store, one.reason).unwrap_or_default();

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use crate::digest::CommitDigest;
 use crate::engine::memory::Memory;
-use crate::engine::read::{CommitInfo, Revision, Selection, View, named_by, text_of};
+use crate::engine::read::{CommitInfo, MAIN_LINE, Revision, Selection, View, named_by, text_of};
 use crate::engine::trace;
 use crate::engine::write::attempt::{Attempted, Check, Refusal, caught};
 use crate::engine::write::fork::{Fork, ForkInfo, no_fork};
@@ -20,9 +20,20 @@ use crate::engine::write::snapshot::{ReferenceInfo, SnapshotInfo};
 use crate::engine::write::{Committed, Draft, PolicyVerdict, Writer, check_trusted, newest_references};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{
-    Id, Op, Origin, Reference, ReferenceClass, ReferenceName, StagedChange, check_snapshot_name,
+    Id, Op, Origin, Reference, ReferenceClass, ReferenceName, StagedChange, Time, check_snapshot_name,
 };
 use crate::store::{LineInfo, REMOTE, Store};
+
+/// A fork, as the store knows it in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveFork {
+    /// The name of the fork.
+    pub name: String,
+    /// The time of the newest change of the fork.
+    pub time: Time,
+    /// The time at which the fork was made. A later fork of the same name has another one.
+    pub created: Time,
+}
 
 /// The refusal of a policy, and the draft to keep with the reason.
 pub(super) type PolicyRefusal = (Error, Option<(Draft, String)>);
@@ -38,6 +49,8 @@ const RESERVED: [&str; 8] = [
     Op::PUSH,
     Op::ERASE,
 ];
+/// The number of waiting changes that an error names.
+const NAMED: usize = 20;
 /// The session of names that an untrusted writer without a session gives.
 const UNTRUSTED: &str = "untrusted";
 
@@ -457,13 +470,17 @@ impl Memory {
             ))
         };
         if reference.line.as_deref() != store.line_name() {
-            let (line, option) = match &reference.line {
-                Some(line) => (format!("the fork '{line}'"), line.as_str()),
-                None => ("the main line".to_owned(), "main"),
+            let line = reference.line.as_deref();
+            let of = line.map_or_else(|| "the main line".to_owned(), |line| format!("the fork '{line}'"));
+            let is_there = line.is_none_or(|line| self.inner.main().store().lines().named(line).is_some());
+            let hint = if is_there {
+                format!("open it there: --fork {}", line.unwrap_or(MAIN_LINE))
+            } else {
+                "the fork was dropped; `forks` lists the forks".to_owned()
             };
-            return Err(Error::not_found(format!("{name} is a change of {line}"))
+            return Err(Error::not_found(format!("{name} is a change of {of}"))
                 .with_code(ErrorCode::OtherLine)
-                .with_hint(format!("open it there: --fork {option}")));
+                .with_hint(hint));
         }
         let base = named_by(&store, reference.commit)?.ok_or_else(lost)?;
         let base = View::new(&self.inner.source, &store, base)?;
@@ -636,12 +653,24 @@ impl Memory {
         live.iter().map(|line| self.inner.fork_info(line)).collect()
     }
 
-    /// Drops a fork with its commits. Returns what it was.
+    /// Returns the forks without what only their newest commits say, in any order. Reads no file, unlike [`Self::forks`].
+    #[doc(hidden)]
+    pub fn live_forks(&self) -> Vec<LiveFork> {
+        let store = self.inner.main().store();
+        let live = |line: &LineInfo| LiveFork {
+            name: line.name.to_string(),
+            time: line.time,
+            created: line.created,
+        };
+        store.lines().live().map(live).collect()
+    }
+
+    /// Drops a fork with its commits, its refused changes and its saved drafts. Returns what it was.
     ///
     /// # Errors
     /// `NotFound` (code `no_fork`) if there is no fork of this name; without `unmerged`, `Conflict` (code `unmerged`) if the
-    /// fork has commits that no merge took; `Denied` (code `less_trusted`) if an untrusted writer would drop such commits; the
-    /// errors of [`Self::commit`].
+    /// fork has commits that no merge took, or changes that wait for review; `Denied` (code `less_trusted`) if an untrusted
+    /// writer would drop such work; the errors of [`Self::commit`].
     ///
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
@@ -656,21 +685,29 @@ impl Memory {
                 .filter(|_| !name.starts_with(REMOTE))
                 .cloned()
                 .ok_or_else(|| no_fork(name))?;
-            if line.commits() > 0 && !main.is_merged(&line)? {
+            let mut waiting = newest_references(&main.store());
+            waiting.retain(|one| {
+                let is_draft = matches!(
+                    one.name.class(),
+                    ReferenceClass::Rejected | ReferenceClass::Drafts
+                );
+                is_draft && one.line.as_deref() == Some(name)
+            });
+            // A damaged fork may be dropped by whoever may drop all of it.
+            let may_lose = unmerged && writer.trust.is_trusted();
+            let is_lost = line.commits() > 0 && !may_lose && !main.is_merged(&line)?;
+            if is_lost || !waiting.is_empty() {
                 // INVARIANT STN-2: an untrusted writer may not destroy the work of others.
-                check_trusted(writer.trust, "drop a fork with commits that no merge took")?;
+                check_trusted(writer.trust, "drop a fork with work that no merge took")?;
                 if !unmerged {
-                    let commits = match line.commits() {
-                        1 => "the 1 commit".to_owned(),
-                        commits => format!("all {commits} commits"),
-                    };
-                    let text = format!("no merge took {commits} of the fork '{name}'");
-                    return Err(Error::conflict(text)
-                        .with_code(ErrorCode::Unmerged)
-                        .with_hint("`merge` brings them in; `--unmerged` drops the fork with them"));
+                    return Err(unmerged_work(&line, is_lost, &waiting));
                 }
             }
             let info = self.inner.fork_info(&line)?;
+            // Nobody could open them later, and another fork of the name must not get them.
+            for one in waiting {
+                main.drop_reference(writing, one.name, writer)?;
+            }
             main.write_line(writing, &line, None, writer)?;
             Ok(info)
         })
@@ -713,4 +750,30 @@ impl Memory {
         draft.resolve_conflict(id, None, resolution)?;
         self.commit(draft, Op::RESOLVE)
     }
+}
+
+/// Returns the error for a fork with work that would be lost: its commits, and the changes that wait on it.
+fn unmerged_work(line: &LineInfo, is_lost: bool, waiting: &[Reference]) -> Error {
+    let name = &line.name;
+    let (text, hint) = if is_lost {
+        let commits = match line.commits() {
+            1 => "the 1 commit".to_owned(),
+            commits => format!("all {commits} commits"),
+        };
+        let text = format!("no merge took {commits} of the fork '{name}'");
+        (
+            text,
+            "`merge` brings them in; `--unmerged` drops the fork with them".to_owned(),
+        )
+    } else {
+        let text = format!("changes of the fork '{name}' wait for review");
+        let hint =
+            format!("review them with `quarantine --fork {name}`; `--unmerged` drops the fork with them");
+        (text, hint)
+    };
+    let names = waiting.iter().take(NAMED);
+    Error::conflict(text)
+        .with_code(ErrorCode::Unmerged)
+        .with_names(names.map(|one| one.name.as_str().to_owned()).collect())
+        .with_hint(hint)
 }

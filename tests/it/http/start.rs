@@ -29,7 +29,7 @@ fn a_token_file_is_made_and_read_only_if_it_is_private() {
     fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
     fs::rename(&file, folder.path("elsewhere")).unwrap();
     symlink(folder.path("elsewhere"), &file).unwrap();
-    folder.refused(6, &arguments);
+    assert_eq!(folder.refused(4, &arguments)["code"], "refused");
     fs::remove_file(&file).unwrap();
     for bad in [
         "short",

@@ -57,9 +57,9 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "a less trusted commit removes a more trusted object",
         "src/engine/write/merge/sides.rs",
         [
-            "!ours.origin().is_above(trust_of(remover.as_deref()))",
-            "!ours.origin().is_above(trust_of(remover.as_deref()))",
-            "true || !ours.origin().is_above(trust_of(remover.as_deref()))",
+            "!ours.origin().is_above(trust)",
+            "!ours.origin().is_above(trust)",
+            "true || !ours.origin().is_above(trust)",
         ],
         "merge::",
     ),

@@ -30,7 +30,7 @@ pub(crate) struct Fork {
     /// Drop the fork NAME
     #[arg(long, value_name = "NAME", conflicts_with = "name")]
     drop: Option<String>,
-    /// Drop the fork with its commits, which nothing else has
+    /// Drop the fork with its commits, and with what waits for review on it
     #[arg(long, requires = "drop")]
     unmerged: bool,
 }

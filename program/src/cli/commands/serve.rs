@@ -12,6 +12,8 @@ use std::net::SocketAddr;
 use std::os::fd::AsFd as _;
 #[cfg(feature = "http")]
 use std::sync::Arc;
+#[cfg(feature = "http")]
+use std::thread::Builder;
 
 use super::prelude::*;
 use crate::cli::agent_context::agent_with_model;
@@ -22,7 +24,7 @@ use crate::cli::plugin_folder::enter_folder_of_client;
 use crate::cli::token_file::{new_token, token_in};
 use crate::hook::HookClient;
 #[cfg(feature = "http")]
-use crate::serve::http::clients::Clients;
+use crate::serve::http::clients::{Clients, Tell};
 #[cfg(feature = "http")]
 use crate::serve::http::{self, Keys, Listening, Page, RequestLog, Ticket, Token};
 use crate::serve::operations::Profile;
@@ -32,6 +34,8 @@ use crate::serve::{Caller, Follows, MadeForks, Server, Service, mcp};
 use treering::Writer;
 use treering::agent::{self, Agent, Confinement};
 use treering::inspect::agent::refuse_secret_name;
+#[cfg(feature = "http")]
+use treering_text::visible::printable;
 
 /// The number of random bytes in the name of a session.
 const NAME_BYTES: usize = 4;
@@ -305,6 +309,36 @@ impl HttpOptions {
         Ok(Some(address))
     }
 
+    /// Returns what opens the API, with the token if it is one for all clients.
+    fn keys(&self, context: &Context, memory: &Memory) -> Result<(Option<Keys>, Option<Token>)> {
+        if let Some(file) = &self.tokens {
+            let clients = Clients::of(file.clone(), telling(context.options.json))?;
+            return Ok((Some(Keys::Clients(clients)), None));
+        }
+        let token = match (&self.token_file, &self.http) {
+            (Some(file), _) => token_in(file, memory)?,
+            (None, Some(_)) => new_token(memory)?,
+            (None, None) => return Ok((None, None)),
+        };
+        Ok((Some(Keys::One(token.clone())), Some(token)))
+    }
+
+    /// Returns the page, and the ticket of its first address.
+    fn page(&self, context: &Context, memory: &Memory) -> Result<Option<(Arc<Page>, Token)>> {
+        if !self.ui {
+            return Ok(None);
+        }
+        let ticket = new_token(memory)?;
+        let page = Page {
+            token: new_token(memory)?,
+            ticket: Ticket::new(ticket.clone()),
+            reopen: reopening(memory.clone(), context.options.json)?,
+            writer: self.write.then(|| context.writer()),
+            served: memory.fork_name().map(str::to_owned),
+        };
+        Ok(Some((Arc::new(page), ticket)))
+    }
+
     /// Serves until a signal ends the process, and prints where it listens.
     fn serve(
         self,
@@ -313,43 +347,21 @@ impl HttpOptions {
         memory: &Memory,
         address: SocketAddr,
     ) -> Result<()> {
-        let token = match (&self.token_file, &self.http) {
-            _ if self.tokens.is_some() => None,
-            (Some(file), _) => Some(token_in(file, memory)?),
-            (None, Some(_)) => Some(new_token(memory)?),
-            (None, None) => None,
-        };
-        let keys = match (self.tokens.clone(), &token) {
-            (Some(file), _) => Some(Keys::Clients(Clients::of(file)?)),
-            (None, Some(token)) => Some(Keys::One(token.clone())),
-            (None, None) => None,
-        };
+        let (keys, token) = self.keys(context, memory)?;
+        let (page, ticket) = self.page(context, memory)?.unzip();
         let is_api = keys.is_some();
-        let ticket = if self.ui { Some(new_token(memory)?) } else { None };
-        let page = match &ticket {
-            Some(ticket) => Some(Arc::new(Page {
-                token: new_token(memory)?,
-                ticket: Ticket::new(ticket.clone()),
-                reopen: reopening(memory.clone(), context.options.json)?,
-                writer: self.write.then(|| context.writer()),
-                served: memory.fork_name().map(str::to_owned),
-            })),
-            None => None,
-        };
+        let log = self
+            .log_requests
+            .then(|| RequestLog::start(io::stderr(), context.options.json));
         let listening = Listening {
             address,
             keys,
             page,
             hosts: self.allow_host,
             origins: self.allow_origin,
-            log: if self.log_requests {
-                Some(RequestLog::start(io::stderr(), context.options.json)?)
-            } else {
-                None
-            },
+            log: log.transpose()?,
         };
         let file = self.token_file.or(self.tokens);
-        let is_team = token.is_none();
         http::serve(server, listening, |bound| {
             let listens = Listens {
                 url: format!("http://{bound}"),
@@ -357,24 +369,31 @@ impl HttpOptions {
                 page: ticket.map(|ticket| page_address(bound, &ticket)),
                 file: file.map(|file| file.display().to_string()),
             };
-            context.answer(&listens, |listens, context| {
-                if is_api {
-                    context.line(format!("listening at {}, with MCP at /mcp", listens.url))?;
-                    match (&listens.file, &listens.token) {
-                        (Some(file), _) if is_team => context.line(format!("the clients are in {file}"))?,
-                        (Some(file), _) => context.line(format!("the token is in {file}"))?,
-                        (None, Some(token)) => context.line(format!("the token is {token}"))?,
-                        (None, None) => {}
-                    }
-                }
-                match &listens.page {
-                    Some(page) => context.line(format!("the page is at {page}")),
-                    None => Ok(()),
-                }
-            })?;
+            context.answer(&listens, |listens, context| listens.say(is_api, context))?;
             context.output.flush()
         })
     }
+}
+
+/// Returns what prints why the file of tokens admits nobody.
+#[cfg(feature = "http")]
+fn telling(json: bool) -> Tell {
+    Box::new(move |error| {
+        let line = if json {
+            let (code, message) = (error.code().as_str(), error.message());
+            serde_json::json!({ "warning": { "code": code, "message": message, "hint": error.hint() } })
+                .to_string()
+        } else {
+            let hint = error.hint().map_or_else(String::new, |hint| format!("; {hint}"));
+            printable(&format!(
+                "warning: no client is admitted: {}{hint}",
+                error.message()
+            ))
+        };
+        // Nobody may read it, which must not keep a request waiting.
+        let named = Builder::new().name("treering-warning".to_owned());
+        drop(named.spawn(move || drop(writeln!(io::stderr(), "{line}"))));
+    })
 }
 
 /// The answer of `serve --http` and `serve --ui`, once the server listens.
@@ -390,6 +409,26 @@ struct Listens {
     page: Option<String>,
     #[serde(skip)]
     file: Option<String>,
+}
+
+#[cfg(feature = "http")]
+impl Listens {
+    /// Prints where the server listens, for a person.
+    fn say(&self, is_api: bool, context: &mut Context) -> Result<()> {
+        if is_api {
+            context.line(format!("listening at {}, with MCP at /mcp", self.url))?;
+            match (&self.file, &self.token) {
+                (Some(file), None) => context.line(format!("the clients are in {file}"))?,
+                (Some(file), Some(_)) => context.line(format!("the token is in {file}"))?,
+                (None, Some(token)) => context.line(format!("the token is {token}"))?,
+                (None, None) => {}
+            }
+        }
+        match &self.page {
+            Some(page) => context.line(format!("the page is at {page}")),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Returns the address that opens the page with a ticket. A browser sends the part after # to nobody, so the ticket

@@ -5,10 +5,10 @@
 
 use super::prelude::*;
 use crate::cli::token_file::new_token;
-use crate::serve::http::clients::{Row, check_name, rows, write};
+use crate::serve::http::clients::{Row, change, check_name, rows};
 use treering::{Memory, Origin, Scope, Time};
 
-/// Give clients of a server their own tokens
+/// Make tokens for clients
 ///
 /// treering serve --http ADDR --tokens FILE admits the clients of FILE. Each writes as its own actor, within its scopes,
 /// and at most as trusted as its cap. The file holds digests of the tokens, so a token is printed once.
@@ -16,10 +16,12 @@ use treering::{Memory, Origin, Scope, Time};
 /// # Notes
 /// - A running server reads the file again when it changes.
 /// - A client takes back only what its actor wrote, unless --takes-back all is given.
+/// - A class is at most that of the server: `--trust-cap direct_user` needs a server with `--trust direct_user`.
+/// - With --fork NAME, a client works on that fork. It reads main, too, when it merges main into the fork.
 ///
 /// # Examples
 /// ```text
-/// treering token add team.json vera --trust-cap direct_user
+/// treering token add team.json vera
 /// treering token add team.json crawler --scope project:tea --trust-cap tool_external
 /// treering token add team.json board --read-only
 /// treering token list team.json
@@ -139,16 +141,15 @@ impl Verb for TokenVerb {
                 context.table(listed, &columns)
             }
             Act::Revoke { file, name } => {
-                let mut clients = rows(&file)?;
-                let before = clients.len();
-                clients.retain(|client| client.name != name);
-                if clients.len() == before {
-                    return Err(
-                        Error::not_found(format!("{} has no client '{name}'", file.display()))
-                            .with_hint("treering token list FILE shows the clients"),
-                    );
-                }
-                write(&file, clients)?;
+                change(&file, |clients| {
+                    let before = clients.len();
+                    clients.retain(|client| client.name != name);
+                    if clients.len() < before {
+                        return Ok(());
+                    }
+                    let text = format!("{} has no client '{name}'", file.display());
+                    Err(Error::not_found(text).with_hint("treering token list FILE shows the clients"))
+                })?;
                 let text = format!("the token of {name} opens nothing any more");
                 context.say(&Revoked { revoked: name }, text)
             }
@@ -167,15 +168,6 @@ impl Add {
                 Scope::new(scope)?;
             }
         }
-        let mut clients = rows(&self.file)?;
-        if clients.iter().any(|client| client.name == self.name) {
-            return Err(Error::invalid(format!(
-                "{} already has a client '{}'",
-                self.file.display(),
-                self.name
-            ))
-            .with_hint("choose another name, or revoke the client first"));
-        }
         let token = new_token(&Memory::in_memory()?)?;
         let row = Row {
             name: self.name.clone(),
@@ -188,8 +180,14 @@ impl Add {
             takes_back_all: self.takes_back == "all",
             time: Time::now().to_string(),
         };
-        clients.push(row.with_token(token.reveal()));
-        write(&self.file, clients)?;
+        change(&self.file, |clients| {
+            if clients.iter().any(|client| client.name == self.name) {
+                let text = format!("{} already has a client '{}'", self.file.display(), self.name);
+                return Err(Error::invalid(text).with_hint("choose another name, or revoke the client first"));
+            }
+            clients.push(row.with_token(token.reveal()));
+            Ok(())
+        })?;
         let added = Added {
             name: self.name,
             token: token.reveal().to_owned(),

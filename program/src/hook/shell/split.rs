@@ -19,6 +19,8 @@ pub(super) enum Token {
     Into,
     /// The next word is a file that is read.
     From,
+    /// The next word is a text that the command gets as input.
+    Text,
     /// A text that the command gets as input.
     Input(String),
 }
@@ -233,7 +235,7 @@ impl<'a> Splitter<'a> {
                 match (self.takes('<'), self.takes('<')) {
                     (false, _) => line.parts.tokens.push(Token::From),
                     (true, false) => line.mark_has_tabs = Some(self.takes('-')),
-                    (true, true) => {}
+                    (true, true) => line.parts.tokens.push(Token::Text),
                 }
             }
             '#' if !line.is_word => while self.letters.next_if(|(_, next)| *next != '\n').is_some() {},

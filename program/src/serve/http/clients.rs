@@ -9,28 +9,28 @@
 //! # Invariants
 //! - TKC-1: the file is used only if nobody but its owner can read or write it, and no link leads to it.
 //! - TKC-2: a change of the file is seen whole or not at all, also by a running server and after a crash.
-//! - TKC-3: a file that cannot be read admits nobody.
+//! - TKC-3: a file that cannot be read admits nobody, and the person who runs the server is told why, once.
+//! - TKC-4: no change of the file is lost to another one at the same time.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use rustix::fs::OFlags;
+use rustix::fs::{FlockOperation, OFlags, flock};
 use schemars::JsonSchema;
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize};
 
+use crate::private_file;
 use crate::serve::Client;
 use treering::inspect::digest::{from_hex, sha256, to_hex};
-use treering::{Error, ErrorCode, Origin, Result};
+use treering::{Error, ErrorKind, Origin, Result};
 
 /// The most bytes of the file: some ten thousand clients.
 const FILE_BYTES_MAX: u64 = 8 << 20;
-/// The bits of a mode that let others read or write.
-const OTHERS: u32 = 0o077;
 /// The version of the form of the file.
 const FORM: u32 = 1;
 /// The longest name of a client or actor.
@@ -74,67 +74,84 @@ struct Form {
     clients: Vec<Row>,
 }
 
-/// What tells one version of the file from another one.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Mark(u64, u64, i64, i64);
+/// What tells one version of the file from another one: the times of its last changes, its place and length; or why it
+/// cannot be told.
+type Mark = std::result::Result<[i64; 7], io::ErrorKind>;
+
+/// Gets why the file admits nobody.
+pub(crate) type Tell = Box<dyn Fn(&Error) + Send + Sync>;
 
 /// The clients of a file, as a server reads them.
 pub(crate) struct Clients {
     path: PathBuf,
     known: Mutex<Known>,
+    tell: Tell,
 }
 
 /// What was read of the file.
 #[derive(Default)]
 struct Known {
     mark: Option<Mark>,
+    /// Why this version cannot be used.
+    error: Option<ErrorKind>,
     /// The clients with the digests of their tokens.
     clients: Vec<([u8; 32], Arc<Client>)>,
 }
 
 impl Clients {
-    /// Reads a file.
+    /// Reads a file. `tell` gets the error of each later version that cannot be used, once.
     ///
     /// # Errors
     /// `NotFound`, `Denied` (TKC-1), `InvalidInput` if the file has another form; `Io`.
-    pub(crate) fn of(path: PathBuf) -> Result<Self> {
+    pub(crate) fn of(path: PathBuf, tell: Tell) -> Result<Self> {
         let clients = Self {
             path,
             known: Mutex::default(),
+            tell,
         };
-        clients.refresh()?;
+        clients.refresh(&mut clients.known.lock())?;
         Ok(clients)
     }
 
     /// Returns the client whose token this is. Compares digests, so the time tells nothing about a token.
     pub(super) fn with_token(&self, token: &[u8]) -> Option<Arc<Client>> {
         let digest = sha256(token);
-        if self.refresh().is_err() {
-            // TKC-3
-            *self.known.lock() = Known::default();
+        // One guard over all, so that no older version takes the place of a newer one.
+        let mut known = self.known.lock();
+        if let Err(error) = self.refresh(&mut known) {
+            (self.tell)(&error);
         }
-        let known = self.known.lock();
         let found = known.clients.iter().find(|(known, _)| *known == digest);
         found.map(|(_, client)| Arc::clone(client))
     }
 
     /// Reads the file again if it changed.
-    fn refresh(&self) -> Result<()> {
-        let file = open(&self.path)?;
-        let mark = mark_of(&self.path, &file)?;
-        let mut known = self.known.lock();
-        if known.mark == Some(mark) {
+    ///
+    /// # Errors
+    /// Those of [`Self::of`], for each version of the file once.
+    fn refresh(&self, known: &mut Known) -> Result<()> {
+        // The mark is older than what is read, so a change between them is read at the next call.
+        let mark = mark_of(&self.path);
+        let is_known = known.mark == Some(mark);
+        // A failed read may succeed the next time, and any other one may not.
+        if is_known && known.error != Some(ErrorKind::Io) {
             return Ok(());
         }
-        let rows = rows_of(&self.path, file)?;
-        let clients = rows
-            .into_iter()
-            .map(|row| Ok((row.key()?, Arc::new(row.client()))));
+        let keyed = |row: Row| Ok((row.key()?, Arc::new(row.client())));
+        let read =
+            rows_of(&self.path).and_then(|rows| rows.into_iter().map(keyed).collect::<Result<Vec<_>>>());
+        let is_told = is_known && known.error.is_some();
+        let (clients, error) = match read {
+            Ok(clients) => (clients, None),
+            // INVARIANT TKC-3: a file that cannot be read admits nobody.
+            Err(error) => (Vec::new(), Some(error)),
+        };
         *known = Known {
             mark: Some(mark),
-            clients: clients.collect::<Result<_>>()?,
+            error: error.as_ref().map(Error::kind),
+            clients,
         };
-        Ok(())
+        error.filter(|_| !is_told).map_or(Ok(()), Err)
     }
 }
 
@@ -161,6 +178,7 @@ impl Row {
             trust_cap: self.trust_cap,
             only_reads: self.read_only,
             fork: self.fork,
+            made: self.time,
             takes_back_all: self.takes_back_all,
         }
     }
@@ -189,17 +207,38 @@ pub(crate) fn check_name(what: &str, name: &str) -> Result<()> {
 /// # Errors
 /// The errors of [`Clients::of`], but `NotFound`.
 pub(crate) fn rows(path: &Path) -> Result<Vec<Row>> {
-    match path.symlink_metadata() {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
-        _ => rows_of(path, open(path)?),
+    match rows_of(path) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+        read => read,
     }
+}
+
+/// Changes the clients of a file. Other changes wait, so that none is lost (TKC-4). The lock is a file beside it, which
+/// stays.
+///
+/// # Errors
+/// The errors of [`rows`] and of `change`, after which the file is as before; `Io`.
+pub(crate) fn change<T>(path: &Path, change: impl FnOnce(&mut Vec<Row>) -> Result<T>) -> Result<T> {
+    let mut lock = path.as_os_str().to_owned();
+    lock.push(".lock");
+    let mut options = OpenOptions::new();
+    options.create(true).truncate(false).write(true).mode(0o600);
+    let lock = options
+        .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
+        .open(lock);
+    let lock = lock.map_err(|error| failed(path, error))?;
+    flock(&lock, FlockOperation::LockExclusive).map_err(|error| failed(path, error.into()))?;
+    let mut clients = rows(path)?;
+    let value = change(&mut clients)?;
+    write(path, clients)?;
+    Ok(value)
 }
 
 /// Replaces the clients of a file (TKC-2).
 ///
 /// # Errors
 /// `Io`.
-pub(crate) fn write(path: &Path, clients: Vec<Row>) -> Result<()> {
+fn write(path: &Path, clients: Vec<Row>) -> Result<()> {
     let version = FORM;
     let text = serde_json::to_string_pretty(&Form { version, clients });
     let text = text.map_err(|_| Error::internal("the clients cannot be written"))?;
@@ -219,35 +258,30 @@ fn failed(path: &Path, error: io::Error) -> Error {
     Error::io(format_args!("the file of tokens {}", path.display()), error)
 }
 
-/// Opens the file (TKC-1).
-fn open(path: &Path) -> Result<File> {
-    // A pipe must not keep the program waiting.
-    let flags = (OFlags::NOFOLLOW | OFlags::NONBLOCK).bits().cast_signed();
-    let opened = OpenOptions::new().read(true).custom_flags(flags).open(path);
-    let file = opened.map_err(|error| match error.kind() {
-        io::ErrorKind::NotFound => Error::not_found(format!("there is no file of tokens {}", path.display()))
-            .with_hint("make it with: treering token add FILE NAME"),
-        _ => failed(path, error),
+fn mark_of(path: &Path) -> Mark {
+    let about = path.symlink_metadata().map_err(|error| error.kind())?;
+    let [device, place, length] = [about.dev(), about.ino(), about.len()].map(u64::cast_signed);
+    let changed = [
+        about.mtime(),
+        about.mtime_nsec(),
+        about.ctime(),
+        about.ctime_nsec(),
+    ];
+    let [m, m_nsec, c, c_nsec] = changed;
+    Ok([device, place, length, m, m_nsec, c, c_nsec])
+}
+
+fn rows_of(path: &Path) -> Result<Vec<Row>> {
+    let text = private_file::read(
+        path,
+        "the file of tokens",
+        private_file::READ_OR_WRITE,
+        FILE_BYTES_MAX,
+    )
+    .map_err(|error| match error.kind() {
+        ErrorKind::NotFound => error.with_hint("make it with: treering token add FILE NAME"),
+        _ => error,
     })?;
-    let about = file.metadata().map_err(|error| failed(path, error))?;
-    let is_own = about.uid() == rustix::process::geteuid().as_raw();
-    if about.is_file() && is_own && about.mode() & OTHERS == 0 && about.len() <= FILE_BYTES_MAX {
-        return Ok(file);
-    }
-    let name = path.display();
-    let text = format!("the file of tokens {name} is not a file that only you can read");
-    Err(Error::denied(ErrorCode::Refused, text).with_hint(format!("run chmod 600 {name}")))
-}
-
-fn mark_of(path: &Path, file: &File) -> Result<Mark> {
-    let about = file.metadata().map_err(|error| failed(path, error))?;
-    Ok(Mark(about.ino(), about.len(), about.mtime(), about.mtime_nsec()))
-}
-
-fn rows_of(path: &Path, mut file: File) -> Result<Vec<Row>> {
-    let mut text = String::new();
-    file.read_to_string(&mut text)
-        .map_err(|error| failed(path, error))?;
     let bad = |what: &str| {
         Error::invalid(format!("the file of tokens {} {what}", path.display()))
             .with_hint("it is made and changed with: treering token add FILE NAME")

@@ -68,7 +68,7 @@ impl Pulse {
             let caller = server.caller().clone();
             let read = server.run(caller, |service| {
                 let view = service.head()?;
-                let forks = service.memory().forks()?;
+                let forks = service.memory().live_forks();
                 let newest = forks.iter().map(|fork| fork.time).max();
                 Ok((view.commit(), view.len(), (forks.len(), newest)))
             });

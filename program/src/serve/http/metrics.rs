@@ -15,7 +15,7 @@ use axum::response::{IntoResponse, Response};
 use super::admission::Admitted;
 use super::answer::{Refusal, finished};
 use crate::serve::Server;
-use crate::serve::counts::{BOUNDS_MS, Key, Times};
+use crate::serve::counts::{BOUNDS_MS, Counted, Key, Times};
 use parking_lot::Mutex;
 use treering::agent::Reach;
 
@@ -65,6 +65,32 @@ fn buckets(operation: &str, times: &Times) -> Vec<(String, String)> {
 }
 
 impl Text {
+    /// Adds the calls of operations, and their times.
+    fn calls(&mut self, counted: &Counted) {
+        let labels = |(operation, code, client): &Key| {
+            let client = if client.is_empty() {
+                String::new()
+            } else {
+                format!(",client=\"{client}\"")
+            };
+            format!("{{operation=\"{operation}\",code=\"{code}\"{client}}}")
+        };
+        let calls = || counted.calls.iter().map(|(key, calls)| (labels(key), calls));
+        let help = "The calls of operations, over MCP and the JSON API.";
+        let rows = calls().map(|(labels, calls)| (labels, calls.count));
+        self.add("requests_total", "counter", help, rows);
+        let rows = calls().map(|(labels, calls)| (labels, calls.time.as_secs_f64()));
+        self.add(
+            "request_seconds_total",
+            "counter",
+            "The time of these calls.",
+            rows,
+        );
+        let rows = counted.times.iter();
+        let rows = rows.flat_map(|(operation, times)| buckets(operation, times));
+        self.histogram("request_duration_seconds", "The times of these calls.", rows);
+    }
+
     /// Adds a histogram, whose rows have the rest of their names before their labels.
     fn histogram(&mut self, name: &str, help: &str, rows: impl IntoIterator<Item = (String, String)>) {
         self.add(name, "histogram", help, rows);
@@ -116,63 +142,20 @@ pub(super) async fn show(server: Server, metrics: Arc<Metrics>, from: Admitted) 
         Err(error) => return Refusal::from(&error).into_response(),
     };
     let mut text = Text(String::with_capacity(2_048));
-    let alone = |value: u64| [(String::new(), value)];
-    text.add(
-        "head_seq",
-        "gauge",
-        "The number of the newest commit.",
-        alone(seq),
-    );
-    text.add("objects", "gauge", "The objects of the head.", alone(objects));
-    text.add(
-        "commits",
-        "gauge",
-        "The commits that history keeps.",
-        alone(commits),
-    );
-    text.add(
-        "store_bytes",
-        "gauge",
-        "The bytes of all files of the store.",
-        alone(bytes),
-    );
-    text.add(
-        "quarantine_waiting",
-        "gauge",
-        "The quarantined texts and changes that wait for a person.",
-        alone(waiting),
-    );
-    let counted = server.counts().all();
-    let counts = &counted.calls;
-    let labels = |(operation, code, client): &Key| {
-        let client = if client.is_empty() {
-            String::new()
-        } else {
-            format!(",client=\"{client}\"")
-        };
-        format!("{{operation=\"{operation}\",code=\"{code}\"{client}}}")
-    };
-    let rows = counts.iter().map(|(key, calls)| (labels(key), calls.count));
-    text.add(
-        "requests_total",
-        "counter",
-        "The calls of operations, over MCP and the JSON API.",
-        rows,
-    );
-    let rows = counts
-        .iter()
-        .map(|(key, calls)| (labels(key), calls.time.as_secs_f64()));
-    text.add(
-        "request_seconds_total",
-        "counter",
-        "The time of these calls.",
-        rows,
-    );
-    let rows = counted
-        .times
-        .iter()
-        .flat_map(|(operation, times)| buckets(operation, times));
-    text.histogram("request_duration_seconds", "The times of these calls.", rows);
+    for (name, help, value) in [
+        ("head_seq", "The number of the newest commit.", seq),
+        ("objects", "The objects of the head.", objects),
+        ("commits", "The commits that history keeps.", commits),
+        ("store_bytes", "The bytes of all files of the store.", bytes),
+        (
+            "quarantine_waiting",
+            "The quarantined texts and changes that wait for a person.",
+            waiting,
+        ),
+    ] {
+        text.add(name, "gauge", help, [(String::new(), value)]);
+    }
+    text.calls(&server.counts().all());
     let statuses = metrics.0.lock().clone();
     let rows = statuses
         .iter()

@@ -58,9 +58,9 @@ impl Operation for Forget {
             reach: Some(service.reach(None)?),
             ..Forgetting::default()
         };
-        let mut writer = service.writer()?;
-        writer.reason = self.reason;
         let dry_run = self.dry_run.unwrap_or_default();
+        let mut writer = service.writer_of(dry_run)?;
+        writer.reason = self.reason;
         let forgot = service.agent().forget(&what, &writer, dry_run)?;
         let verb = if dry_run { "would forget" } else { "forgot" };
         let mut line = format!("{verb} {}", counted(forgot.items.len() as u64, "item"));

@@ -15,12 +15,10 @@ use crate::serve::Service;
 use crate::serve::naming::LeftOut;
 use treering::agent::Reach;
 use treering::inspect::agent::refuse_secret_name;
-use treering::inspect::engine::ChangeKind;
+use treering::inspect::engine::{ChangeKind, MAIN_LINE};
 use treering::merge::{MergeConflict, Merged, Strategy};
 use treering::{Change, Draft, Id, Object, Origin, Result, Root, View};
 
-/// The name of the main line in a merge.
-const MAIN: &str = "main";
 /// The number of objects that the text names.
 const TOLD: usize = 20;
 /// What the name of a field that is an attribute begins with.
@@ -162,16 +160,17 @@ impl Operation for MergeFork {
     fn run(self, service: &Service, _: &Page) -> Result<Answer<MergedFork>> {
         service.head()?;
         let memory = service.memory();
-        if self.name != MAIN {
+        if self.name != MAIN_LINE {
             service.check_line(&self.name)?;
         }
-        let writer = service.clean(&service.writer()?)?;
+        let dry_run = self.dry_run.unwrap_or_default();
+        let writer = service.clean(&service.writer_of(dry_run)?)?;
         let merge = memory.merge(&self.name);
         let merge = match self.strategy {
             Some(rule) => merge.strategy(rule.strategy()),
             None => merge,
         };
-        let (merged, draft) = if self.dry_run.unwrap_or_default() {
+        let (merged, draft) = if dry_run {
             let (merged, draft) = merge.preview_draft(&writer)?;
             (merged, Some(draft))
         } else {

@@ -220,19 +220,23 @@ impl Operation for Unforget {
     fn run(self, service: &Service, _: &Page) -> Result<Answer<Returned>> {
         let view = service.head()?;
         let (agent, writer, reach) = (service.agent(), service.writer()?, service.reach(None)?);
-        let restored = match self.ids {
-            None => agent.unforget_last(&reach, &writer, false)?,
-            Some(ids) => {
-                let ids = service.ids(&view, &ids)?;
-                for id in &ids {
-                    // Only items of the caller's scopes (SRV-3).
-                    let last = service.last_version(&view, id)?;
-                    if !matches!(last, LastVersion::Kept(last) if reach.has(last.scope())) {
-                        return Err(Error::not_found(format!("no forgotten item has the id '{id}'")));
-                    }
+        let ids = self.ids.map(|ids| -> Result<_> {
+            let ids = service.ids(&view, &ids)?;
+            for id in &ids {
+                // Only items of the caller's scopes (SRV-3).
+                let last = service.last_version(&view, id)?;
+                if !matches!(last, LastVersion::Kept(last) if reach.has(last.scope())) {
+                    return Err(Error::not_found(format!("no forgotten item has the id '{id}'")));
                 }
-                agent.unforget(&ids, &writer, false)?
             }
+            Ok(ids)
+        });
+        let ids = ids.transpose()?;
+        let restored = match (service.own_actor(), ids) {
+            // INVARIANT TMC-2: a client takes back only what its own actor wrote.
+            (Some(actor), ids) => agent.unforget_own(actor, ids.as_deref(), &reach, &writer)?,
+            (None, Some(ids)) => agent.unforget(&ids, &writer, false)?,
+            (None, None) => agent.unforget_last(&reach, &writer, false)?,
         };
         let line = format!("restored {}", counted(restored.items.len() as u64, "item"));
         let notes = restored

@@ -114,7 +114,7 @@ impl Operation for Note {
 
     fn run(self, service: &Service, page: &Page) -> Result<Answer<Noted>> {
         let view = page.view(service, None)?;
-        let (agent, scope, writer) = (service.agent(), service.scope(None)?, service.writer()?);
+        let (agent, scope) = (service.agent(), service.scope(None)?);
         let session = service.session().to_owned();
         let id = self.id.as_deref().map(|id| service.id(&view, id)).transpose()?;
         let missing = |what: &str| {
@@ -133,7 +133,7 @@ impl Operation for Note {
                     session,
                     replace: id.map(Replace::One),
                 };
-                let written = agent.write_note(&note, &writer)?;
+                let written = agent.write_note(&note, &service.writer()?)?;
                 if let Some(held) = &written.held {
                     return Err(held_back(agent, held));
                 }
@@ -161,7 +161,7 @@ impl Operation for Note {
             }
             Action::Delete => {
                 let id = id.ok_or_else(|| missing("id"))?;
-                let (deleted, _) = agent.delete_note(&id, &scope, &writer)?;
+                let (deleted, _) = agent.delete_note(&id, &scope, &service.writer()?)?;
                 let line = if deleted { "deleted" } else { "there is no note" };
                 let view = agent.memory().view();
                 let line = format!("{line} {}", named(&view, &id));

@@ -139,7 +139,7 @@ impl Operation for Undo {
     fn run(self, service: &Service, _: &Page) -> Result<Answer<Undone>> {
         let head = self.head(service)?;
         let memory = service.memory();
-        let mut writer = service.writer()?;
+        let mut writer = service.writer_of(self.is_dry())?;
         writer.reason.clone_from(&self.reason);
         let writer = service.clean(&writer)?;
         match self.action {
