@@ -205,8 +205,6 @@ pub(super) const GROUPS: Groups = &[
         &[
             #[cfg(feature = "semantic")]
             entry::<model::Model>("model"),
-            #[cfg(feature = "http")]
-            entry::<token::TokenVerb>("token"),
             entry::<agent::Project>("project").switchable(),
         ],
     ),
@@ -247,6 +245,9 @@ pub(super) const GROUPS: Groups = &[
             entry::<signed::prove_head::ProveHead>("prove-head"),
             #[cfg(feature = "signed")]
             entry::<signed::witness::Witness>("witness"),
+            // The help of `serve` names it.
+            #[cfg(feature = "http")]
+            entry::<token::TokenVerb>("token"),
             // Only clients call it.
             entry::<hook::Hook>("hook"),
             // The help of `install` names it.

@@ -29,7 +29,7 @@ use treering::{Memory, Origin, Scope, Time};
 /// treering serve --http 127.0.0.1:7070 --tokens team.json
 /// ```
 #[derive(Args, Debug)]
-#[command(verbatim_doc_comment)]
+#[command(hide = true, verbatim_doc_comment)]
 pub(crate) struct TokenVerb {
     #[command(subcommand)]
     act: Act,

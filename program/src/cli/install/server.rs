@@ -269,6 +269,8 @@ fn cut_toml(text: &str, added: &str) -> Option<String> {
     let mut new = text.to_owned();
     cuts.places.sort_by_key(|place| Reverse(place.start));
     for Range { mut start, end } in cuts.places {
+        // The place behind this one may have taken the line end between them.
+        let end = end.min(new.len());
         let is_last = new[end..].is_empty();
         for _ in added.chars().take_while(|letter| *letter == '\n') {
             if new[..start].ends_with("\n\n") || is_last && new[..start].ends_with('\n') {
