@@ -181,8 +181,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "who is less trusted resolves a conflict",
         "src/engine/write/merge/resolve.rs",
         [
-            "check_sides(draft, id, &named, &resolution)?;",
-            "check_sides(draft, id, &named, &resolution)?;",
+            "check_sides(self, (id, &conflict, &named), &resolution)?;",
+            "check_sides(self, (id, &conflict, &named), &resolution)?;",
             "",
         ],
         "merge::",
