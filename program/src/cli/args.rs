@@ -139,6 +139,7 @@ pub(crate) fn selects_and_writes() -> Vec<Arg> {
 }
 
 /// Returns the shared options of a verb that describes a client of a server.
+#[cfg(feature = "http")]
 pub(crate) fn describes_client() -> Vec<Arg> {
     let described = shared(&["actor", "in_fork"]).into_iter();
     let described = described.map(|option| match option.get_id().as_str() {

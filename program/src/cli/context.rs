@@ -643,7 +643,7 @@ pub(crate) fn quoted(path: &Path) -> String {
 }
 
 /// Returns words as a command for a shell.
-#[cfg(feature = "mcp")]
+#[cfg(any(feature = "mcp", feature = "signed"))]
 pub(crate) fn in_words(words: impl IntoIterator<Item = String>) -> String {
     let words = words.into_iter().map(|word| quoted(Path::new(&word)));
     words.collect::<Vec<_>>().join(" ")
