@@ -115,7 +115,7 @@ impl Run<'_> {
         self.segments(after, &mut |first, group| {
             let head = head_of(&group).unwrap_or(known.log.head);
             let segment = place.put(&known.log, 0, first, group)?;
-            match place.publish(known, known.log.with(&segment, head), &[segment.listed.id])? {
+            match place.publish(known, known.log.with(&segment, head))? {
                 Outcome::Done(next) => *known = next,
                 Outcome::Lost => return Err(lost()),
             }
@@ -145,7 +145,7 @@ impl Run<'_> {
             next = next.with(&segment, head);
             Ok(())
         })?;
-        match place.publish(known, next, &own)? {
+        match place.publish(known, next)? {
             Outcome::Done(published) => place.collect(&before, &published.log),
             Outcome::Lost => Err(lost()),
         }

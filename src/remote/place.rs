@@ -7,7 +7,8 @@
 //! - RPL-1: a segment is acknowledged when a manifest that lists it took the place of the one that was read. So of two
 //!   writers, one wins, and the other learns it.
 //! - RPL-2: a number of a segment is never used twice: a name that exists is left alone, and the next number is taken.
-//! - RPL-3: a writer deletes its own segment only if a manifest that it read after its failed swap does not list it.
+//! - RPL-3: a writer whose swap failed deletes nothing. A service may carry out a delete late, when another writer has
+//!   taken the number. Its segment is garbage, which nobody reads.
 
 use super::bucket::{BucketError, Counted, Version, open_bucket};
 use crate::digest::CommitDigest;
@@ -221,9 +222,8 @@ impl Place {
         ))
     }
 
-    /// Replaces the manifest that was `known` by one of `next`. If another writer did so first, deletes the segments of
-    /// `own` that the new manifest does not list.
-    pub(super) fn publish(&self, known: &Published, next: ClosedLog, own: &[u64]) -> Result<Outcome> {
+    /// Replaces the manifest that was `known` by one of `next`, unless another writer did so first.
+    pub(super) fn publish(&self, known: &Published, next: ClosedLog) -> Result<Outcome> {
         let bytes = next.encode();
         let swapped = match &known.version {
             Some(version) => self.bucket.swap(MANIFEST_FILE, version, &bytes).map(Some),
@@ -251,27 +251,10 @@ impl Place {
                     Outcome::Lost
                 })
             }
-            Err(BucketError::Stale | BucketError::Exists) => {
-                self.withdraw(&next.format, own)?;
-                Ok(Outcome::Lost)
-            }
+            // INVARIANT RPL-3
+            Err(BucketError::Stale | BucketError::Exists) => Ok(Outcome::Lost),
             Err(error) => Err(self.failed("cannot write to")(error)),
         }
-    }
-
-    /// Deletes segments of this writer, whose swap failed.
-    fn withdraw(&self, format: &Format, own: &[u64]) -> Result<()> {
-        // INVARIANT RPL-3
-        let Some(now) = self.published(*format)? else {
-            return Ok(());
-        };
-        for id in own {
-            if now.log.segments.iter().all(|segment| segment.id != *id) {
-                // One that stays is garbage, which nobody reads.
-                drop(self.bucket.delete(&crate::log::segment_name(*id)));
-            }
-        }
-        Ok(())
     }
 
     /// Deletes the segments that a list from before the swap had and that the published manifest does not list.

@@ -327,7 +327,7 @@ impl Remote {
                     head,
                 });
             }
-            match place.publish(&published, next, &[segment.listed.id])? {
+            match place.publish(&published, next)? {
                 Outcome::Done(done) => published = done,
                 Outcome::Lost => return Ok(None),
             }
