@@ -136,12 +136,10 @@ impl Run<'_> {
         };
         // No number of the old log is used again.
         let mut floor = known.log.highest_id();
-        let mut own = Vec::new();
         self.segments(0, &mut |first, group| {
             let head = head_of(&group).unwrap_or(next.head);
             let segment = place.put(&next, floor, first, group)?;
             floor = segment.listed.id;
-            own.push(floor);
             next = next.with(&segment, head);
             Ok(())
         })?;

@@ -11,7 +11,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::object::{ReferenceClass, ReferenceName, Time};
 use crate::store::{CommitEntry, REMOTE, ReferenceEntry, Store};
 
-/// The name of the line that is no fork.
+/// The name of the main line.
 pub const MAIN_LINE: &str = "main";
 
 /// A point in history as a person or program names it.

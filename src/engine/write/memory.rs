@@ -653,7 +653,7 @@ impl Memory {
         live.iter().map(|line| self.inner.fork_info(line)).collect()
     }
 
-    /// Returns the forks without what only their newest commits say, in any order. Reads no file, unlike [`Self::forks`].
+    /// Returns what memory holds about the forks, in any order. Unlike [`Self::forks`], it reads no file.
     #[doc(hidden)]
     pub fn live_forks(&self) -> Vec<LiveFork> {
         let store = self.inner.main().store();

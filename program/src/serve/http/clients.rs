@@ -92,7 +92,7 @@ pub(crate) struct Clients {
 #[derive(Default)]
 struct Known {
     mark: Option<Mark>,
-    /// Why this version cannot be used.
+    /// The error of reading this version of the file.
     error: Option<ErrorKind>,
     /// The clients with the digests of their tokens.
     clients: Vec<([u8; 32], Arc<Client>)>,
@@ -128,7 +128,7 @@ impl Clients {
     /// Reads the file again if it changed.
     ///
     /// # Errors
-    /// Those of [`Self::of`], for each version of the file once.
+    /// The errors of [`Self::of`], once for each version of the file.
     fn refresh(&self, known: &mut Known) -> Result<()> {
         // The mark is older than what is read, so a change between them is read at the next call.
         let mark = mark_of(&self.path);
