@@ -10,7 +10,7 @@
 //!   of the old one goes, so nothing erased stays.
 
 use super::Progress;
-use super::place::{Outcome, Place, Published, head_of};
+use super::place::{Outcome, Place, Published, head_of, highest_number};
 use crate::engine::{Copied, Memory, copied};
 use crate::error::{Error, Result};
 use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLog, Group, Purpose, Source};
@@ -134,8 +134,8 @@ impl Run<'_> {
             segments: Vec::new(),
             ..known.log.clone()
         };
-        // No number of the old log is used again.
-        let mut floor = known.log.highest_id();
+        // INVARIANT RPL-2: the new numbers are above those of all files that are deleted, also of files that no manifest lists.
+        let mut floor = known.log.highest_id().max(highest_number(&before));
         self.segments(0, &mut |first, group| {
             let head = head_of(&group).unwrap_or(next.head);
             let segment = place.put(&next, floor, first, group)?;

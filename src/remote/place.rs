@@ -290,3 +290,9 @@ impl Place {
 pub(super) fn head_of(group: &Group) -> Option<CommitDigest> {
     group.last().map(|(_, head)| *head)
 }
+
+/// Returns the highest number in the names of segments.
+pub(super) fn highest_number(names: &[String]) -> u64 {
+    let number = |name: &String| name.rsplit('/').next()?.strip_suffix(".seg")?.parse().ok();
+    names.iter().filter_map(number).max().unwrap_or_default()
+}

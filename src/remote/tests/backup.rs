@@ -118,7 +118,11 @@ fn a_rewritten_log_replaces_its_backup_and_nothing_erased_stays() {
     };
     memory.erase(&erasing, &Writer::person("ann")).unwrap();
     put(&memory, "note", "newest");
+    // INVARIANT RPL-2: the number of a deleted file is not used again, also if no manifest listed it.
+    let segment = |number: u64| folder.path().join(format!("backup/log/{number:08}.seg"));
+    std::fs::write(segment(50), "left by a writer that lost").unwrap();
     backup(&memory, &url).unwrap();
+    assert!(!segment(50).exists() && segment(51).exists());
     assert!(!bytes().contains("swordfish-4711"), "BUP-2");
     let mut retention = Retention::default();
     (retention.all, retention.newest) = (std::time::Duration::ZERO, 1);
