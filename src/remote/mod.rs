@@ -16,12 +16,16 @@ mod place;
     reason = "the type and the module have the name of the thing"
 )]
 mod remote;
+mod sync;
 
 pub use backup::{BackedUp, backup};
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use clone::clone_on;
 pub use clone::{Cloned, clone};
 pub use remote::Remote;
+pub use sync::Synced;
+#[doc(hidden)]
+pub use sync::not_pushed;
 
 use crate::digest::CommitDigest;
 use crate::engine::{Memory, Merged};

@@ -145,6 +145,23 @@ impl Remote {
         memory.inner.forget_remote(known, writer)
     }
 
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns whether this store has read or written the remote before.
+    pub(super) fn is_known(&self, memory: &Memory) -> Result<bool> {
+        Ok(memory.inner.seen(self.known())?.is_some())
+    }
+
+    /// Returns whether a call may wait.
+    pub(super) fn is_patient(&self) -> bool {
+        #[cfg(any(test, feature = "testing"))]
+        return self.is_patient;
+        #[cfg(not(any(test, feature = "testing")))]
+        true
+    }
+
     fn known(&self) -> Known<'_> {
         Known {
             name: &self.name,

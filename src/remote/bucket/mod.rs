@@ -109,7 +109,13 @@ impl BucketError {
             Self::Failed(_) => "check the place of the remote",
         };
         let text = format!("{doing} {}: {self}", bucket.describe());
-        Error::new(ErrorKind::Io, text).with_hint(hint).with_source(self)
+        let error = Error::new(ErrorKind::Io, text).with_hint(hint);
+        match self {
+            Self::Unclear(_) | Self::Denied(_) | Self::Failed(_) => {
+                error.with_code(ErrorCode::RemoteUnreachable).with_source(self)
+            }
+            Self::Missing | Self::Exists | Self::Stale => error.with_source(self),
+        }
     }
 }
 

@@ -6,7 +6,7 @@
 use super::prelude::*;
 use crate::cli::remotes::{RemoteEntry, Remotes};
 use treering::inspect::remote::RemoteState;
-use treering::merge::Strategy;
+use treering::merge::{MergeConflict, Strategy};
 use treering::remote::{self, Fetched, Pulled, Pushed};
 
 /// Add, list and remove remotes
@@ -20,6 +20,7 @@ use treering::remote::{self, Fetched, Pulled, Pushed};
 /// treering push
 /// treering fetch
 /// treering pull
+/// treering sync --watch
 /// ```
 #[derive(Args, Debug)]
 #[command(verbatim_doc_comment)]
@@ -162,14 +163,18 @@ impl Verb for Push {
         let memory = context.open_to_write()?;
         let entry = Remotes::of(&memory)?.find(self.name.as_deref())?;
         let pushed = entry.open()?.push(&memory, &context.writer())?;
-        let text = match pushed.commits {
-            0 => format!("{} has everything already", pushed.remote),
-            commits => {
-                let size = bytes(pushed.bytes);
-                format!("sent {}, {size} to {}", counted(commits, "commit"), pushed.remote)
-            }
-        };
+        let text = pushed_line(&pushed);
         context.say(&pushed, text)
+    }
+}
+
+pub(super) fn pushed_line(pushed: &Pushed) -> String {
+    match pushed.commits {
+        0 => format!("{} has everything already", pushed.remote),
+        commits => {
+            let size = bytes(pushed.bytes);
+            format!("sent {}, {size} to {}", counted(commits, "commit"), pushed.remote)
+        }
     }
 }
 
@@ -202,7 +207,7 @@ impl Verb for Fetch {
     }
 }
 
-fn fetched_line(fetched: &Fetched) -> String {
+pub(super) fn fetched_line(fetched: &Fetched) -> String {
     match fetched.commits {
         0 => format!("{} has nothing new", fetched.remote),
         commits => format!("fetched {} from {}", counted(commits, "commit"), fetched.remote),
@@ -255,12 +260,7 @@ impl Verb for Pull {
                 (true, true) => format!("{fetched}; would merge: {counts}"),
                 (true, false) => format!("{fetched}; merged: {counts}; {head}"),
             })?;
-            for conflict in &merged.conflicts {
-                let (id, fields) = (one_line(conflict.id.as_str()), conflict.fields.join(", "));
-                let mark = context.output.paint(Meaning::Bad, format_args!("! {id}"));
-                context.line(format_args!("{mark}  conflict: {fields}"))?;
-            }
-            Ok(())
+            conflict_lines(context, &merged.conflicts)
         })?;
         context.note_dry_run(self.dry_run);
         if pulled.merged.committed.changed && !self.dry_run {
@@ -272,4 +272,14 @@ impl Verb for Pull {
         }
         Ok(DONE)
     }
+}
+
+/// Prints the conflicts that a merge left open.
+pub(super) fn conflict_lines(context: &mut Context, conflicts: &[MergeConflict]) -> Result<()> {
+    for conflict in conflicts {
+        let (id, fields) = (one_line(conflict.id.as_str()), conflict.fields.join(", "));
+        let mark = context.output.paint(Meaning::Bad, format_args!("! {id}"));
+        context.line(format_args!("{mark}  conflict: {fields}"))?;
+    }
+    Ok(())
 }

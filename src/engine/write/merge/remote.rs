@@ -110,7 +110,7 @@ impl Inner {
 
 impl Merged {
     /// Returns the result of a merge with nothing new.
-    fn nothing(memory: &Memory) -> Result<Self> {
+    pub(crate) fn nothing(memory: &Memory) -> Result<Self> {
         let view = memory.refresh()?;
         let commit = view.commit();
         Ok(Self {
