@@ -256,6 +256,8 @@ codes! {
     Unreadable = "unreadable",
     /// The remote belongs to another store, which has no commit in common with this one.
     Unrelated = "unrelated",
+    /// The newest commit of the remote has no signature of a key that the user demands.
+    UnsignedRemote = "unsigned_remote",
     /// The format of the document is not supported.
     UnsupportedDocument = "unsupported_document",
     /// A newer program wrote the store, or the output format cannot be combined with `--json`.

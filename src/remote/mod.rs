@@ -16,6 +16,8 @@ mod place;
     reason = "the type and the module have the name of the thing"
 )]
 mod remote;
+#[cfg(feature = "signed")]
+mod signing;
 mod sync;
 
 pub use backup::{BackedUp, backup};

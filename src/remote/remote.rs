@@ -47,6 +47,8 @@ pub struct Remote {
     name: String,
     cap: Origin,
     bucket: Arc<dyn Bucket>,
+    #[cfg(feature = "signed")]
+    pub(super) keys: super::signing::Keys,
     #[cfg(any(test, feature = "testing"))]
     is_patient: bool,
 }
@@ -82,6 +84,8 @@ impl Remote {
             name: name.to_owned(),
             cap,
             bucket,
+            #[cfg(feature = "signed")]
+            keys: super::signing::Keys::default(),
             #[cfg(any(test, feature = "testing"))]
             is_patient: true,
         })
@@ -162,7 +166,7 @@ impl Remote {
         true
     }
 
-    fn known(&self) -> Known<'_> {
+    pub(super) fn known(&self) -> Known<'_> {
         Known {
             name: &self.name,
             cap: self.cap,
@@ -252,6 +256,12 @@ impl Remote {
             PushPlan::Behind => return Err(self.ahead()),
             PushPlan::Nothing => return Ok(Some(self.pushed(place, 0))),
             PushPlan::Send(outgoing) => outgoing,
+        };
+        #[cfg(feature = "signed")]
+        let outgoing = {
+            let mut outgoing = outgoing;
+            self.sign(memory, &published.log, &mut outgoing, writer)?;
+            outgoing
         };
         let commits = outgoing.commits;
         let Some(published) = Self::send(place, published, &outgoing)? else {
@@ -380,6 +390,8 @@ impl Remote {
                     batches.extend(read.into_iter().filter(|batch| batch.number > after));
                 }
             }
+            #[cfg(feature = "signed")]
+            self.check_signed(memory, log, seen, &batches)?;
             let taken = memory
                 .inner
                 .take_remote(self.known(), &batches, seen_in(log), writer)?;

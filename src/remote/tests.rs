@@ -3,4 +3,6 @@
 mod backup;
 mod fleet;
 mod machines;
+#[cfg(feature = "signed")]
+mod signing;
 mod sync;

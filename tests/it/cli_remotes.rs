@@ -296,6 +296,42 @@ fn a_sync_pulls_and_pushes_whoever_was_first() {
     assert!(said.starts_with("origin has nothing new"), "{said}");
 }
 
+#[cfg(feature = "signed")]
+#[test]
+fn a_remote_may_demand_signatures() {
+    let two = Two::new();
+    two.put("a", "plan", "one");
+    two.shared("direct_user");
+    let vera = text(&two.folder.json(&["keygen", "vera"])["public"]);
+    two.on("b", &["remote", "remove", "origin"]);
+    let url = two.url("shared");
+    let call = ["remote", "add", "origin", &url, "--trust-cap", "direct_user"];
+    let added = two.on("b", &[&call[..], &["--signed-by", &vera]].concat());
+    assert_eq!(text(&added["signed_by"][0]), vera);
+    assert_eq!(two.refused(4, "b", &["pull"]), "unsigned_remote");
+    two.put("a", "plan", "two");
+    two.on("a", &["push", "--sign"]);
+    two.on("b", &["pull"]);
+    assert_eq!(two.content("b", "plan"), "two");
+    two.put("a", "plan", "three");
+    two.on("a", &["push"]);
+    for verb in ["fetch", "pull", "sync"] {
+        assert_eq!(two.refused(4, "b", &[verb]), "unsigned_remote", "{verb}");
+    }
+    assert_eq!(two.content("b", "plan"), "two");
+    // A remote that is added with a key signs each push of `sync` too.
+    two.on("a", &["remote", "remove", "origin"]);
+    two.on("a", &[&call[..], &["--sign-key", "vera"]].concat());
+    two.put("a", "plan", "four");
+    two.on("a", &["sync"]);
+    two.on("b", &["sync"]);
+    assert_eq!(two.content("b", "plan"), "four");
+    assert_eq!(
+        two.refused(1, "a", &["push", "--sign", "--key", "nobody"]),
+        "no_key"
+    );
+}
+
 /// `sync --watch` of a store, and its lines.
 struct Watch {
     child: Child,

@@ -19,6 +19,8 @@ use std::sync::Arc;
 use std::{env, fs, io};
 
 use super::args::{LaneOptions, SharedOptions, in_quotes};
+#[cfg(feature = "remote")]
+use super::cached_remote::CachedRemote;
 use super::embedding::Embedding;
 use super::errors::{refused, system_kind};
 use super::human::counted;
@@ -67,6 +69,9 @@ pub(crate) struct Context {
     pub(crate) output: Output,
     /// The verbs of the program.
     pub(crate) verbs: Groups,
+    /// The remote that the user named as the store.
+    #[cfg(feature = "remote")]
+    pub(crate) remote: Option<CachedRemote>,
     /// The value of `TREERING_AT`.
     at_variable: Option<String>,
     /// The value of `TREERING_FORK`.
@@ -97,7 +102,17 @@ impl Context {
             output.set_mode(Mode::Agent);
         }
         output.store.clone_from(&options.store);
+        #[cfg(feature = "remote")]
+        let remote = options.store.clone().or_else(|| path_in("TREERING_STORE"));
+        #[cfg(feature = "remote")]
+        let remote = remote.and_then(|named| CachedRemote::of(&named));
+        #[cfg(feature = "remote")]
+        if let (Some(remote), true) = (&remote, output.store.is_some()) {
+            output.store = Some(remote.shown().into());
+        }
         Self {
+            #[cfg(feature = "remote")]
+            remote,
             options,
             output,
             verbs,
@@ -299,8 +314,13 @@ impl Context {
         Ok((own, check_named))
     }
 
-    /// Returns the folder of `--store`, else of `TREERING_STORE`. Returns `None` if the user named no store.
+    /// Returns the folder of `--store`, else of `TREERING_STORE`: of the clone if it is the URL of a remote. Returns `None` if
+    /// the user named no store.
     pub(crate) fn named_store(&self) -> Option<PathBuf> {
+        #[cfg(feature = "remote")]
+        if let Some(remote) = &self.remote {
+            return Some(remote.store());
+        }
         let store = self.options.store.clone();
         store.or_else(|| path_in("TREERING_STORE"))
     }
@@ -402,8 +422,24 @@ impl Context {
                 kept.memory()?.clone()
             }
             None => {
+                #[cfg(feature = "remote")]
+                let empty = self
+                    .with_remote(|remote, context| remote.refresh(context))?
+                    .flatten();
                 let path = self.store()?;
-                let memory = open(self, &path).map_err(|error| explain(error, &path))?;
+                let opened = open(self, &path).map_err(|error| explain(error, &path));
+                #[cfg(feature = "remote")]
+                let opened = match (opened, empty) {
+                    (Err(error), Some(empty)) if error.code() == ErrorCode::NoStore => {
+                        Err(empty.with_hint("the first write makes the remote, such as treering put"))
+                    }
+                    (Ok(memory), Some(_)) => {
+                        self.with_remote(|remote, context| remote.begin(&memory, context))?;
+                        Ok(memory)
+                    }
+                    (opened, _) => opened,
+                };
+                let memory = opened?;
                 self.print_warnings(&memory);
                 memory
             }
@@ -421,6 +457,20 @@ impl Context {
         Ok(memory)
     }
 
+    /// Calls `act` if the store is a remote.
+    #[cfg(feature = "remote")]
+    fn with_remote<T>(
+        &mut self,
+        act: impl FnOnce(&CachedRemote, &mut Self) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let Some(remote) = self.remote.take() else {
+            return Ok(None);
+        };
+        let done = act(&remote, self);
+        self.remote = Some(remote);
+        done.map(Some)
+    }
+
     /// Returns whether the verb writes untrusted texts in a session, which taints the session.
     fn is_foreign(&self) -> bool {
         let writer = self.named_writer();
@@ -431,10 +481,15 @@ impl Context {
     pub(crate) fn close(&mut self) -> Result<()> {
         self.note_project();
         let is_written = std::mem::take(&mut self.is_written);
-        match self.opened.take() {
-            Some(memory) if is_written => memory.close(),
-            _ => Ok(()),
-        }
+        let Some(memory) = self.opened.take().filter(|_| is_written) else {
+            return Ok(());
+        };
+        #[cfg(feature = "remote")]
+        let pushed = self.with_remote(|remote, context| remote.push(&memory, context));
+        memory.close()?;
+        #[cfg(feature = "remote")]
+        pushed?;
+        Ok(())
     }
 
     /// Returns the current time, from which the output computes ages.

@@ -8,9 +8,13 @@
 
 use serde::{Deserialize, Serialize};
 
+#[cfg(feature = "signed")]
+use super::signing_keys;
 use treering::inspect::agent::projects::UserRegister;
 use treering::inspect::digest::to_hex;
 use treering::remote::Remote;
+#[cfg(feature = "signed")]
+use treering::signed::VerifierKey;
 use treering::{Error, ErrorCode, Memory, Origin, Result};
 
 /// The name of the register.
@@ -26,19 +30,64 @@ pub(crate) struct RemoteEntry {
     pub(crate) name: String,
     pub(crate) url: String,
     cap: String,
+    /// The verifier keys of which one must have signed what is fetched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) signed_by: Vec<String>,
+    /// The name of the key that signs each push.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) sign_key: Option<String>,
 }
 
 impl RemoteEntry {
+    /// Returns a remote of no store yet, without keys.
+    pub(crate) fn new(name: &str, url: &str, cap: Origin) -> Self {
+        Self {
+            store: String::new(),
+            name: name.to_owned(),
+            url: url.to_owned(),
+            cap: cap.to_string(),
+            signed_by: Vec::new(),
+            sign_key: None,
+        }
+    }
+
+    /// Returns the remote with the keys of which one must have signed what is fetched, and the key that signs each push.
+    #[cfg(feature = "signed")]
+    pub(crate) fn with_keys(mut self, signed_by: &[VerifierKey], sign_key: Option<String>) -> Self {
+        self.signed_by = signed_by.iter().map(ToString::to_string).collect();
+        self.sign_key = sign_key;
+        self
+    }
+
     /// Returns the most trusted class of what comes from the remote.
     pub(crate) fn cap(&self) -> Origin {
         Origin::from_text(&self.cap).unwrap_or(Origin::Import)
     }
 
+    /// Opens the remote, with the keys that sign a push and those that must have signed a fetch.
+    ///
+    /// # Errors
+    /// The errors of [`Remote::open`], and of a key.
+    #[cfg(feature = "signed")]
+    pub(crate) fn open(&self) -> Result<Remote> {
+        let signers = self.sign_key.iter().map(|name| signing_keys::load(name));
+        let demanded = self.signed_by.iter().map(|key| key.parse());
+        Ok(Remote::open(&self.name, &self.url, self.cap())?
+            .sign_with(signers.collect::<Result<_>>()?)
+            .signed_by(demanded.collect::<Result<_>>()?))
+    }
+
     /// Opens the remote.
     ///
     /// # Errors
-    /// The errors of [`Remote::open`].
+    /// The errors of [`Remote::open`]; `Denied` (code `unsigned_remote`) if the user demands a signature, which this program
+    /// cannot check.
+    #[cfg(not(feature = "signed"))]
     pub(crate) fn open(&self) -> Result<Remote> {
+        if !self.signed_by.is_empty() || self.sign_key.is_some() {
+            let text = "this program was built without the feature `signed`, so it neither signs nor checks signatures";
+            return Err(Error::denied(ErrorCode::UnsignedRemote, text));
+        }
         Remote::open(&self.name, &self.url, self.cap())
     }
 }
@@ -92,13 +141,12 @@ impl Remotes {
     ///
     /// # Errors
     /// `InvalidInput` (code `name_taken`) if the store has a remote of this name; `Io`.
-    pub(crate) fn add(&mut self, name: &str, url: &str, cap: Origin) -> Result<RemoteEntry> {
+    pub(crate) fn add(&mut self, new: RemoteEntry) -> Result<RemoteEntry> {
         let entry = RemoteEntry {
             store: self.store.clone(),
-            name: name.to_owned(),
-            url: url.to_owned(),
-            cap: cap.to_string(),
+            ..new
         };
+        let name = &entry.name;
         let is_same = |known: &RemoteEntry| known.store == entry.store && known.name == entry.name;
         let is_new = self.register.change(|entries| {
             let is_new = !entries.iter().any(is_same);

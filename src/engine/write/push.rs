@@ -305,6 +305,39 @@ impl Inner {
         Ok((!batch.is_empty()).then_some(batch))
     }
 
+    /// Returns the digests of all commits of the main line of a remote as a push leaves it, oldest first.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a digest cannot be read.
+    #[cfg(feature = "signed")]
+    pub(crate) fn digests_behind_push(
+        &self,
+        known: Known<'_>,
+        outgoing: &Outgoing,
+    ) -> Result<Vec<CommitDigest>> {
+        if outgoing.pushed.is_none() {
+            return self.digests_up_to(outgoing.head);
+        }
+        let line = self.main().store().line(&known.line(MAIN))?;
+        let line = line.ok_or_else(|| Error::internal("the line of a remote is missing"))?;
+        let mut digests = line.digests(0, &*line.head()?)?;
+        digests.push(outgoing.head);
+        Ok(digests)
+    }
+
+    /// Returns the digests of all commits up to one that this store keeps, on any line, oldest first.
+    ///
+    /// # Errors
+    /// `NotFound` (code `thinned`); `Corrupt` or `Io` if a digest cannot be read.
+    #[cfg(feature = "signed")]
+    pub(crate) fn digests_up_to(&self, head: CommitDigest) -> Result<Vec<CommitDigest>> {
+        let found = self.main().store().commit_of_any(head)?;
+        let (store, entry) = found.ok_or_else(|| {
+            Error::not_found(format!("this store does not keep commit {head}")).with_code(ErrorCode::Thinned)
+        })?;
+        store.digests(0, &entry)
+    }
+
     /// Notes a push that the remote has acknowledged.
     ///
     /// # Errors

@@ -4,7 +4,7 @@
 //! Layer 10, part of cli.
 
 use super::prelude::*;
-use crate::cli::remotes::Remotes;
+use crate::cli::remotes::{RemoteEntry, Remotes};
 use treering::remote::{self, BackedUp, Cloned};
 
 /// Copy the store to a backup
@@ -78,7 +78,7 @@ impl Verb for Clone {
         let (memory, cloned) = remote::clone(&self.url, &self.folder, cap, &context.engine_options())?;
         context.register(&self.folder);
         if memory.at("remote:origin/main").is_ok() {
-            Remotes::of(&memory)?.add("origin", &self.url, cap)?;
+            Remotes::of(&memory)?.add(RemoteEntry::new("origin", &self.url, cap))?;
         }
         let (objects, commits) = (
             counted(cloned.objects, "object"),
@@ -93,7 +93,7 @@ impl Verb for Clone {
 
 impl Context {
     /// Returns the most trusted class of what comes from a remote: the given one, or what the person at the terminal says.
-    pub(super) fn cap_of_remote(&mut self, given: Option<Origin>) -> Result<Origin> {
+    pub(in crate::cli) fn cap_of_remote(&mut self, given: Option<Origin>) -> Result<Origin> {
         if let Some(given) = given {
             return Ok(given);
         }

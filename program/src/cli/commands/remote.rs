@@ -5,9 +5,13 @@
 
 use super::prelude::*;
 use crate::cli::remotes::{RemoteEntry, Remotes};
+#[cfg(feature = "signed")]
+use crate::cli::signing_keys;
 use treering::inspect::remote::RemoteState;
 use treering::merge::{MergeConflict, Strategy};
 use treering::remote::{self, Fetched, Pulled, Pushed};
+#[cfg(feature = "signed")]
+use treering::signed::VerifierKey;
 
 /// Add, list and remove remotes
 ///
@@ -39,6 +43,7 @@ enum RemoteVerb {
     /// # Examples
     /// ```text
     /// treering remote add origin file:///mnt/shared/memory --trust-cap direct_user
+    /// treering remote add origin file:///mnt/m --signed-by vera+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k
     /// ```
     #[command(verbatim_doc_comment)]
     Add {
@@ -49,6 +54,14 @@ enum RemoteVerb {
         /// The most trusted class of what comes from it [default: asked for; import without a terminal]
         #[arg(long, value_name = "CLASS", value_parser = Origin::from_text)]
         trust_cap: Option<Origin>,
+        /// Take in only what this verifier key signed; may be repeated: one of the keys is enough
+        #[cfg(feature = "signed")]
+        #[arg(long, value_name = "VKEY")]
+        signed_by: Vec<VerifierKey>,
+        /// Sign each push with this key of yours
+        #[cfg(feature = "signed")]
+        #[arg(long, value_name = "NAME")]
+        sign_key: Option<String>,
     },
     /// List the remotes
     ///
@@ -80,6 +93,10 @@ struct RemoteRow {
     url: String,
     /// The most trusted class of what comes from it.
     trust_cap: Origin,
+    /// The verifier keys of which one must have signed what is fetched; empty if no signature is demanded.
+    signed_by: Vec<String>,
+    /// The key of the user that signs each push.
+    sign_key: Option<String>,
     /// The number of commits of this store that the remote lacks, as far as is known here.
     ahead: u64,
     /// The number of commits that were fetched and not merged.
@@ -90,6 +107,8 @@ impl RemoteRow {
     fn of(entry: &RemoteEntry, state: RemoteState) -> Self {
         Self {
             trust_cap: entry.cap(),
+            signed_by: entry.signed_by.clone(),
+            sign_key: entry.sign_key.clone(),
             name: entry.name.clone(),
             url: entry.url.clone(),
             ahead: state.ahead,
@@ -104,13 +123,24 @@ impl Verb for Remote {
     fn run(self, context: &mut Context) -> Done {
         context.whole_store()?;
         match self.verb {
-            RemoteVerb::Add { name, url, trust_cap } => {
+            RemoteVerb::Add {
+                name,
+                url,
+                trust_cap,
+                #[cfg(feature = "signed")]
+                signed_by,
+                #[cfg(feature = "signed")]
+                sign_key,
+            } => {
                 context.options.check_may_write()?;
                 let memory = context.open_to_read()?;
                 let mut remotes = Remotes::of(&memory)?;
                 let cap = context.cap_of_remote(trust_cap)?;
-                let state = remote::Remote::open(&name, &url, cap)?.check(&memory)?;
-                let row = RemoteRow::of(&remotes.add(&name, &url, cap)?, state);
+                let new = RemoteEntry::new(&name, &url, cap);
+                #[cfg(feature = "signed")]
+                let new = new.with_keys(&signed_by, sign_key);
+                let state = new.open()?.check(&memory)?;
+                let row = RemoteRow::of(&remotes.add(new)?, state);
                 let text = format!("added the remote {name}; what comes from it is at most {cap}");
                 context.say_with_note(&row, text, "next", "send your commits with: treering push")
             }
@@ -147,12 +177,45 @@ impl Verb for Remote {
 /// ```text
 /// treering push
 /// treering push origin --json
+/// treering push --sign --key vera
 /// ```
 #[derive(Args, Debug)]
 #[command(args = args::writes(), hide = true, verbatim_doc_comment)]
 pub(crate) struct Push {
     /// The remote [default: the only one, or origin]
     name: Option<String>,
+    /// Sign the newest commit with your only key, or with --key
+    #[cfg(feature = "signed")]
+    #[arg(long)]
+    sign: bool,
+    /// The name of the key that signs; may be repeated
+    #[cfg(feature = "signed")]
+    #[arg(long, value_name = "NAME", requires = "sign")]
+    key: Vec<String>,
+}
+
+#[cfg(feature = "signed")]
+impl Push {
+    /// Opens the remote, with the keys that sign.
+    fn open(&self, entry: &RemoteEntry) -> Result<remote::Remote> {
+        match &self.key[..] {
+            [] if self.sign && entry.sign_key.is_none() => {
+                Ok(entry.open()?.sign_with(vec![signing_keys::load_only()?]))
+            }
+            [] => entry.open(),
+            names => {
+                let keys = names.iter().map(|name| signing_keys::load(name));
+                Ok(entry.open()?.sign_with(keys.collect::<Result<_>>()?))
+            }
+        }
+    }
+}
+
+#[cfg(not(feature = "signed"))]
+impl Push {
+    fn open(&self, entry: &RemoteEntry) -> Result<remote::Remote> {
+        entry.open()
+    }
 }
 
 impl Verb for Push {
@@ -162,7 +225,7 @@ impl Verb for Push {
         context.whole_store()?;
         let memory = context.open_to_write()?;
         let entry = Remotes::of(&memory)?.find(self.name.as_deref())?;
-        let pushed = entry.open()?.push(&memory, &context.writer())?;
+        let pushed = self.open(&entry)?.push(&memory, &context.writer())?;
         let text = pushed_line(&pushed);
         context.say(&pushed, text)
     }

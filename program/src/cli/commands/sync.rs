@@ -217,7 +217,8 @@ impl Watching {
 /// Returns whether a later round can succeed without anybody's help in this store (SYW-1).
 fn can_pass(error: &Error) -> bool {
     match error.code() {
-        ErrorCode::RemoteUnreachable | ErrorCode::RemoteAhead => true,
+        // Another machine may sign it.
+        ErrorCode::RemoteUnreachable | ErrorCode::RemoteAhead | ErrorCode::UnsignedRemote => true,
         // The folder of a remote is not mounted.
         ErrorCode::NotARemote => error.kind() == ErrorKind::NotFound,
         _ => error.kind() == ErrorKind::Busy,

@@ -1,0 +1,301 @@
+//! `--store URL`: a clone of a remote in the XDG cache, which verbs read and write in its place.
+//!
+//! A verb opens the clone, which pulls first if its newest answer of the remote is older than [`FRESH`]. After a verb that
+//! wrote, the clone pushes.
+//!
+//! # Layer
+//! Layer 10, part of cli.
+//!
+//! # Invariants
+//! - CRM-1: a verb that wrote ends with success only if the remote has the change. Else its code is `not_pushed`, and the
+//!   clone keeps the change.
+//! - CRM-2: only this user can read the clone, and its name has no secret of the URL.
+
+use std::fs::{self, DirBuilder, File};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+use std::{env, process};
+
+use super::context::Context;
+use super::errors::refused;
+use super::remotes::{RemoteEntry, Remotes};
+use treering::inspect::digest::{sha256, to_hex};
+use treering::inspect::disk::xdg_folder;
+use treering::remote;
+use treering::{Error, ErrorCode, ErrorKind, Memory, Origin, Result};
+
+/// The name by which the clone knows its remote.
+const ORIGIN: &str = "origin";
+/// The variable with the most trusted class of what comes from the remote.
+const CAP_VARIABLE: &str = "TREERING_TRUST_CAP";
+/// The time in which an answer of the remote is not asked for again.
+const FRESH: Duration = Duration::from_secs(5);
+/// Why no fork is there.
+const FORKS: &str = "forks do not travel to a remote";
+/// Verbs that make no sense on a clone in the cache, with the reason.
+const REFUSED: [(&str, &str); 15] = [
+    ("init", "a remote is made by the first push"),
+    ("erase", "others have clones of their own"),
+    ("gc", "the clone in the cache is not yours to keep"),
+    ("salvage", "the clone can be made anew"),
+    ("trust-store", "the trust cap says how far you trust it"),
+    ("remote", "the URL is the remote"),
+    ("fork", FORKS),
+    ("forks", FORKS),
+    ("merge", FORKS),
+    ("debug", "it keeps one state open"),
+    ("serve", "it runs for long"),
+    ("mcp", "its server runs for long"),
+    ("install", "its server runs for long"),
+    ("hook", "it must not wait for a network"),
+    ("tour", "it needs a store of its own"),
+];
+
+/// A remote that the user named as the store.
+pub(crate) struct CachedRemote {
+    url: String,
+    folder: PathBuf,
+}
+
+impl CachedRemote {
+    /// Returns the remote that a name of a store is; `None` for a folder.
+    pub(crate) fn of(named: &Path) -> Option<Self> {
+        let url = named.to_str().filter(|named| named.contains("://"))?;
+        let cache = xdg_folder("XDG_CACHE_HOME", ".cache")?;
+        let name = to_hex(&sha256(without_secrets(url).as_bytes()));
+        Some(Self {
+            url: url.to_owned(),
+            folder: cache.join("remotes").join(&name[..32]),
+        })
+    }
+
+    /// Returns the folder of the clone.
+    pub(crate) fn store(&self) -> PathBuf {
+        self.folder.join("store")
+    }
+
+    /// Returns the URL for messages.
+    pub(crate) fn shown(&self) -> String {
+        without_secrets(&self.url)
+    }
+
+    /// Refuses a verb that makes no sense here.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `not_over_remote`).
+    pub(crate) fn check_verb(&self, verb: &str) -> Result<()> {
+        match REFUSED.iter().find(|(name, _)| *name == verb) {
+            Some((_, why)) => Err(Self::refuse(verb, why)),
+            None => Ok(()),
+        }
+    }
+
+    fn refuse(verb: &str, why: &str) -> Error {
+        let text = format!("{verb} does not work on the URL of a remote: {why}");
+        let hint = "make a store of it with treering clone URL DIR, and keep it up to date with treering sync --watch";
+        refused(ErrorCode::NotOverRemote, text, hint)
+    }
+
+    /// Makes the clone if there is none, and else pulls if the newest answer of the remote is old. Offline, the clone stays as
+    /// it is. Returns the error if the remote is empty: then there is no clone.
+    ///
+    /// # Errors
+    /// The errors of a clone and of a pull; `InvalidInput` if the user set another class than the clone has, or (code
+    /// `not_over_remote`) named a fork.
+    pub(crate) fn refresh(&self, context: &mut Context) -> Result<Option<Error>> {
+        if context.fork().is_some() {
+            return Err(Self::refuse("--fork", FORKS));
+        }
+        if !self.is_cloned() {
+            return match self.clone_now(context) {
+                Err(error) if is_empty(&error) => Ok(Some(error)),
+                cloned => cloned.map(|()| None),
+            };
+        }
+        if self.is_fresh() {
+            return Ok(None);
+        }
+        let memory = context.engine_options().open(self.store())?;
+        let entry = self.entry(&memory)?;
+        let pulled = entry
+            .open()
+            .and_then(|remote| remote.pull(&memory, &context.named_writer()));
+        memory.close()?;
+        match pulled {
+            Ok(_) => self.note_answer(),
+            Err(error) if error.code() == ErrorCode::RemoteUnreachable || is_empty(&error) => {
+                let text = format!("{}; the clone in the cache may be old", error.message());
+                context.output.warn("offline", &text);
+            }
+            Err(error) => return Err(error),
+        }
+        Ok(None)
+    }
+
+    fn is_cloned(&self) -> bool {
+        self.store().join("format").exists()
+    }
+
+    /// Clones the remote. Of processes that do so at once, one keeps its clone.
+    fn clone_now(&self, context: &mut Context) -> Result<()> {
+        let failed = |error| Error::io(format_args!("making the folder {}", self.folder.display()), error);
+        // INVARIANT CRM-2
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(&self.folder)
+            .map_err(failed)?;
+        let cap = cap_for(context)?;
+        let (new, store) = (self.folder.join(format!("new-{}", process::id())), self.store());
+        let cloned = remote::clone(&self.url, &new, cap, &context.engine_options());
+        let cloned = cloned.and_then(|(memory, _)| {
+            // A backup has no line of a remote.
+            memory.at("remote:origin/main")?;
+            memory.close()
+        });
+        match cloned.and_then(|()| fs::rename(&new, &store).map_err(failed)) {
+            Ok(()) => {}
+            Err(error) => {
+                drop(fs::remove_dir_all(&new));
+                // Another process may have been first.
+                if !self.is_cloned() {
+                    return Err(error);
+                }
+            }
+        }
+        let memory = context.engine_options().read_only(true).open(&store)?;
+        self.adopt(&memory, cap)?;
+        self.note_answer();
+        Ok(())
+    }
+
+    /// Adds the remote to those of the clone.
+    fn adopt(&self, memory: &Memory, cap: Origin) -> Result<()> {
+        match Remotes::of(memory)?.add(RemoteEntry::new(ORIGIN, &self.url, cap)) {
+            Err(error) if error.code() != ErrorCode::NameTaken => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Makes a new store in the cache the clone of a remote that is empty.
+    pub(crate) fn begin(&self, memory: &Memory, context: &mut Context) -> Result<()> {
+        self.adopt(memory, cap_for(context)?)
+    }
+
+    /// Returns the remote of the clone, as the user registered it.
+    fn entry(&self, memory: &Memory) -> Result<RemoteEntry> {
+        let entry = Remotes::of(memory)?.find(Some(ORIGIN))?;
+        match named_cap()? {
+            Some(cap) if cap != entry.cap() => {
+                let text = format!(
+                    "the clone of {} has the trust cap {}, but {CAP_VARIABLE} is {cap}",
+                    self.shown(),
+                    entry.cap()
+                );
+                let hint = format!(
+                    "unset {CAP_VARIABLE}, or remove the clone {}",
+                    self.folder.display()
+                );
+                Err(refused(ErrorCode::InvalidInput, text, hint))
+            }
+            _ => Ok(entry),
+        }
+    }
+
+    /// Pushes what the clone has (CRM-1).
+    ///
+    /// # Errors
+    /// Code `not_pushed`, with the kind of the cause.
+    pub(crate) fn push(&self, memory: &Memory, context: &Context) -> Result<()> {
+        let remote = self.entry(memory).and_then(|entry| entry.open());
+        let remote = remote.map_err(remote::not_pushed)?;
+        remote.ack_remote(memory, &context.named_writer(), |_| Ok(()))?;
+        self.note_answer();
+        Ok(())
+    }
+
+    fn stamp(&self) -> PathBuf {
+        self.folder.join("answered")
+    }
+
+    /// Notes that the remote answered now. Without the note, the next verb asks again.
+    fn note_answer(&self) {
+        drop(File::create(self.stamp()));
+    }
+
+    fn is_fresh(&self) -> bool {
+        let answered = fs::metadata(self.stamp()).and_then(|stamp| stamp.modified());
+        let age = answered
+            .ok()
+            .and_then(|at| SystemTime::now().duration_since(at).ok());
+        age.is_some_and(|age| age < FRESH)
+    }
+}
+
+/// Returns the class in the variable of the user.
+fn named_cap() -> Result<Option<Origin>> {
+    let value = env::var(CAP_VARIABLE).ok().filter(|value| !value.is_empty());
+    let cap = value.map(|value| Origin::from_text(&value)).transpose();
+    cap.map_err(|error| error.context(CAP_VARIABLE))
+}
+
+/// Returns the class in the variable, else what the person at the terminal says, else `import`.
+fn cap_for(context: &mut Context) -> Result<Origin> {
+    let named = named_cap()?;
+    context.cap_of_remote(named)
+}
+
+/// Returns whether the place has nothing: no remote yet, or a disk that is not mounted.
+fn is_empty(error: &Error) -> bool {
+    error.kind() == ErrorKind::NotFound && matches!(error.code(), ErrorCode::NotARemote | ErrorCode::NotFound)
+}
+
+/// Returns a URL without a password, and without secrets in its query.
+fn without_secrets(url: &str) -> String {
+    const SECRETS: [&str; 4] = ["password", "secret", "token", "credential"];
+    let (url, query) = url.split_once('?').unwrap_or((url, ""));
+    let is_plain = |pair: &&str| {
+        let pair = pair.to_ascii_lowercase();
+        SECRETS.iter().all(|secret| !pair.contains(secret))
+    };
+    let query: Vec<&str> = query
+        .split('&')
+        .filter(|pair| !pair.is_empty())
+        .filter(is_plain)
+        .collect();
+    let (scheme, rest) = url.split_once("://").unwrap_or((url, ""));
+    let (place, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
+    let place = place.rsplit_once('@').map_or(place.to_owned(), |(user, host)| {
+        format!("{}@{host}", user.split(':').next().unwrap_or_default())
+    });
+    let mark = if query.is_empty() { "" } else { "?" };
+    format!("{scheme}://{place}{path}{mark}{}", query.join("&"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// CRM-2
+    #[test]
+    fn a_url_is_shown_and_named_without_its_secrets() {
+        for (url, shown) in [
+            ("s3://bucket/agent", "s3://bucket/agent"),
+            (
+                "postgres://ann:hunter2@db:5432/memory?sslmode=require",
+                "postgres://ann@db:5432/memory?sslmode=require",
+            ),
+            ("postgres://ann@db", "postgres://ann@db"),
+            ("s3://bucket?secret=hunter2&region=eu", "s3://bucket?region=eu"),
+            ("postgres://ann:p@ss:w@db/x", "postgres://ann@db/x"),
+            ("file:///mnt/a", "file:///mnt/a"),
+        ] {
+            assert_eq!(without_secrets(url), shown);
+        }
+        let of = |url: &str| CachedRemote::of(Path::new(url)).map(|remote| remote.folder);
+        assert_eq!(of("postgres://ann:one@db/x"), of("postgres://ann:two@db/x"));
+        assert_ne!(of("s3://bucket/a"), of("s3://bucket/b"));
+        assert!(of("some/folder").is_none());
+    }
+}
