@@ -1,7 +1,7 @@
 //! Backup: copies all batches of a store to a closed log in a bucket. The next run copies only what is new.
 //!
 //! # Layer
-//! Layer 6.
+//! Layer 7.
 //!
 //! # Invariants
 //! - BUP-1: a manifest of a backup lists a whole prefix of one log, so an interrupted backup restores as an earlier state,

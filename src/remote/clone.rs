@@ -1,7 +1,7 @@
 //! Clone: makes a new store of a backup or a remote.
 //!
 //! # Layer
-//! Layer 6.
+//! Layer 7.
 //!
 //! # Invariants
 //! - CLE-1: a batch is written only after the digest of its segment matched the manifest, and its own digest its bytes.

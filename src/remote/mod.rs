@@ -4,7 +4,7 @@
 //! one store has. Several stores push to a remote.
 //!
 //! # Layer
-//! Layer 6. Knows buckets and batches. Nothing below it knows a bucket.
+//! Layer 7. Knows buckets and batches. Nothing below it knows a bucket.
 
 mod backup;
 #[doc(hidden)]

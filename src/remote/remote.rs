@@ -1,7 +1,7 @@
 //! A remote of a store, and the calls about it.
 //!
 //! # Layer
-//! Layer 6.
+//! Layer 7.
 //!
 //! # Invariants
 //! - REM-1: a remote whose generation is lower than one that was seen, or that another remote replaced, is refused before
@@ -18,7 +18,7 @@ use crate::disk::random_bytes;
 use crate::engine::{
     Known, Memory, Outgoing, PushPlan, PushTarget, RemoteLine, Seen, Strategy, Writer, went_back,
 };
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLine, ClosedLog, Group, Purpose, Source};
 use crate::log::{Batch, Format};
 use crate::object::{Origin, check_snapshot_name};
@@ -70,7 +70,12 @@ impl Remote {
     /// `InvalidInput` if the name or the URL is invalid; `Io`.
     pub fn open(name: &str, url: &str, cap: Origin) -> Result<Self> {
         check_name(name)?;
-        Self::on(name, open_bucket(url, true)?, cap)
+        let bucket = open_bucket(url, true).map_err(|error| match error.kind() {
+            // The folder is on a disk that is not mounted, or cannot be made.
+            ErrorKind::Io => error.with_code(ErrorCode::RemoteUnreachable),
+            _ => error,
+        })?;
+        Self::on(name, bucket, cap)
     }
 
     /// Opens the remote in a bucket.

@@ -4,7 +4,7 @@
 //! remote as the reason of the reference `signatures/main/KEY`, in a batch behind the commit.
 //!
 //! # Layer
-//! Layer 6.
+//! Layer 7.
 //!
 //! # Invariants
 //! - RSG-1: a fetch that demands a signature takes nothing in unless a demanded key signed exactly the newest commit of the

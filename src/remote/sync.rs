@@ -1,7 +1,7 @@
 //! `sync`: pulls and pushes until the remote and the store have the same.
 //!
 //! # Layer
-//! Layer 6.
+//! Layer 7.
 //!
 //! # Invariants
 //! - SYN-1: a push that lost a race is repeated behind a pull, at most [`ROUNDS_MAX`] times. Each round of all machines lets

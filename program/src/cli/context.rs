@@ -23,6 +23,9 @@ use super::args::{LaneOptions, SharedOptions, in_quotes};
 use super::cached_remote::CachedRemote;
 use super::embedding::Embedding;
 use super::errors::{refused, system_kind};
+#[cfg(any(feature = "mcp", feature = "signed"))]
+pub(crate) use super::hints::in_words;
+pub(crate) use super::hints::quoted;
 use super::human::counted;
 use super::open_store::OpenStore;
 use super::output::{Meaning, Mode, Output, check_stop};
@@ -685,23 +688,6 @@ pub(crate) fn explain(error: Error, path: &Path) -> Error {
         return error.with_hint(format!("did you mean --store {}?", shown(&inside)));
     }
     error.with_hint("create a store with treering init, or name a store with --store DIR or TREERING_STORE")
-}
-
-/// Quotes a path for a shell.
-pub(crate) fn quoted(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        return text.into_owned();
-    }
-    in_quotes(&text)
-}
-
-/// Returns words as a command for a shell.
-#[cfg(any(feature = "mcp", feature = "signed"))]
-pub(crate) fn in_words(words: impl IntoIterator<Item = String>) -> String {
-    let words = words.into_iter().map(|word| quoted(Path::new(&word)));
-    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Formats a path for a message.

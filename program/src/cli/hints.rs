@@ -18,6 +18,23 @@ pub(crate) fn in_quotes(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
+/// Quotes a path for a shell.
+pub(crate) fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.into_owned();
+    }
+    in_quotes(&text)
+}
+
+/// Returns words as a command for a shell.
+#[cfg(any(feature = "mcp", feature = "signed"))]
+pub(crate) fn in_words(words: impl IntoIterator<Item = String>) -> String {
+    let words = words.into_iter().map(|word| quoted(Path::new(&word)));
+    words.collect::<Vec<_>>().join(" ")
+}
+
 /// Returns the command that lists the changes of an object. Others may have chosen the id.
 pub(crate) fn history_of(id: &Id) -> String {
     let separator = if id.as_str().starts_with('-') { "-- " } else { "" };

@@ -1,7 +1,7 @@
 //! A bucket in a folder: `file://`. Also the bucket in memory, which is a folder on a disk in memory.
 //!
 //! # Layer
-//! Layer 6, part of `remote/bucket`.
+//! Layer 7, part of `remote/bucket`.
 //!
 //! # Limits
 //! - The folder must be on a file system whose locks and renames this machine decides alone. A network file system is

@@ -4,7 +4,7 @@
 //! it on a thread of its own and passes the calls through a channel, so no caller sees the runtime.
 //!
 //! # Layer
-//! Layer 6, the lowest part of `remote`. Knows names and bytes, but not what they mean.
+//! Layer 7, the lowest part of `remote`. Knows names and bytes, but not what they mean.
 //!
 //! # Invariants
 //! - BKT-1: of several writers that create one name, or swap one version of it, at most one succeeds.

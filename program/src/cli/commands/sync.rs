@@ -106,9 +106,18 @@ fn say(context: &mut Context, synced: &Synced) -> Done {
                 pushed.remote
             ));
         }
-        let counts = context.counts_line(merged.counts);
-        let (fetched, sent) = (fetched_line(&synced.pulled.fetched), pushed_line(pushed));
-        context.line(format_args!("{fetched}: {counts}; {sent}; {head}"))?;
+        let mut parts = Vec::new();
+        if synced.pulled.fetched.commits > 0 {
+            parts.push(fetched_line(&synced.pulled.fetched));
+        }
+        if merged.committed.changed {
+            parts.push(format!("merged: {}", context.counts_line(merged.counts)));
+        }
+        if pushed.commits > 0 {
+            parts.push(pushed_line(pushed));
+        }
+        parts.push(head);
+        context.line(parts.join("; "))?;
         conflict_lines(context, &merged.conflicts)
     })
 }
@@ -160,10 +169,7 @@ impl Watching {
         let remote = match self.remote.take() {
             Some(remote) => remote,
             // A folder that is not mounted cannot be opened.
-            None => self.entry.open().map_err(|error| match error.kind() {
-                ErrorKind::Io => error.with_code(ErrorCode::RemoteUnreachable),
-                _ => error,
-            })?,
+            None => self.entry.open()?,
         };
         self.remote.insert(remote).sync(memory, &context.writer())
     }
