@@ -17,13 +17,12 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use std::{env, process};
 
-use super::context::Context;
 use super::errors::refused;
 use super::remotes::{RemoteEntry, Remotes};
 use treering::inspect::digest::{sha256, to_hex};
 use treering::inspect::disk::xdg_folder;
 use treering::remote;
-use treering::{Error, ErrorCode, ErrorKind, Memory, Origin, Result};
+use treering::{Error, ErrorCode, ErrorKind, Memory, Options, Origin, Result, Writer};
 
 /// The name by which the clone knows its remote.
 const ORIGIN: &str = "origin";
@@ -51,6 +50,24 @@ const REFUSED: [(&str, &str); 15] = [
     ("hook", "it must not wait for a network"),
     ("tour", "it needs a store of its own"),
 ];
+
+/// How a verb opens the clone.
+pub(crate) struct Access {
+    pub(crate) options: Options,
+    pub(crate) writer: Writer,
+    /// Whether the user named a fork.
+    pub(crate) has_fork: bool,
+}
+
+/// The state of a clone.
+pub(crate) enum Refreshed {
+    /// The clone has what the remote had a moment ago.
+    Ready,
+    /// The remote cannot be reached, so the clone may be old.
+    Offline(Error),
+    /// The remote is empty, so there is no clone.
+    Empty(Error),
+}
 
 /// A remote that the user named as the store.
 pub(crate) struct CachedRemote {
@@ -98,39 +115,44 @@ impl CachedRemote {
     }
 
     /// Makes the clone if there is none, and else pulls if the newest answer of the remote is old. Offline, the clone stays as
-    /// it is. Returns the error if the remote is empty: then there is no clone.
+    /// it is. `cap` returns the trust cap of a new clone.
     ///
     /// # Errors
     /// The errors of a clone and of a pull; `InvalidInput` if the user set another class than the clone has, or (code
     /// `not_over_remote`) named a fork.
-    pub(crate) fn refresh(&self, context: &mut Context) -> Result<Option<Error>> {
-        if context.fork().is_some() {
+    pub(crate) fn refresh(
+        &self,
+        access: &Access,
+        cap: &mut dyn FnMut() -> Result<Origin>,
+    ) -> Result<Refreshed> {
+        if access.has_fork {
             return Err(Self::refuse("--fork", FORKS));
         }
         if !self.is_cloned() {
-            return match self.clone_now(context) {
-                Err(error) if is_empty(&error) => Ok(Some(error)),
-                cloned => cloned.map(|()| None),
+            return match self.clone_now(access, cap) {
+                Err(error) if is_empty(&error) => Ok(Refreshed::Empty(error)),
+                cloned => cloned.map(|()| Refreshed::Ready),
             };
         }
         if self.is_fresh() {
-            return Ok(None);
+            return Ok(Refreshed::Ready);
         }
-        let memory = context.engine_options().open(self.store())?;
+        let memory = access.options.open(self.store())?;
         let entry = self.entry(&memory)?;
         let pulled = entry
             .open()
-            .and_then(|remote| remote.pull(&memory, &context.named_writer()));
+            .and_then(|remote| remote.pull(&memory, &access.writer));
         memory.close()?;
         match pulled {
-            Ok(_) => self.note_answer(),
-            Err(error) if error.code() == ErrorCode::RemoteUnreachable || is_empty(&error) => {
-                let text = format!("{}; the clone in the cache may be old", error.message());
-                context.output.warn("offline", &text);
+            Ok(_) => {
+                self.note_answer();
+                Ok(Refreshed::Ready)
             }
-            Err(error) => return Err(error),
+            Err(error) if error.code() == ErrorCode::RemoteUnreachable || is_empty(&error) => {
+                Ok(Refreshed::Offline(error))
+            }
+            Err(error) => Err(error),
         }
-        Ok(None)
     }
 
     fn is_cloned(&self) -> bool {
@@ -138,7 +160,7 @@ impl CachedRemote {
     }
 
     /// Clones the remote. Of processes that do so at once, one keeps its clone.
-    fn clone_now(&self, context: &mut Context) -> Result<()> {
+    fn clone_now(&self, access: &Access, cap: &mut dyn FnMut() -> Result<Origin>) -> Result<()> {
         let failed = |error| Error::io(format_args!("making the folder {}", self.folder.display()), error);
         // INVARIANT CRM-2
         DirBuilder::new()
@@ -146,9 +168,9 @@ impl CachedRemote {
             .mode(0o700)
             .create(&self.folder)
             .map_err(failed)?;
-        let cap = cap_for(context)?;
+        let cap = cap()?;
         let (new, store) = (self.folder.join(format!("new-{}", process::id())), self.store());
-        let cloned = remote::clone(&self.url, &new, cap, &context.engine_options());
+        let cloned = remote::clone(&self.url, &new, cap, &access.options);
         let cloned = cloned.and_then(|(memory, _)| {
             // A backup has no line of a remote.
             memory.at("remote:origin/main")?;
@@ -164,23 +186,18 @@ impl CachedRemote {
                 }
             }
         }
-        let memory = context.engine_options().read_only(true).open(&store)?;
+        let memory = access.options.clone().read_only(true).open(&store)?;
         self.adopt(&memory, cap)?;
         self.note_answer();
         Ok(())
     }
 
-    /// Adds the remote to those of the clone.
-    fn adopt(&self, memory: &Memory, cap: Origin) -> Result<()> {
+    /// Adds the remote to those of the clone. The clone of a remote that is empty is a new store.
+    pub(crate) fn adopt(&self, memory: &Memory, cap: Origin) -> Result<()> {
         match Remotes::of(memory)?.add(RemoteEntry::new(ORIGIN, &self.url, cap)) {
             Err(error) if error.code() != ErrorCode::NameTaken => Err(error),
             _ => Ok(()),
         }
-    }
-
-    /// Makes a new store in the cache the clone of a remote that is empty.
-    pub(crate) fn begin(&self, memory: &Memory, context: &mut Context) -> Result<()> {
-        self.adopt(memory, cap_for(context)?)
     }
 
     /// Returns the remote of the clone, as the user registered it.
@@ -207,10 +224,10 @@ impl CachedRemote {
     ///
     /// # Errors
     /// Code `not_pushed`, with the kind of the cause.
-    pub(crate) fn push(&self, memory: &Memory, context: &Context) -> Result<()> {
+    pub(crate) fn push(&self, memory: &Memory, writer: &Writer) -> Result<()> {
         let remote = self.entry(memory).and_then(|entry| entry.open());
         let remote = remote.map_err(remote::not_pushed)?;
-        remote.ack_remote(memory, &context.named_writer(), |_| Ok(()))?;
+        remote.ack_remote(memory, writer, |_| Ok(()))?;
         self.note_answer();
         Ok(())
     }
@@ -234,16 +251,10 @@ impl CachedRemote {
 }
 
 /// Returns the class in the variable of the user.
-fn named_cap() -> Result<Option<Origin>> {
+pub(crate) fn named_cap() -> Result<Option<Origin>> {
     let value = env::var(CAP_VARIABLE).ok().filter(|value| !value.is_empty());
     let cap = value.map(|value| Origin::from_text(&value)).transpose();
     cap.map_err(|error| error.context(CAP_VARIABLE))
-}
-
-/// Returns the class in the variable, else what the person at the terminal says, else `import`.
-fn cap_for(context: &mut Context) -> Result<Origin> {
-    let named = named_cap()?;
-    context.cap_of_remote(named)
 }
 
 /// Returns whether the place has nothing: no remote yet, or a disk that is not mounted.

@@ -20,7 +20,7 @@ use std::{env, fs, io};
 
 use super::args::{LaneOptions, SharedOptions, in_quotes};
 #[cfg(feature = "remote")]
-use super::cached_remote::CachedRemote;
+use super::cached_remote::{Access, CachedRemote, Refreshed, named_cap};
 use super::embedding::Embedding;
 use super::errors::{refused, system_kind};
 #[cfg(any(feature = "mcp", feature = "signed"))]
@@ -426,9 +426,7 @@ impl Context {
             }
             None => {
                 #[cfg(feature = "remote")]
-                let empty = self
-                    .with_remote(|remote, context| remote.refresh(context))?
-                    .flatten();
+                let empty = self.refresh_remote()?;
                 let path = self.store()?;
                 let opened = open(self, &path).map_err(|error| explain(error, &path));
                 #[cfg(feature = "remote")]
@@ -437,7 +435,10 @@ impl Context {
                         Err(empty.with_hint("the first write makes the remote, such as treering put"))
                     }
                     (Ok(memory), Some(_)) => {
-                        self.with_remote(|remote, context| remote.begin(&memory, context))?;
+                        let cap = self.cap_of_remote(named_cap()?)?;
+                        if let Some(remote) = &self.remote {
+                            remote.adopt(&memory, cap)?;
+                        }
                         Ok(memory)
                     }
                     (opened, _) => opened,
@@ -460,18 +461,28 @@ impl Context {
         Ok(memory)
     }
 
-    /// Calls `act` if the store is a remote.
+    /// Brings the clone of a remote up to date. Returns the error of a remote that is empty: then there is no clone.
     #[cfg(feature = "remote")]
-    fn with_remote<T>(
-        &mut self,
-        act: impl FnOnce(&CachedRemote, &mut Self) -> Result<T>,
-    ) -> Result<Option<T>> {
+    fn refresh_remote(&mut self) -> Result<Option<Error>> {
         let Some(remote) = self.remote.take() else {
             return Ok(None);
         };
-        let done = act(&remote, self);
+        let access = Access {
+            options: self.engine_options(),
+            writer: self.named_writer(),
+            has_fork: self.fork().is_some(),
+        };
+        let refreshed = remote.refresh(&access, &mut || self.cap_of_remote(named_cap()?));
         self.remote = Some(remote);
-        done.map(Some)
+        match refreshed? {
+            Refreshed::Ready => Ok(None),
+            Refreshed::Empty(error) => Ok(Some(error)),
+            Refreshed::Offline(error) => {
+                let text = format!("{}; the clone in the cache may be old", error.message());
+                self.output.warn("offline", &text);
+                Ok(None)
+            }
+        }
     }
 
     /// Returns whether the verb writes untrusted texts in a session, which taints the session.
@@ -488,7 +499,10 @@ impl Context {
             return Ok(());
         };
         #[cfg(feature = "remote")]
-        let pushed = self.with_remote(|remote, context| remote.push(&memory, context));
+        let pushed = match &self.remote {
+            Some(remote) => remote.push(&memory, &self.named_writer()),
+            None => Ok(()),
+        };
         memory.close()?;
         #[cfg(feature = "remote")]
         pushed?;
