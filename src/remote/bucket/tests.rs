@@ -6,7 +6,7 @@ use super::*;
 use crate::testing::sim_bucket::SimBucket;
 
 /// What each bucket must do. The bucket is empty.
-fn conforms(bucket: &dyn Bucket) {
+pub(super) fn conforms(bucket: &dyn Bucket) {
     let put = |name: &str, bytes: &[u8]| bucket.put_new(name, bytes);
     assert_eq!(bucket.get("manifest", None), Err(BucketError::Missing));
     assert_eq!(bucket.list("log/"), Ok(Vec::new()));
@@ -35,6 +35,30 @@ fn conforms(bucket: &dyn Bucket) {
     assert_eq!(bucket.delete("log/00000001.seg"), Ok(()));
     assert_eq!(bucket.delete("log/00000001.seg"), Ok(()), "it is deleted already");
     assert_eq!(bucket.list("log/").unwrap(), ["log/00000002.seg"]);
+    assert_eq!(put("log/00000001.seg", b"a"), Ok(()), "the name is free again");
+    assert_eq!(
+        bucket.list("log_").unwrap().len() + bucket.list("l%").unwrap().len(),
+        0
+    );
+}
+
+#[test]
+fn a_password_is_not_shown() {
+    for (url, shown) in [
+        ("postgres://ann:se/c@ret@host/db", "postgres://ann@host/db"),
+        (
+            "postgres://ann@host:1/db?schema=a",
+            "postgres://ann@host:1/db?schema=a",
+        ),
+        ("postgres://host/db?password=secret", "postgres://host/db"),
+        (
+            "postgres:///db?p%61ssword=secret&schema=a",
+            "postgres:///db?schema=a",
+        ),
+        ("file:///a:b@c?password=d", "file:///a:b@c?password=d"),
+    ] {
+        assert_eq!(without_password(url), shown);
+    }
 }
 
 #[test]
