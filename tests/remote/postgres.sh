@@ -3,8 +3,8 @@
 #   postgres.sh start DIR   starts a server with its data behind DIR, and prints the URL of a remote
 #   postgres.sh stop DIR    stops it and removes its data
 #   postgres.sh kill DIR    kills it as a crash would; `again DIR` starts it on the same port
-# Exit code 77: this machine has no PostgreSQL. The role `guarded` has the password `secret`, and only over TCP. The role
-# `reader` may only read. With `openssl`, the server has TLS, and DIR/ca.pem is its authority.
+# Exit code 77: this machine has no PostgreSQL. Over TCP, only the roles `treering` and
+# `reader` need no password. `guarded` has the password `secret`, and `reader` may only read. With `openssl`, the server has TLS, and DIR/ca.pem is its authority.
 set -euo pipefail
 
 what=${1:-} dir=${2:-}
@@ -59,8 +59,8 @@ start() {
   as_user "$bin/initdb" --pgdata "$data/db" --username treering --auth trust --encoding UTF8 --no-sync >/dev/null
   as_user tee "$data/db/pg_hba.conf" >/dev/null <<HBA
 local all all trust
-host all guarded samehost scram-sha-256
-host all all samehost trust
+host all treering,reader samehost trust
+host all all samehost scram-sha-256
 HBA
   as_user tee -a "$data/db/postgresql.conf" >/dev/null <<CONF
 listen_addresses = '127.0.0.1'

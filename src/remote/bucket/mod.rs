@@ -135,6 +135,13 @@ pub fn open_bucket(url: &str, create: bool) -> Result<Arc<dyn Bucket>> {
         }
         #[cfg(feature = "remote-postgres")]
         "postgres" | "postgresql" => Ok(Arc::new(Postgres::open(url)?)),
+        #[cfg(not(feature = "remote-postgres"))]
+        "postgres" | "postgresql" => {
+            let error = Error::invalid("this build has no remotes in PostgreSQL");
+            Err(error.with_code(ErrorCode::UnsupportedRemote).with_hint(
+                "install it with the feature: cargo install --path program --features remote-postgres",
+            ))
+        }
         _ => {
             let text = format!("remotes with the scheme {scheme:?} are not supported");
             Err(invalid(&text).with_code(ErrorCode::UnsupportedRemote))
