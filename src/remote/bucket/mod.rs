@@ -11,6 +11,8 @@
 //! - BKT-2: a reader gets an object whole as one call wrote it.
 //! - BKT-3: an answer other than [`BucketError::Unclear`] is certain: the call had its effect, or will never have it.
 
+#[cfg(feature = "remote-cloud")]
+mod cloud;
 mod counted;
 mod folder;
 mod probe;
@@ -81,6 +83,11 @@ pub trait Bucket: Send + Sync {
 
     /// Returns the place of the bucket for messages, without a secret.
     fn describe(&self) -> String;
+
+    /// Returns whether the service keeps the bytes of objects that were replaced or deleted; `None` if that is unknown.
+    fn keeps_old_bytes(&self) -> Option<bool> {
+        Some(false)
+    }
 }
 
 impl fmt::Display for BucketError {
@@ -113,7 +120,7 @@ impl BucketError {
     }
 }
 
-/// Opens the bucket at a URL: `file:///path`. With `create`, makes a missing folder.
+/// Opens the bucket at a URL: `file:///path`, `s3://bucket/prefix`, `gs://bucket/prefix` or `az://container/prefix`. With `create`, makes a missing folder.
 ///
 /// # Errors
 /// `InvalidInput` if the URL is not understood; `NotFound` if the folder does not exist; `Io`.
@@ -129,6 +136,16 @@ pub fn open_bucket(url: &str, create: bool) -> Result<Arc<dyn Bucket>> {
             let path = path.ok_or_else(|| invalid("the path in a file URL is not absolute"))?;
             Ok(Arc::new(Folder::at(Path::new(&path), create)?))
         }
+        #[cfg(feature = "remote-cloud")]
+        _ if let Some(service) = cloud::Scheme::of(scheme) => {
+            Ok(Arc::new(cloud::Cloud::open(service, rest)?))
+        }
+        #[cfg(not(feature = "remote-cloud"))]
+        "s3" | "gs" | "az" => Err(Error::invalid(format!(
+            "this build has no remotes in object storage ({scheme}://)"
+        ))
+        .with_code(ErrorCode::UnsupportedRemote)
+        .with_hint("install it with the feature: cargo install --path program --features remote-cloud")),
         _ => {
             let text = format!("remotes with the scheme {scheme:?} are not supported");
             Err(invalid(&text).with_code(ErrorCode::UnsupportedRemote))
