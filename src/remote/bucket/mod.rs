@@ -11,6 +11,8 @@
 //! - BKT-2: a reader gets an object whole as one call wrote it.
 //! - BKT-3: an answer other than [`BucketError::Unclear`] is certain: the call had its effect, or will never have it.
 
+#[cfg(feature = "remote-cloud")]
+mod cloud;
 mod counted;
 mod folder;
 #[cfg(feature = "remote-postgres")]
@@ -85,6 +87,11 @@ pub trait Bucket: Send + Sync {
 
     /// Returns the place of the bucket for messages, without a secret.
     fn describe(&self) -> String;
+
+    /// Returns whether the service keeps the bytes of objects that were replaced or deleted; `None` if that is unknown.
+    fn keeps_old_bytes(&self) -> Option<bool> {
+        Some(false)
+    }
 }
 
 impl fmt::Display for BucketError {
@@ -117,7 +124,8 @@ impl BucketError {
     }
 }
 
-/// Opens the bucket at a URL: `file:///path`, or `postgres://user@host/database` with the feature `remote-postgres`. With `create`, makes a missing folder.
+/// Opens the bucket at a URL: `file:///path`; with the feature `remote-cloud` `s3://bucket/prefix`, `gs://bucket/prefix` or
+/// `az://container/prefix`; with `remote-postgres` `postgres://user@host/database`. With `create`, makes a missing folder.
 ///
 /// # Errors
 /// `InvalidInput` if the URL is not understood; `NotFound` if the folder does not exist; `Io`.
@@ -142,6 +150,16 @@ pub fn open_bucket(url: &str, create: bool) -> Result<Arc<dyn Bucket>> {
                 "install it with the feature: cargo install --path program --features remote-postgres",
             ))
         }
+        #[cfg(feature = "remote-cloud")]
+        _ if let Some(service) = cloud::Scheme::of(scheme) => {
+            Ok(Arc::new(cloud::Cloud::open(service, rest)?))
+        }
+        #[cfg(not(feature = "remote-cloud"))]
+        "s3" | "gs" | "az" => Err(Error::invalid(format!(
+            "this build has no remotes in object storage ({scheme}://)"
+        ))
+        .with_code(ErrorCode::UnsupportedRemote)
+        .with_hint("install it with the feature: cargo install --path program --features remote-cloud")),
         _ => {
             let text = format!("remotes with the scheme {scheme:?} are not supported");
             Err(invalid(&text).with_code(ErrorCode::UnsupportedRemote))
