@@ -55,7 +55,9 @@ impl IdHash {
             state = (product as u64 ^ (product >> 64) as u64).wrapping_add(word.rotate_left(32));
         };
         let (words, rest) = id.as_bytes().as_chunks::<8>();
-        words.iter().for_each(|word| mix(u64::from_le_bytes(*word)));
+        for word in words {
+            mix(u64::from_le_bytes(*word));
+        }
         let mut last = [0; 8];
         last[..rest.len()].copy_from_slice(rest);
         mix(u64::from_le_bytes(last));
