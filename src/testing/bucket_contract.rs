@@ -51,6 +51,9 @@ fn names_and_versions(bucket: &dyn Bucket) {
         );
     }
     let second = bucket.swap("manifest", &first.version, b"three").unwrap();
+    for prefix in ["manifes_", "m%"] {
+        assert_eq!(bucket.list(prefix).map(|names| names.len()), Ok(0), "{prefix}");
+    }
     assert_ne!(second, first.version);
     for bytes in [&b"four"[..], b"three"] {
         let stale = bucket.swap("manifest", &first.version, bytes);

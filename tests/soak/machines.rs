@@ -107,22 +107,13 @@ fn exchange(memory: &Memory, remote: &Remote, number: usize) {
     }
 }
 
-/// Returns how many objects of each machine a store has.
-fn counts(memory: &Memory, machines: usize) -> Vec<usize> {
-    let view = memory.view();
-    let mut counts = vec![0; machines];
-    for object in view.objects() {
-        let object = object.unwrap();
-        if let Some((number, _)) = object
-            .id()
-            .as_str()
-            .strip_prefix('m')
-            .and_then(|id| id.split_once('/'))
-        {
-            counts[number.parse::<usize>().unwrap()] += 1;
-        }
-    }
-    counts
+/// Returns how many objects of a machine a store has.
+fn count_of(memory: &Memory, number: usize) -> usize {
+    let (view, start) = (memory.view(), format!("m{number}/"));
+    let ids = view
+        .objects()
+        .map(|object| object.unwrap().id().as_str().starts_with(&start));
+    ids.filter(|is_own| *is_own).count()
 }
 
 fn acked(folder: &Path, number: usize) -> usize {
@@ -156,7 +147,7 @@ fn machine(store: &Path, number: usize) {
         .append(true)
         .open(log)
         .unwrap();
-    let mut done = counts(&memory, number + 1)[number];
+    let mut done = count_of(&memory, number);
     loop {
         if done.is_multiple_of(PUSHED) {
             exchange(&memory, &remote, number);
@@ -233,12 +224,9 @@ impl Fleet<'_> {
         let acked: Vec<usize> = numbers.map(|number| acked(self.folder.path(), number)).collect();
         let folder = tempfile::tempdir().unwrap();
         let memory = self.clone(&folder.path().join("clone"));
-        for (number, count) in counts(&memory, self.round.machines).into_iter().enumerate() {
-            assert!(
-                count >= acked[number],
-                "{count} of {} of machine {number}: lost",
-                acked[number]
-            );
+        for (number, acked) in acked.into_iter().enumerate() {
+            let count = count_of(&memory, number);
+            assert!(count >= acked, "{count} of {acked} of machine {number}: lost");
             assert!(
                 count.is_multiple_of(PUSHED),
                 "{count} of machine {number}: half a push"
@@ -302,6 +290,15 @@ impl Fleet<'_> {
     }
 }
 
+/// Ends the watcher when it is dropped.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// Runs a round.
 pub(crate) fn run(round: &Round) -> Counts {
     let endpoints = std::env::var(ENDPOINTS).unwrap_or_default();
@@ -319,6 +316,8 @@ pub(crate) fn run(round: &Round) -> Counts {
     let mut counts = Counts::default();
     let is_over = AtomicBool::new(false);
     std::thread::scope(|scope| {
+        // The watcher ends also if a machine fails.
+        let over = Over(&is_over);
         let watcher = scope.spawn(|| {
             let mut clones = 0;
             while !is_over.load(Ordering::Relaxed) {
@@ -329,7 +328,7 @@ pub(crate) fn run(round: &Round) -> Counts {
             clones
         });
         counts.kills = fleet.run();
-        is_over.store(true, Ordering::Relaxed);
+        drop(over);
         counts.clones = watcher.join().unwrap();
     });
     let mut stores = fleet.settle();
@@ -337,12 +336,13 @@ pub(crate) fn run(round: &Round) -> Counts {
     let root = stores[0].view().root();
     for (number, memory) in stores.iter().enumerate() {
         assert_eq!(memory.view().root(), root, "machine {number} has another root");
-        let all = vec![round.commits; round.machines];
-        assert_eq!(
-            self::counts(memory, round.machines),
-            all,
-            "machine {number} lost something"
-        );
+        for of in 0..round.machines {
+            assert_eq!(
+                count_of(memory, of),
+                round.commits,
+                "machine {number} lost something of {of}"
+            );
+        }
         let report = memory.verify(VerifyDepth::Full).unwrap();
         assert!(report.ok, "machine {number}: {report:?}");
     }

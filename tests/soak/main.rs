@@ -208,6 +208,10 @@ fn main() -> ExitCode {
             print!("{}", asked.ledger.report());
             return ExitCode::SUCCESS;
         }
+        "contract" | "machines" if asked.round.url.is_empty() => {
+            eprintln!("{} needs --url URL", asked.what);
+            return ExitCode::from(2);
+        }
         "crash" | "fault" | "damage" | "remote" | "contract" | "machines" | "kills" | "puts" | "create"
         | "claim" | "vectors" | "readers" => {}
         other => {

@@ -15,6 +15,8 @@
 mod cloud;
 mod counted;
 mod folder;
+#[cfg(feature = "remote-postgres")]
+mod postgres;
 mod probe;
 
 use std::fmt;
@@ -26,6 +28,8 @@ use crate::error::{Error, ErrorCode, ErrorKind, Result};
 
 pub(super) use counted::Counted;
 pub use folder::Folder;
+#[cfg(feature = "remote-postgres")]
+pub use postgres::Postgres;
 pub use probe::{Fault, probe};
 
 /// The version of an object, as its store names it. Two contents of a name never have the same version.
@@ -120,7 +124,8 @@ impl BucketError {
     }
 }
 
-/// Opens the bucket at a URL: `file:///path`, `s3://bucket/prefix`, `gs://bucket/prefix` or `az://container/prefix`. With `create`, makes a missing folder.
+/// Opens the bucket at a URL: `file:///path`; with the feature `remote-cloud` `s3://bucket/prefix`, `gs://bucket/prefix` or
+/// `az://container/prefix`; with `remote-postgres` `postgres://user@host/database`. With `create`, makes a missing folder.
 ///
 /// # Errors
 /// `InvalidInput` if the URL is not understood; `NotFound` if the folder does not exist; `Io`.
@@ -135,6 +140,15 @@ pub fn open_bucket(url: &str, create: bool) -> Result<Arc<dyn Bucket>> {
             let path = decoded(rest).filter(|path| path.starts_with('/'));
             let path = path.ok_or_else(|| invalid("the path in a file URL is not absolute"))?;
             Ok(Arc::new(Folder::at(Path::new(&path), create)?))
+        }
+        #[cfg(feature = "remote-postgres")]
+        "postgres" | "postgresql" => Ok(Arc::new(Postgres::open(url)?)),
+        #[cfg(not(feature = "remote-postgres"))]
+        "postgres" | "postgresql" => {
+            let error = Error::invalid("this build has no remotes in PostgreSQL");
+            Err(error.with_code(ErrorCode::UnsupportedRemote).with_hint(
+                "install it with the feature: cargo install --path program --features remote-postgres",
+            ))
         }
         #[cfg(feature = "remote-cloud")]
         _ if let Some(service) = cloud::Scheme::of(scheme) => {
@@ -151,6 +165,31 @@ pub fn open_bucket(url: &str, create: bool) -> Result<Arc<dyn Bucket>> {
             Err(invalid(&text).with_code(ErrorCode::UnsupportedRemote))
         }
     }
+}
+
+/// Returns a URL without the password of its user. The path of a file may contain anything.
+pub fn without_password(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let (base, query) = rest
+        .split_once('?')
+        .map_or((rest, None), |(base, query)| (base, Some(query)));
+    if scheme == "file" {
+        return url.to_owned();
+    }
+    // A password may contain '/' and '@'.
+    let user = base
+        .rsplit_once('@')
+        .and_then(|(user, host)| Some((user.split_once(':')?.0, host)));
+    let base = user.map_or_else(|| base.to_owned(), |(user, host)| format!("{user}@{host}"));
+    let is_public = |pair: &&str| {
+        let key = decoded(pair.split('=').next().unwrap_or_default());
+        key.is_some_and(|key| key != "password")
+    };
+    let query = query.map(|query| query.split('&').filter(is_public).collect::<Vec<_>>().join("&"));
+    let query = query
+        .filter(|query| !query.is_empty())
+        .map(|query| format!("?{query}"));
+    format!("{scheme}://{base}{}", query.unwrap_or_default())
 }
 
 /// Decodes the `%20` of a URL. Returns `None` for bytes that are no text.

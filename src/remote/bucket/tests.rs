@@ -7,6 +7,25 @@ use crate::testing::bucket_contract::check;
 use crate::testing::sim_bucket::SimBucket;
 
 #[test]
+fn a_password_is_not_shown() {
+    for (url, shown) in [
+        ("postgres://ann:se/c@ret@host/db", "postgres://ann@host/db"),
+        (
+            "postgres://ann@host:1/db?schema=a",
+            "postgres://ann@host:1/db?schema=a",
+        ),
+        ("postgres://host/db?password=secret", "postgres://host/db"),
+        (
+            "postgres:///db?p%61ssword=secret&schema=a",
+            "postgres:///db?schema=a",
+        ),
+        ("file:///a:b@c?password=d", "file:///a:b@c?password=d"),
+    ] {
+        assert_eq!(without_password(url), shown);
+    }
+}
+
+#[test]
 fn every_bucket_conforms() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("file://{}/a%20b", folder.path().display());
