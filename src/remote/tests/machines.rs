@@ -200,6 +200,14 @@ fn a_remote_that_went_back_is_refused() {
     put(&a, "of a", "1");
     remote.push(&a, &ann()).unwrap();
     pull(&remote, &b);
+    for lost in [old.clone(), std::collections::BTreeMap::new()] {
+        fleet.service.restore(lost.clone());
+        for memory in [&a, &b] {
+            let idle = remote.push(memory, &ann()).unwrap_err();
+            assert_eq!(idle.code(), ErrorCode::RemoteWentBack, "also without a commit to send");
+        }
+        assert_eq!(fleet.service.objects(), lost, "nothing is begun again");
+    }
     fleet.service.restore(old);
     for memory in [&a, &b] {
         let head = memory.view().commit().digest;
@@ -378,6 +386,8 @@ fn a_small_push_and_an_idle_pull_cost_few_requests() {
     let pushed = remote.push(&a, &ann()).unwrap();
     assert!(pushed.bytes < 16 << 10, "{pushed:?}");
     assert_eq!(pushed.requests, 2, "{pushed:?}");
+    let idle = remote.push(&a, &ann()).unwrap();
+    assert_eq!((idle.commits, idle.requests), (0, 1), "it asks whether the remote is there");
     let pulled = pull(&remote, &a);
     assert_eq!(pulled.fetched.requests, 1, "{pulled:?}");
     // What is kept of the manifest is derived: without it, and after another machine pushed, a push reads it again.
