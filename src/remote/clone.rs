@@ -117,7 +117,7 @@ fn copy(place: &Place, log: &ClosedLog, disk: &Arc<dyn Disk>, options: &Options)
         settings.check_stop()?;
         settings.tell("clone", done, total);
         // CLE-1
-        let batches = log.read(index, place.segment(log, index)?)?;
+        let batches = place.batches(log, index)?;
         head = batches.last().map_or(head, |batch| batch.commit);
         let group: Group = batches
             .iter()

@@ -104,7 +104,7 @@ impl Remote {
     /// `InvalidInput` (code `no_conditional_writes`, `not_a_remote` or `unrelated`); `Io`.
     #[doc(hidden)]
     pub fn check(&self, memory: &Memory) -> Result<RemoteState> {
-        let place = self.place();
+        let place = self.place(memory);
         place.check_closed()?;
         probe(&*self.bucket, random_bytes()?)?;
         let format = memory.inner.log.lock().log.format().to_owned();
@@ -152,7 +152,7 @@ impl Remote {
         }
     }
 
-    fn place(&self) -> Place {
+    fn place(&self, memory: &Memory) -> Place {
         let counted = Counted::new(Arc::clone(&self.bucket));
         #[cfg(any(test, feature = "testing"))]
         let counted = if self.is_patient {
@@ -160,7 +160,7 @@ impl Remote {
         } else {
             counted.impatient()
         };
-        Place::of(counted)
+        Place::of(counted).waiting(memory.inner.settings().wait)
     }
 
     /// Returns the writer of the commits of this remote (lane `remote/NAME`).
@@ -197,16 +197,14 @@ impl Remote {
     /// # Durability
     /// When the call returns, what was sent is as durable as the bucket promises.
     pub fn push(&self, memory: &Memory, writer: &Writer) -> Result<Pushed> {
-        let (place, writer) = (self.place(), &self.lane_of(writer));
+        let (place, writer) = (self.place(memory), &self.lane_of(writer));
         memory.inner.check_main()?;
         memory.sync()?;
         memory.refresh()?;
         let seen = memory.inner.seen(self.known())?;
         // The manifest that this store read or wrote last saves the requests for it.
         let cached = self.cached(memory)?;
-        let newest = cached
-            .clone()
-            .filter(|known| Some(seen_in(&known.log)) == seen);
+        let newest = cached.clone().filter(|known| Some(seen_in(&known.log)) == seen);
         if let Some(newest) = newest
             && let Some(pushed) = self.push_on(memory, &place, newest, true, writer)?
         {
@@ -362,7 +360,7 @@ impl Remote {
     /// `Corrupt` if the remote is damaged, or (code `remote_went_back`) has less than this store has seen: then nothing is
     /// taken in; `InvalidInput` (code `unrelated`); `NotFound` (code `not_a_remote`); `Io`.
     pub fn fetch(&self, memory: &Memory, writer: &Writer) -> Result<Fetched> {
-        let (place, writer) = (self.place(), &self.lane_of(writer));
+        let (place, writer) = (self.place(memory), &self.lane_of(writer));
         memory.inner.check_main()?;
         memory.refresh()?;
         let seen = memory.inner.seen(self.known())?;
@@ -377,14 +375,19 @@ impl Remote {
             for index in 0..log.segments.len() {
                 if log.segments[index].last_batch > after {
                     memory.inner.settings().check_stop()?;
-                    let read = log.read(index, place.segment(log, index)?)?;
+                    let read = place.batches(log, index)?;
                     batches.extend(read.into_iter().filter(|batch| batch.number > after));
                 }
             }
             let taken = memory
                 .inner
-                .take_remote(self.known(), &batches, seen_in(log), writer)?;
-            commits = taken.commits;
+                .take_remote(self.known(), &batches, seen_in(log), writer);
+            // An error with a file is about this store.
+            let of_remote = |error: Error| match error.damage() {
+                Some(_) => error,
+                None => place.damaged(error),
+            };
+            commits = taken.map_err(of_remote)?.commits;
             self.cache(memory, &published);
         }
         Ok(Fetched {

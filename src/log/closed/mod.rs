@@ -21,7 +21,9 @@ mod target;
 use super::batch::BatchBuilder;
 use super::fixed::{Fixed, layout};
 use super::format_file::{Format, LINES, Mode};
-use super::manifest::{MANIFEST_NAME, Manifest, SECTION_MAGIC, SegmentEntry, plain_length};
+use super::manifest::{
+    MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest, SECTION_MAGIC, SegmentEntry, plain_length,
+};
 use super::segment::SegmentEnd;
 use crate::codec::{DecodeError, Reader, put_sized};
 use crate::digest::{CommitDigest, HashSuite};
@@ -37,6 +39,10 @@ use super::{format_file, live};
 pub(crate) const FORMAT_FILE: &str = format_file::FORMAT_NAME;
 pub(crate) const MANIFEST_FILE: &str = MANIFEST_NAME;
 pub(crate) const LIVE_FILE: &str = live::LIVE_NAME;
+
+/// More bytes of a file than these are damage, so nobody reads them.
+pub(crate) const FORMAT_LIMIT: u64 = format_file::FORMAT_BYTES as u64 + 1;
+pub(crate) const MANIFEST_LIMIT: u64 = MANIFEST_BYTES_MAX as u64 + 1;
 
 /// The most bytes of batches in a segment, unless one batch is larger.
 pub(crate) const CLOSED_SEGMENT_BYTES: u64 = 16 << 20;

@@ -11,7 +11,10 @@ use crate::error::{Cause, Error, Result};
 use crate::log::batch::{Batch, Continue, encode_group};
 use crate::log::files::{damage, undecodable};
 use crate::log::seal::Chain;
-use crate::log::segment::{FIRST_OFFSET, SEGMENT_HEADER_BYTES, SegmentEnd, SegmentHeader, segment_name};
+use crate::log::segment::{
+    FIRST_OFFSET, LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentEnd, SegmentHeader, parse_segment_name,
+    segment_name,
+};
 use crate::log::walk::{Origin, Window};
 
 /// A segment that no manifest lists yet.
@@ -85,6 +88,13 @@ impl ClosedSegment {
     /// Returns the name of the segment's file.
     pub(crate) fn name(&self) -> String {
         segment_name(self.id)
+    }
+
+    /// Returns the number in the name of the file of a segment. Returns `None` if the name is none of a segment.
+    pub(crate) fn id_in(name: &str) -> Option<u64> {
+        let file = name.strip_prefix(LOG_FOLDER)?.strip_prefix('/')?;
+        let (id, is_unfinished) = parse_segment_name(file)?;
+        (!is_unfinished).then_some(id)
     }
 }
 

@@ -35,7 +35,7 @@ pub struct Version(pub String);
 pub struct Stored {
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// The version of the whole object.
+    /// The version of the whole object. That of a part may be one that no swap accepts.
     pub version: Version,
 }
 
@@ -50,6 +50,8 @@ pub enum BucketError {
     Stale,
     /// It is unknown whether the call had its effect: an answer was lost, or the service failed. The call may be repeated.
     Unclear(String),
+    /// Another client has the lock of the store. Nothing changed, and the call may be repeated.
+    Busy(String),
     /// The service refused the caller. Nothing changed.
     Denied(String),
     /// The call failed, and trying again does not help. Nothing changed.
@@ -90,7 +92,7 @@ impl fmt::Display for BucketError {
             Self::Exists => f.write_str("the object exists already"),
             Self::Stale => f.write_str("the object was replaced meanwhile"),
             Self::Unclear(what) => write!(f, "{what}; the outcome is unknown"),
-            Self::Denied(what) | Self::Failed(what) => f.write_str(what),
+            Self::Busy(what) | Self::Denied(what) | Self::Failed(what) => f.write_str(what),
         }
     }
 }
@@ -106,10 +108,15 @@ impl BucketError {
             Self::Missing | Self::Exists | Self::Stale => {
                 "another process may have changed the remote: try again"
             }
-            Self::Failed(_) => "check the place of the remote",
+            Self::Busy(_) => "try again later, or allow a longer wait with --wait",
+            Self::Failed(_) => "check the place of the remote, and whether it has free space",
+        };
+        let kind = match &self {
+            Self::Busy(_) => ErrorKind::Busy,
+            _ => ErrorKind::Io,
         };
         let text = format!("{doing} {}: {self}", bucket.describe());
-        Error::new(ErrorKind::Io, text).with_hint(hint).with_source(self)
+        Error::new(kind, text).with_hint(hint).with_source(self)
     }
 }
 

@@ -204,7 +204,11 @@ fn a_remote_that_went_back_is_refused() {
         fleet.service.restore(lost.clone());
         for memory in [&a, &b] {
             let idle = remote.push(memory, &ann()).unwrap_err();
-            assert_eq!(idle.code(), ErrorCode::RemoteWentBack, "also without a commit to send");
+            assert_eq!(
+                idle.code(),
+                ErrorCode::RemoteWentBack,
+                "also without a commit to send"
+            );
         }
         assert_eq!(fleet.service.objects(), lost, "nothing is begun again");
     }
@@ -262,6 +266,25 @@ fn an_unrelated_remote_is_refused_and_a_damaged_one_changes_nothing() {
                 "nothing is applied"
             );
         }
+    }
+    // A lost file of a remote is damage too, and nobody begins the remote anew.
+    for name in ["format", "manifest"] {
+        let mut objects = whole.clone();
+        objects.remove(name);
+        fleet.service.restore(objects.clone());
+        let c = Memory::in_memory().unwrap();
+        put(&b, "more", name);
+        for error in [
+            remote.pull(&b, &ann()).unwrap_err(),
+            remote.push(&b, &ann()).unwrap_err(),
+            remote.fetch(&c, &ann()).unwrap_err(),
+        ] {
+            assert_eq!(error.code(), ErrorCode::Corrupt, "{name} {error:?}");
+        }
+        if name == "format" {
+            assert_eq!(remote.push(&c, &ann()).unwrap_err().code(), ErrorCode::Corrupt);
+        }
+        assert_eq!(fleet.service.objects(), objects);
     }
     fleet.service.restore(whole);
     assert_eq!(pull(&remote, &b).merged.counts.added, 1);
@@ -387,7 +410,11 @@ fn a_small_push_and_an_idle_pull_cost_few_requests() {
     assert!(pushed.bytes < 16 << 10, "{pushed:?}");
     assert_eq!(pushed.requests, 2, "{pushed:?}");
     let idle = remote.push(&a, &ann()).unwrap();
-    assert_eq!((idle.commits, idle.requests), (0, 1), "it asks whether the remote is there");
+    assert_eq!(
+        (idle.commits, idle.requests),
+        (0, 1),
+        "it asks whether the remote is there"
+    );
     let pulled = pull(&remote, &a);
     assert_eq!(pulled.fetched.requests, 1, "{pulled:?}");
     // What is kept of the manifest is derived: without it, and after another machine pushed, a push reads it again.
