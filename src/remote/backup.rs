@@ -107,6 +107,7 @@ impl Run<'_> {
     /// left (BUP-2).
     fn append(&mut self, known: &mut Published) -> Result<()> {
         let before = self.place.segment_names()?;
+        self.place.check_listed(&before, &known.log)?;
         // INVARIANT RPL-2
         let (floor, generation) = (highest_number(&before), known.log.generation);
         // The first epoch of a backup is that of its store, so that its batch numbers may skip where those of the store do.

@@ -308,6 +308,16 @@ impl Place {
         Ok(names)
     }
 
+    /// Returns an error if a segment that the manifest lists is missing. `names` is a sorted list, which may be old.
+    pub(super) fn check_listed(&self, names: &[String], log: &ClosedLog) -> Result<()> {
+        for name in log.segments.iter().map(ClosedSegment::name) {
+            if names.binary_search(&name).is_err() && self.find(&name, 1)?.is_none() {
+                return Err(self.lacks(&name));
+            }
+        }
+        Ok(())
+    }
+
     /// Returns the batches of a listed segment.
     ///
     /// # Errors

@@ -21,6 +21,7 @@ use super::remote::{Known, MAIN, SIDE, Seen};
 use crate::digest::{CommitDigest, Root, to_hex};
 use crate::engine::inner::Inner;
 use crate::engine::read::State;
+use crate::engine::settings::CLOCK_HINT;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Commit, Object, Op, Origin, Time};
@@ -268,11 +269,19 @@ impl Inner {
         let before = index
             .checked_sub(1)
             .map_or(Ok(None), |before| store.commit_at(before))?;
-        let mut commits = 0;
+        let (mut commits, latest) = (0, self.settings().latest_time());
         for index in index..store.kept() {
             self.settings().check_stop()?;
             let entry = store.commit_at(index)?;
             let entry = entry.ok_or_else(|| Error::internal("a kept commit is missing"))?;
+            if entry.commit.time > latest {
+                // Every machine would refuse it, and with it all that follows.
+                let text = format!(
+                    "commit seq:{} is more than a day ahead of the clock of this machine",
+                    entry.seq()
+                );
+                return Err(Error::invalid(text).with_hint(CLOCK_HINT));
+            }
             let mut batch = store.outgoing(&entry, &remote)?;
             if let Some(side) = side {
                 let record = line_record(side, Some(entry.digest), entry.commit.time)?;

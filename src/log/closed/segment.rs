@@ -105,13 +105,8 @@ impl ClosedLog {
     /// `Corrupt` if the bytes are not those that the manifest names, or are no such segment (CLO-1).
     pub(crate) fn read(&self, index: usize, bytes: Vec<u8>) -> Result<Vec<Batch>> {
         let segment = &self.segments[index];
-        let damaged = |offset, cause| damage(&segment.name(), offset, cause);
         // INVARIANT CLO-1: compares length and digest before anything of the segment is used.
-        if bytes.len() as u64 != segment.length
-            || self.suite().hash_bytes(Domain::Segment, &bytes) != segment.digest
-        {
-            return Err(damaged(0, Cause::SegmentDigest));
-        }
+        self.check_bytes(index, &bytes)?;
         let before = index
             .checked_sub(1)
             .map(|before| self.segments[before].entry().end());
@@ -123,9 +118,20 @@ impl ClosedLog {
             bytes.into(),
         )?;
         if end.end != segment.entry().end() {
-            return Err(damaged(segment.length, Cause::LastBatch));
+            return Err(damage(&segment.name(), segment.length, Cause::LastBatch));
         }
         Ok(end.batches)
+    }
+
+    /// Returns an error if a segment has other bytes than the section names.
+    pub(super) fn check_bytes(&self, index: usize, bytes: &[u8]) -> Result<()> {
+        let segment = &self.segments[index];
+        if bytes.len() as u64 == segment.length
+            && self.suite().hash_bytes(Domain::Segment, bytes) == segment.digest
+        {
+            return Ok(());
+        }
+        Err(damage(&segment.name(), 0, Cause::SegmentDigest))
     }
 }
 

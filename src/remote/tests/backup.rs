@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::engine::{Erasing, Memory, Options, Retention, Writer, verify_store};
-use crate::error::{ErrorCode, ErrorKind};
+use crate::error::{Cause, ErrorCode, ErrorKind, Finding};
 use crate::object::{Id, Kind, NewObject, Origin};
 use crate::remote::backup::back_up;
 use crate::remote::bucket::{Bucket, Counted};
@@ -87,12 +87,44 @@ fn a_backup_restores_everything_and_the_next_one_sends_what_is_new() {
     assert_eq!(Memory::open(&path).unwrap().view().len(), cloned.objects + 1);
     let of_store = Memory::id_of_store(&folder.path().join("store")).unwrap();
     assert_ne!(Memory::id_of_store(&path).unwrap(), of_store);
-    // A folder with a backup opens as a store. Then it is no backup any more.
-    let opened = Memory::open(folder.path().join("backup")).unwrap();
+    // A folder with a backup can be read as a store. Nobody writes it by accident, so it stays a backup.
+    let opened = Options::new()
+        .read_only(true)
+        .open(folder.path().join("backup"))
+        .unwrap();
     assert_same(&memory, &opened);
-    put(&opened, "note/x", "x");
-    drop(opened);
-    assert_eq!(backup(&memory, &url).unwrap_err().code(), ErrorCode::NotARemote);
+    let refused = Memory::open(folder.path().join("backup")).unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::Closed);
+    put(&memory, "note/last", "text");
+    assert_eq!(backup(&memory, &url).unwrap().commits, 1);
+}
+
+/// CLO-1: `verify` of a backup and the next run notice what a reader of a plain store takes for an unfinished write.
+#[test]
+fn a_backup_that_lost_bytes_is_found_out() {
+    let folder = tempfile::tempdir().unwrap();
+    let (memory, url) = store(&folder);
+    for number in 0..3 {
+        put(&memory, "note", &format!("{number}"));
+        backup(&memory, &url).unwrap();
+    }
+    let path = folder.path().join("backup");
+    verified(&path);
+    let verify = || verify_store(&path, &Options::new(), crate::engine::VerifyDepth::Full).unwrap();
+    for number in 1..=3 {
+        let file = path.join(format!("log/{number:08}.seg"));
+        let whole = std::fs::read(&file).unwrap();
+        std::fs::write(&file, &whole[..whole.len() - 32]).unwrap();
+        let damage = verify().damage;
+        let is_told = |finding: &Finding| finding.damage.cause == Cause::SegmentDigest;
+        assert!(damage.iter().any(is_told), "{number} {damage:?}");
+        std::fs::remove_file(&file).unwrap();
+        assert!(!verify().ok, "{number}");
+        let error = backup(&memory, &url).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::Corrupt, "{number}");
+        std::fs::write(&file, whole).unwrap();
+    }
+    assert_eq!(backup(&memory, &url).unwrap().bytes, 0);
 }
 
 #[test]

@@ -510,6 +510,44 @@ fn forge(service: &SimBucket, change: impl Fn(&mut Commit)) {
     service.restore(objects);
 }
 
+/// A commit of a wrong clock stays here: no machine would pull it.
+#[test]
+fn a_commit_far_ahead_is_not_pushed_and_not_cloned() {
+    let fleet = Fleet::new();
+    let ahead = Arc::new(Ahead);
+    let path = fleet.folder.path().join("first");
+    let memory = Options::new().clock(ahead).create(&path).unwrap();
+    put(&memory, "plan", "one");
+    fleet.origin().push(&memory, &ann()).unwrap();
+    let cloned = |name: &str| {
+        let place = Place::of(Counted::new(Arc::new(fleet.service.clone())));
+        clone_from(
+            &place,
+            &fleet.folder.path().join(name),
+            Origin::DirectUser,
+            &Options::new(),
+        )
+    };
+    assert_eq!(cloned("b").unwrap_err().code(), ErrorCode::Corrupt);
+    drop(memory);
+    let memory = Memory::open(&path).unwrap();
+    put(&memory, "plan", "two");
+    let objects = fleet.service.objects();
+    let error = fleet.origin().push(&memory, &ann()).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::InvalidInput);
+    assert_eq!(fleet.service.objects(), objects, "nothing is sent");
+}
+
+/// A clock that is two days ahead.
+struct Ahead;
+
+impl crate::engine::Clock for Ahead {
+    fn now(&self) -> crate::object::Time {
+        let now = crate::object::Time::now().as_micros();
+        crate::object::Time::from_micros(now + 172_800_000_000)
+    }
+}
+
 /// FOR-1: digests that match prove nothing. Whoever can write to a remote can forge them.
 #[test]
 fn a_forged_commit_is_refused() {
