@@ -75,7 +75,7 @@ pub(crate) struct Outgoing {
 }
 
 /// The changes that a push makes to the newest state of the remote: the new version if there is one, and a version.
-type Changes = BTreeMap<[u8; 32], (Option<Entry>, Entry)>;
+pub(super) type Changes = BTreeMap<[u8; 32], (Option<Entry>, Entry)>;
 
 impl Inner {
     /// Plans a push of the main line to a remote.
@@ -119,22 +119,13 @@ impl Inner {
             return Ok(PushPlan::Behind);
         };
         let (ours, theirs) = ((store, head), (Arc::clone(&line), line.head()?));
-        let changes = changes_between(&theirs, &ours)?;
-        let common = common_with(&ours, &theirs)?;
-        let brings_nothing = match common.as_slice() {
-            // After a pull without a commit, the remote has merged us and nothing else.
-            [base] => changes_between(base, &theirs)?.is_empty(),
-            _ => false,
-        };
-        let is_merged = common
-            .first()
-            .is_some_and(|base| base.1.digest == theirs.1.digest);
-        match (is_merged || brings_nothing, changes.is_empty()) {
+        let apart = Apart::of(&ours, &theirs)?;
+        match (apart.is_merged, apart.changes.is_empty()) {
             (false, _) => return Ok(PushPlan::Behind),
             (true, true) => return Ok(PushPlan::Nothing),
             (true, false) => {}
         }
-        self.plan_side_push(known, target, (&ours, &theirs), &changes, writer)
+        self.plan_side_push(known, target, (&ours, &theirs), &apart.changes, writer)
             .map(Box::new)
             .map(PushPlan::Send)
     }
@@ -340,6 +331,35 @@ impl Inner {
             }
             group.push(self.note_seen(known, MAIN, outgoing.head, Some(seen))?);
             self.write_remote(writing, group)
+        })
+    }
+}
+
+/// How the main line and the line of a remote are apart.
+pub(super) struct Apart {
+    /// What a push changes there.
+    pub(super) changes: Changes,
+    /// Whether the main line has all that the remote has.
+    pub(super) is_merged: bool,
+    /// The newest commits from which both come, newest first.
+    pub(super) common: Vec<LineCommit>,
+}
+
+impl Apart {
+    pub(super) fn of(ours: &LineCommit, theirs: &LineCommit) -> Result<Self> {
+        let common = common_with(ours, theirs)?;
+        let brings_nothing = match common.as_slice() {
+            // After a pull without a commit, the remote has merged us and nothing else.
+            [base] => changes_between(base, theirs)?.is_empty(),
+            _ => false,
+        };
+        let has_newest = common
+            .first()
+            .is_some_and(|base| base.1.digest == theirs.1.digest);
+        Ok(Self {
+            changes: changes_between(theirs, ours)?,
+            is_merged: has_newest || brings_nothing,
+            common,
         })
     }
 }
