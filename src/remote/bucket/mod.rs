@@ -134,7 +134,15 @@ pub fn open_bucket(url: &str, create: bool) -> Result<Arc<dyn Bucket>> {
             let rest = rest.strip_prefix("localhost").unwrap_or(rest);
             let path = decoded(rest).filter(|path| path.starts_with('/'));
             let path = path.ok_or_else(|| invalid("the path in a file URL is not absolute"))?;
-            Ok(Arc::new(Folder::at(Path::new(&path), create)?))
+            let folder = Folder::at(Path::new(&path), create);
+            let folder = folder.map_err(|error| match error.kind() {
+                // A folder that is made in place of a disk would hide that the disk is missing.
+                ErrorKind::NotFound => {
+                    error.with_hint("is the disk or the share mounted? If the path is wrong, correct it")
+                }
+                _ => error,
+            });
+            Ok(Arc::new(folder?))
         }
         _ => {
             let text = format!("remotes with the scheme {scheme:?} are not supported");
