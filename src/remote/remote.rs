@@ -19,9 +19,12 @@ use crate::engine::{
     Known, Memory, Outgoing, PushPlan, PushTarget, RemoteLine, Seen, Strategy, Writer, went_back,
 };
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::log::Format;
 use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLine, ClosedLog, Group, Purpose, Source};
-use crate::log::{Batch, Format};
 use crate::object::{Origin, check_snapshot_name};
+
+/// How often a fetch checks what it got.
+const TAKE_TRIES: u32 = 4;
 
 /// A remote: a closed log in a bucket, to which several stores push their main line, and from which they pull what others
 /// pushed.
@@ -36,7 +39,7 @@ use crate::object::{Origin, check_snapshot_name};
 /// let (laptop, ann) = (Memory::create(folder.join("laptop"))?, Writer::person("ann"));
 /// laptop.put(NewObject::new(Id::new("plan")?, Kind::new("note")?), &ann)?;
 ///
-/// let remote = Remote::open("origin", &url, Origin::DirectUser)?;
+/// let remote = Remote::create("origin", &url, Origin::DirectUser)?;
 /// remote.push(&laptop, &ann)?;
 /// assert_eq!(remote.pull(&laptop, &ann)?.fetched.commits, 0, "nobody else pushed");
 /// # drop(laptop);
@@ -65,8 +68,17 @@ impl Remote {
     /// comes from it.
     ///
     /// # Errors
-    /// `InvalidInput` if the name or the URL is invalid; `Io`.
+    /// `InvalidInput` if the name or the URL is invalid; `NotFound` if the folder of the remote does not exist; `Io`.
     pub fn open(name: &str, url: &str, cap: Origin) -> Result<Self> {
+        check_name(name)?;
+        Self::on(name, open_bucket(url, false)?, cap)
+    }
+
+    /// Opens the remote at `url` as [`Self::open`] does, and makes a missing folder.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the name or the URL is invalid; `Io`.
+    pub fn create(name: &str, url: &str, cap: Origin) -> Result<Self> {
         check_name(name)?;
         Self::on(name, open_bucket(url, true)?, cap)
     }
@@ -370,24 +382,7 @@ impl Remote {
         if seen.is_none_or(|seen| seen.generation < log.generation) {
             let own = memory.inner.log.lock().log.format().to_owned();
             place.check_related(&log.format, &own)?;
-            let after = seen.map_or(0, |seen| seen.batch);
-            let mut batches: Vec<Batch> = Vec::new();
-            for index in 0..log.segments.len() {
-                if log.segments[index].last_batch > after {
-                    memory.inner.settings().check_stop()?;
-                    let read = place.batches(log, index)?;
-                    batches.extend(read.into_iter().filter(|batch| batch.number > after));
-                }
-            }
-            let taken = memory
-                .inner
-                .take_remote(self.known(), &batches, seen_in(log), writer);
-            // An error with a file is about this store.
-            let of_remote = |error: Error| match error.damage() {
-                Some(_) => error,
-                None => place.damaged(error),
-            };
-            commits = taken.map_err(of_remote)?.commits;
+            commits = self.take(memory, &place, log, writer)?;
             self.cache(memory, &published);
         }
         Ok(Fetched {
@@ -397,6 +392,44 @@ impl Remote {
             requests: place.bucket.requests(),
             head: log.head,
         })
+    }
+
+    /// Takes in the batches behind those that were read before, and returns the number of new commits. Nobody waits while
+    /// they are read and checked, so another process may change what the check relies on. Then it begins again.
+    fn take(&self, memory: &Memory, place: &Place, log: &ClosedLog, writer: &Writer) -> Result<u64> {
+        // An error with a file is about this store.
+        let of_remote = |error: Error| match error.damage() {
+            Some(_) => error,
+            None => place.damaged(error),
+        };
+        for _ in 0..TAKE_TRIES {
+            let mut intake = memory.inner.intake(self.known())?;
+            let seen = intake.seen();
+            if seen.is_some_and(|seen| seen.generation >= log.generation) {
+                return Ok(0);
+            }
+            let after = seen.map_or(0, |seen| seen.batch);
+            for (index, segment) in log.segments.iter().enumerate() {
+                if segment.last_batch <= after {
+                    continue;
+                }
+                for batch in place.batches(log, index)? {
+                    if batch.number > after {
+                        intake.take(&batch).map_err(of_remote)?;
+                    }
+                }
+            }
+            let taken = memory.inner.take_remote(intake, seen_in(log), writer);
+            if let Some(taken) = taken.map_err(of_remote)? {
+                return Ok(taken.commits);
+            }
+            memory.refresh()?;
+        }
+        let text = format!(
+            "other processes fetched from {} or rewrote the log meanwhile",
+            self.name
+        );
+        Err(Error::conflict(text).with_hint("try again"))
     }
 
     /// Takes in what others pushed, and merges it into the main line. What comes from the remote gets at most its class.

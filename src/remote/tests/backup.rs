@@ -75,7 +75,7 @@ fn a_backup_restores_everything_and_the_next_one_sends_what_is_new() {
     put(&memory, "note/new", "new");
     let next = backup(&memory, &url).unwrap();
     assert_eq!((next.commits, next.objects), (1, 1));
-    assert!(next.bytes < 8_000 && next.requests <= 5, "{next:?}");
+    assert!(next.bytes < 8_000 && next.requests <= 6, "{next:?}");
 
     let path = folder.path().join("clone");
     let (restored, cloned) = clone(&url, &path, Origin::DirectUser, &Options::new()).unwrap();
