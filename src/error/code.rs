@@ -212,6 +212,8 @@ codes! {
     OverLimit = "over_limit",
     /// An object would be its own ancestor.
     ParentCycle = "parent_cycle",
+    /// The URL has a password, and would be stored.
+    PasswordInUrl = "password_in_url",
     /// An earlier write or sync of this handle failed.
     Poisoned = "poisoned",
     /// A policy file that the user did not pass with `--policy` would loosen the guard or run a command.

@@ -10,6 +10,7 @@
 //!   of the old one goes, so nothing erased stays. The next run removes what an interrupted one left.
 
 use super::Progress;
+use super::bucket::without_password;
 use super::place::{Outcome, Place, Published, garbage, head_of, highest_number};
 use crate::engine::{Copied, Memory, copied};
 use crate::error::{Error, Result};
@@ -21,7 +22,7 @@ use crate::log::{Batch, BatchBuilder, RecordKind, UNLINKED};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct BackedUp {
-    /// The place of the backup.
+    /// The place of the backup, without a password.
     pub url: String,
     /// The number of commits that this run sent.
     pub commits: u64,
@@ -70,7 +71,7 @@ pub(super) fn back_up(memory: &Memory, place: &Place, url: &str) -> Result<Backe
         run.replace(&known, source)?;
     }
     Ok(BackedUp {
-        url: url.to_owned(),
+        url: without_password(url),
         commits: run.commits,
         objects: run.objects,
         bytes: place.bucket.sent(),

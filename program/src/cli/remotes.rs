@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use treering::inspect::agent::projects::UserRegister;
 use treering::inspect::digest::to_hex;
+use treering::inspect::remote::without_password;
 use treering::remote::Remote;
 use treering::{Error, ErrorCode, Memory, Origin, Result};
 
@@ -41,6 +42,20 @@ impl RemoteEntry {
     pub(crate) fn open(&self) -> Result<Remote> {
         Remote::open(&self.name, &self.url, self.cap())
     }
+}
+
+/// Returns an error if a URL has a password, which would stand in the register in clear.
+///
+/// # Errors
+/// `InvalidInput` (code `password_in_url`).
+pub(crate) fn check_url(url: &str) -> Result<()> {
+    if without_password(url) == url {
+        return Ok(());
+    }
+    let error = Error::invalid("the URL of a remote is stored, so it must not contain a password");
+    Err(error
+        .with_code(ErrorCode::PasswordInUrl)
+        .with_hint("set PGPASSWORD, or put the password into the file .pgpass"))
 }
 
 /// The remotes of one store.
@@ -91,8 +106,10 @@ impl Remotes {
     /// Adds a remote.
     ///
     /// # Errors
-    /// `InvalidInput` (code `name_taken`) if the store has a remote of this name; `Io`.
+    /// `InvalidInput` (code `name_taken`) if the store has a remote of this name, or (code `password_in_url`) if the URL has a
+    /// password; `Io`.
     pub(crate) fn add(&mut self, name: &str, url: &str, cap: Origin) -> Result<RemoteEntry> {
+        check_url(url)?;
         let entry = RemoteEntry {
             store: self.store.clone(),
             name: name.to_owned(),

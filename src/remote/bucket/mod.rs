@@ -11,8 +11,12 @@
 //! - BKT-2: a reader gets an object whole as one call wrote it.
 //! - BKT-3: an answer other than [`BucketError::Unclear`] is certain: the call had its effect, or will never have it.
 
+#[cfg(feature = "remote-cloud")]
+mod cloud;
 mod counted;
 mod folder;
+#[cfg(feature = "remote-postgres")]
+mod postgres;
 mod probe;
 
 use std::fmt;
@@ -24,6 +28,8 @@ use crate::error::{Error, ErrorCode, ErrorKind, Result};
 
 pub(super) use counted::Counted;
 pub use folder::Folder;
+#[cfg(feature = "remote-postgres")]
+pub use postgres::Postgres;
 pub use probe::{Fault, probe};
 
 /// The version of an object, as its store names it. Two contents of a name never have the same version.
@@ -83,6 +89,11 @@ pub trait Bucket: Send + Sync {
 
     /// Returns the place of the bucket for messages, without a secret.
     fn describe(&self) -> String;
+
+    /// Returns whether the service keeps the bytes of objects that were replaced or deleted; `None` if that is unknown.
+    fn keeps_old_bytes(&self) -> Option<bool> {
+        Some(false)
+    }
 }
 
 impl fmt::Display for BucketError {
@@ -120,7 +131,8 @@ impl BucketError {
     }
 }
 
-/// Opens the bucket at a URL: `file:///path`. With `create`, makes a missing folder.
+/// Opens the bucket at a URL: `file:///path`; with the feature `remote-cloud` `s3://bucket/prefix`, `gs://bucket/prefix` or
+/// `az://container/prefix`; with `remote-postgres` `postgres://user@host/database`. With `create`, makes a missing folder.
 ///
 /// # Errors
 /// `InvalidInput` if the URL is not understood; `NotFound` if the folder does not exist; `Io`.
@@ -144,11 +156,55 @@ pub fn open_bucket(url: &str, create: bool) -> Result<Arc<dyn Bucket>> {
             });
             Ok(Arc::new(folder?))
         }
+        #[cfg(feature = "remote-postgres")]
+        "postgres" | "postgresql" => Ok(Arc::new(Postgres::open(url)?)),
+        #[cfg(not(feature = "remote-postgres"))]
+        "postgres" | "postgresql" => {
+            let error = Error::invalid("this build has no remotes in PostgreSQL");
+            Err(error.with_code(ErrorCode::UnsupportedRemote).with_hint(
+                "install it with the feature: cargo install --path program --features remote-postgres",
+            ))
+        }
+        #[cfg(feature = "remote-cloud")]
+        _ if let Some(service) = cloud::Scheme::of(scheme) => {
+            Ok(Arc::new(cloud::Cloud::open(service, rest)?))
+        }
+        #[cfg(not(feature = "remote-cloud"))]
+        "s3" | "gs" | "az" => Err(Error::invalid(format!(
+            "this build has no remotes in object storage ({scheme}://)"
+        ))
+        .with_code(ErrorCode::UnsupportedRemote)
+        .with_hint("install it with the feature: cargo install --path program --features remote-cloud")),
         _ => {
             let text = format!("remotes with the scheme {scheme:?} are not supported");
             Err(invalid(&text).with_code(ErrorCode::UnsupportedRemote))
         }
     }
+}
+
+/// Returns a URL without the password of its user. The path of a file may contain anything.
+pub fn without_password(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
+    let (base, query) = rest
+        .split_once('?')
+        .map_or((rest, None), |(base, query)| (base, Some(query)));
+    if scheme == "file" {
+        return url.to_owned();
+    }
+    // A password may contain '/' and '@'.
+    let user = base
+        .rsplit_once('@')
+        .and_then(|(user, host)| Some((user.split_once(':')?.0, host)));
+    let base = user.map_or_else(|| base.to_owned(), |(user, host)| format!("{user}@{host}"));
+    let is_public = |pair: &&str| {
+        let key = decoded(pair.split('=').next().unwrap_or_default());
+        key.is_some_and(|key| key != "password")
+    };
+    let query = query.map(|query| query.split('&').filter(is_public).collect::<Vec<_>>().join("&"));
+    let query = query
+        .filter(|query| !query.is_empty())
+        .map(|query| format!("?{query}"));
+    format!("{scheme}://{base}{}", query.unwrap_or_default())
 }
 
 /// Decodes the `%20` of a URL. Returns `None` for bytes that are no text.

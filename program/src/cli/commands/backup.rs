@@ -5,6 +5,7 @@
 
 use super::prelude::*;
 use crate::cli::remotes::Remotes;
+use treering::inspect::remote::without_password;
 use treering::remote::{self, BackedUp, Cloned};
 
 /// Copy the store to a backup
@@ -13,7 +14,7 @@ use treering::remote::{self, BackedUp, Cloned};
 /// Others may write meanwhile. treering clone restores it.
 ///
 /// # Notes
-/// The place is a folder of its own, as a URL with the scheme file. After gc or erase, the next run replaces the backup and removes the old files.
+/// The place is a folder of its own, as a URL with the scheme file, or a schema in PostgreSQL. After gc or erase, the next run replaces the backup and removes the old files.
 /// The folder can be read as a store: treering --store FOLDER get ID. No verb writes to it.
 ///
 /// # Examples
@@ -78,7 +79,7 @@ impl Verb for Clone {
         let (memory, cloned) = remote::clone(&self.url, &self.folder, cap, &context.engine_options())?;
         context.register(&self.folder);
         if let Some(name) = &cloned.remote {
-            Remotes::of(&memory)?.add(name, &self.url, cap)?;
+            Remotes::of(&memory)?.add(name, &without_password(&self.url), cap)?;
         }
         let (objects, commits) = (
             counted(cloned.objects, "object"),

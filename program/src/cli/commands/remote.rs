@@ -4,7 +4,7 @@
 //! Layer 10, part of cli.
 
 use super::prelude::*;
-use crate::cli::remotes::{RemoteEntry, Remotes};
+use crate::cli::remotes::{RemoteEntry, Remotes, check_url};
 use treering::inspect::remote::RemoteState;
 use treering::merge::Strategy;
 use treering::remote::{self, Fetched, Pulled, Pushed};
@@ -105,6 +105,7 @@ impl Verb for Remote {
         match self.verb {
             RemoteVerb::Add { name, url, trust_cap } => {
                 context.options.check_may_write()?;
+                check_url(&url)?;
                 let memory = context.open_to_read()?;
                 let mut remotes = Remotes::of(&memory)?;
                 remotes.check_free(&name)?;
