@@ -122,12 +122,18 @@ impl Remotes {
             entries.extend(is_new.then(|| entry.clone()));
             is_new
         })?;
-        if is_new {
-            return Ok(entry);
+        if is_new { Ok(entry) } else { Err(name_taken(name)) }
+    }
+
+    /// Returns an error if the store has a remote of this name.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `name_taken`).
+    pub(crate) fn check_free(&self, name: &str) -> Result<()> {
+        match self.entries().iter().any(|entry| entry.name == name) {
+            true => Err(name_taken(name)),
+            false => Ok(()),
         }
-        let text = format!("this store has a remote '{name}' already");
-        let error = Error::invalid(text).with_code(ErrorCode::NameTaken);
-        Err(error.with_hint("choose another name, or remove that one: treering remote remove NAME"))
     }
 
     /// Removes a remote.
@@ -141,4 +147,10 @@ impl Remotes {
             .change(|entries| entries.retain(|entry| entry.store != store || entry.name != name))?;
         Ok(found)
     }
+}
+
+fn name_taken(name: &str) -> Error {
+    Error::invalid(format!("this store has a remote '{name}' already"))
+        .with_code(ErrorCode::NameTaken)
+        .with_hint("choose another name, or remove that one: treering remote remove NAME")
 }

@@ -41,7 +41,7 @@ pub struct Version(pub String);
 pub struct Stored {
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// The version of the whole object.
+    /// The version of the whole object. That of a part may be one that no swap accepts.
     pub version: Version,
 }
 
@@ -56,6 +56,8 @@ pub enum BucketError {
     Stale,
     /// It is unknown whether the call had its effect: an answer was lost, or the service failed. The call may be repeated.
     Unclear(String),
+    /// Another client has the lock of the store. Nothing changed, and the call may be repeated.
+    Busy(String),
     /// The service refused the caller. Nothing changed.
     Denied(String),
     /// The call failed, and trying again does not help. Nothing changed.
@@ -101,7 +103,7 @@ impl fmt::Display for BucketError {
             Self::Exists => f.write_str("the object exists already"),
             Self::Stale => f.write_str("the object was replaced meanwhile"),
             Self::Unclear(what) => write!(f, "{what}; the outcome is unknown"),
-            Self::Denied(what) | Self::Failed(what) => f.write_str(what),
+            Self::Busy(what) | Self::Denied(what) | Self::Failed(what) => f.write_str(what),
         }
     }
 }
@@ -117,10 +119,15 @@ impl BucketError {
             Self::Missing | Self::Exists | Self::Stale => {
                 "another process may have changed the remote: try again"
             }
-            Self::Failed(_) => "check the place of the remote",
+            Self::Busy(_) => "try again later, or allow a longer wait with --wait",
+            Self::Failed(_) => "check the place of the remote, and whether it has free space",
+        };
+        let kind = match &self {
+            Self::Busy(_) => ErrorKind::Busy,
+            _ => ErrorKind::Io,
         };
         let text = format!("{doing} {}: {self}", bucket.describe());
-        Error::new(ErrorKind::Io, text).with_hint(hint).with_source(self)
+        Error::new(kind, text).with_hint(hint).with_source(self)
     }
 }
 
@@ -139,7 +146,15 @@ pub fn open_bucket(url: &str, create: bool) -> Result<Arc<dyn Bucket>> {
             let rest = rest.strip_prefix("localhost").unwrap_or(rest);
             let path = decoded(rest).filter(|path| path.starts_with('/'));
             let path = path.ok_or_else(|| invalid("the path in a file URL is not absolute"))?;
-            Ok(Arc::new(Folder::at(Path::new(&path), create)?))
+            let folder = Folder::at(Path::new(&path), create);
+            let folder = folder.map_err(|error| match error.kind() {
+                // A folder that is made in place of a disk would hide that the disk is missing.
+                ErrorKind::NotFound => {
+                    error.with_hint("is the disk or the share mounted? If the path is wrong, correct it")
+                }
+                _ => error,
+            });
+            Ok(Arc::new(folder?))
         }
         #[cfg(feature = "remote-postgres")]
         "postgres" | "postgresql" => Ok(Arc::new(Postgres::open(url)?)),

@@ -15,7 +15,7 @@ use treering::remote::{self, BackedUp, Cloned};
 ///
 /// # Notes
 /// The place is a folder of its own, as a URL with the scheme file, or a schema in PostgreSQL. After gc or erase, the next run replaces the backup and removes the old files.
-/// The folder is a store without an owner: a program that opens it to write makes it a store, and no backup any more.
+/// The folder can be read as a store: treering --store FOLDER get ID. No verb writes to it.
 ///
 /// # Examples
 /// ```text
@@ -78,8 +78,8 @@ impl Verb for Clone {
         let cap = context.cap_of_remote(self.trust_cap)?;
         let (memory, cloned) = remote::clone(&self.url, &self.folder, cap, &context.engine_options())?;
         context.register(&self.folder);
-        if memory.at("remote:origin/main").is_ok() {
-            Remotes::of(&memory)?.add("origin", &without_password(&self.url), cap)?;
+        if let Some(name) = &cloned.remote {
+            Remotes::of(&memory)?.add(name, &without_password(&self.url), cap)?;
         }
         let (objects, commits) = (
             counted(cloned.objects, "object"),

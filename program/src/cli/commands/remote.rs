@@ -108,8 +108,9 @@ impl Verb for Remote {
                 check_url(&url)?;
                 let memory = context.open_to_read()?;
                 let mut remotes = Remotes::of(&memory)?;
+                remotes.check_free(&name)?;
                 let cap = context.cap_of_remote(trust_cap)?;
-                let state = remote::Remote::open(&name, &url, cap)?.check(&memory)?;
+                let state = remote::Remote::create(&name, &url, cap)?.check(&memory)?;
                 let row = RemoteRow::of(&remotes.add(&name, &url, cap)?, state);
                 let text = format!("added the remote {name}; what comes from it is at most {cap}");
                 context.say_with_note(&row, text, "next", "send your commits with: treering push")
