@@ -64,6 +64,8 @@ codes! {
     ChangedSince = "changed_since",
     /// A checkpoint is damaged. No data is lost, because the log contains all data.
     CheckpointDamaged = "checkpoint_damaged",
+    /// The folder is a backup or a remote, which no program writes as a store.
+    Closed = "closed",
     /// The command that answers a prompt failed or exceeded its time limit.
     CommandFailed = "command_failed",
     /// Another writer changed the state on which the work is based.
@@ -214,6 +216,8 @@ codes! {
     OverLimit = "over_limit",
     /// An object would be its own ancestor.
     ParentCycle = "parent_cycle",
+    /// The URL has a password, and would be stored.
+    PasswordInUrl = "password_in_url",
     /// An earlier write or sync of this handle failed.
     Poisoned = "poisoned",
     /// A policy file that the user did not pass with `--policy` would loosen the guard or run a command.

@@ -84,29 +84,76 @@ impl Remote {
         Ok(())
     }
 
-    /// Checks that a demanded key signed the newest commit of the remote (RSG-1). `batches` are those behind `seen`.
+    /// Returns what a fetch collects to check the signature of the remote `log`, of which `seen` was read before.
+    ///
+    /// # Errors
+    /// `NotFound` (code `thinned`); `Corrupt` or `Io` if a digest cannot be read.
+    pub(super) fn signatures<'a>(
+        &self,
+        memory: &Memory,
+        log: &'a ClosedLog,
+        seen: Option<Seen>,
+    ) -> Result<Signatures<'a>> {
+        // The newest commit was checked when it came, if the remote has no newer one.
+        let is_demanded = !self.keys.demanded.is_empty() && seen.is_none_or(|seen| seen.head != log.head);
+        let digests = match seen.filter(|_| is_demanded) {
+            Some(seen) => memory.inner.digests_up_to(seen.head)?,
+            None => Vec::new(),
+        };
+        Ok(Signatures {
+            log,
+            is_demanded,
+            digests,
+            notes: Vec::new(),
+        })
+    }
+}
+
+/// What a fetch knows of the signatures of a remote.
+pub(super) struct Signatures<'a> {
+    log: &'a ClosedLog,
+    is_demanded: bool,
+    /// The digests of the main line. A signature covers them all, so nothing of them need be trusted.
+    digests: Vec<CommitDigest>,
+    notes: Vec<SignedHead>,
+}
+
+impl Signatures<'_> {
+    /// Adds the next batch of the remote.
+    ///
+    /// # Errors
+    /// `Corrupt` if a record cannot be decoded.
+    pub(super) fn add(&mut self, batch: &Batch) -> Result<()> {
+        if !self.is_demanded {
+            return Ok(());
+        }
+        if let Some(commit) = ForeignCommit::of(batch, self.log.suite())?
+            && commit.line.is_none()
+        {
+            for record in &batch.records {
+                self.digests.extend(gap_in(record)?);
+            }
+            self.digests.push(commit.digest);
+        }
+        notes_in(batch, self.log, &mut self.notes)
+    }
+
+    /// Checks that a demanded key signed the newest commit of the remote (RSG-1).
     ///
     /// # Errors
     /// `Denied` (code `unsigned_remote`); `Corrupt` (code `bad_signature` or `history_rewritten`) if the signature of a
     /// demanded key does not fit.
-    pub(super) fn check_signed(
-        &self,
-        memory: &Memory,
-        log: &ClosedLog,
-        seen: Option<Seen>,
-        batches: &[Batch],
-    ) -> Result<()> {
-        // The newest commit was checked when it came, if the remote has no newer one.
-        if self.keys.demanded.is_empty() || seen.is_some_and(|seen| seen.head == log.head) {
+    pub(super) fn check(self, remote: &Remote) -> Result<()> {
+        if !self.is_demanded {
             return Ok(());
         }
-        let tree = tree_of(digests_of(memory, log, seen, batches)?);
-        let origin = origin_of_line(&log.format.instance, MAIN);
-        for note in notes_in(batches, log)? {
+        let (tree, demanded) = (tree_of(self.digests), &remote.keys.demanded);
+        let origin = origin_of_line(&self.log.format.instance, MAIN);
+        for note in self.notes {
             if note.origin != origin || note.size != tree.size() {
                 continue;
             }
-            match note.verify(&self.keys.demanded) {
+            match note.verify(demanded) {
                 Err(NoteError::NotSigned) => {}
                 Err(error) => return Err(error.into()),
                 Ok(_) if note.is_in(&tree) => return Ok(()),
@@ -116,10 +163,10 @@ impl Remote {
                 }
             }
         }
-        let names: Vec<_> = self.keys.demanded.iter().map(VerifierKey::name).collect();
+        let names: Vec<_> = demanded.iter().map(VerifierKey::name).collect();
         let text = format!(
             "the newest commit of the remote {} is not signed by {}",
-            self.name(),
+            remote.name(),
             names.join(" or ")
         );
         Err(Error::denied(ErrorCode::UnsignedRemote, text).with_hint(
@@ -134,48 +181,18 @@ fn tree_of(digests: Vec<CommitDigest>) -> CommitTree {
     tree
 }
 
-/// Returns the digests of all commits of the main line of a remote. A signature covers them all, so nothing here need be
-/// trusted.
-fn digests_of(
-    memory: &Memory,
-    log: &ClosedLog,
-    seen: Option<Seen>,
-    batches: &[Batch],
-) -> Result<Vec<CommitDigest>> {
-    let mut digests = match seen {
-        Some(seen) => memory.inner.digests_up_to(seen.head)?,
-        None => Vec::new(),
-    };
-    for batch in batches {
-        let Some(commit) = ForeignCommit::of(batch, log.suite())? else {
-            continue;
-        };
-        if commit.line.is_none() {
-            for record in &batch.records {
-                digests.extend(gap_in(record)?);
-            }
-            digests.push(commit.digest);
-        }
-    }
-    Ok(digests)
-}
-
-/// Returns the notes of the main line in the batches of a remote.
-fn notes_in(batches: &[Batch], log: &ClosedLog) -> Result<Vec<SignedHead>> {
-    let mut notes = Vec::new();
-    for batch in batches {
-        let of_kind = |kind| batch.records.iter().filter(move |record| record.kind == kind);
-        for record in of_kind(RecordKind::Reference) {
-            let reference = Reference::decode(&record.body);
-            let reference = reference
-                .map_err(|error| Error::corrupt(format!("a reference of the remote is damaged: {error}")))?;
-            if reference.name.class() != ReferenceClass::Signatures {
-                continue;
-            }
+/// Adds the notes in a batch of a remote.
+fn notes_in(batch: &Batch, log: &ClosedLog, notes: &mut Vec<SignedHead>) -> Result<()> {
+    let of_kind = |kind| batch.records.iter().filter(move |record| record.kind == kind);
+    for record in of_kind(RecordKind::Reference) {
+        let reference = Reference::decode(&record.body);
+        let reference = reference
+            .map_err(|error| Error::corrupt(format!("a reference of the remote is damaged: {error}")))?;
+        if reference.name.class() == ReferenceClass::Signatures {
             let text = of_kind(RecordKind::Text)
                 .find(|text| Some(hash_text(log.suite(), &text.body)) == reference.reason);
             notes.extend(text.and_then(|text| SignedHead::parse(&text.body).ok()));
         }
     }
-    Ok(notes)
+    Ok(())
 }

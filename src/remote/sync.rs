@@ -89,7 +89,7 @@ impl Remote {
     /// # drop(std::fs::remove_dir_all(&folder));
     /// let url = format!("file://{}", folder.join("shared").display());
     /// let (memory, ann) = (Memory::create(folder.join("laptop"))?, Writer::person("ann"));
-    /// let remote = Remote::open("origin", &url, Origin::DirectUser)?;
+    /// let remote = Remote::create("origin", &url, Origin::DirectUser)?;
     /// let note = NewObject::new(Id::new("plan")?, Kind::new("note")?);
     /// remote.ack_remote(&memory, &ann, |memory| memory.put(note, &ann))?;
     /// # drop(memory);
@@ -99,7 +99,7 @@ impl Remote {
     ///
     /// # Errors
     /// The errors of `write`: then nothing is sent. Code `not_pushed` if the sync failed, with its error as the source and the
-    /// kind of that error: then this store keeps what was written, and the next sync sends it.
+    /// kind of that error, or `Io` if the place is missing: then this store keeps what was written, and the next sync sends it.
     pub fn ack_remote<T>(
         &self,
         memory: &Memory,
@@ -185,7 +185,12 @@ pub fn not_pushed(error: Error) -> Error {
         "the change is kept here, but the remote does not have it: {}",
         error.message()
     );
-    Error::new(error.kind(), text)
+    let kind = match error.kind() {
+        // A missing folder is a disk that is not mounted.
+        ErrorKind::NotFound => ErrorKind::Io,
+        kind => kind,
+    };
+    Error::new(kind, text)
         .with_code(ErrorCode::NotPushed)
         .with_hint("do not repeat the change: the next sync sends it")
         .with_source(error)

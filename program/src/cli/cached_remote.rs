@@ -18,9 +18,10 @@ use std::time::{Duration, SystemTime};
 use std::{env, process};
 
 use super::errors::refused;
-use super::remotes::{RemoteEntry, Remotes};
+use super::remotes::{RemoteEntry, Remotes, check_url};
 use treering::inspect::digest::{sha256, to_hex};
 use treering::inspect::disk::xdg_folder;
+use treering::inspect::remote::without_password;
 use treering::remote;
 use treering::{Error, ErrorCode, ErrorKind, Memory, Options, Origin, Result, Writer};
 
@@ -80,7 +81,7 @@ impl CachedRemote {
     pub(crate) fn of(named: &Path) -> Option<Self> {
         let url = named.to_str().filter(|named| named.contains("://"))?;
         let cache = xdg_folder("XDG_CACHE_HOME", ".cache")?;
-        let name = to_hex(&sha256(without_secrets(url).as_bytes()));
+        let name = to_hex(&sha256(without_password(url).as_bytes()));
         Some(Self {
             url: url.to_owned(),
             folder: cache.join("remotes").join(&name[..32]),
@@ -94,7 +95,7 @@ impl CachedRemote {
 
     /// Returns the URL for messages.
     pub(crate) fn shown(&self) -> String {
-        without_secrets(&self.url)
+        without_password(&self.url)
     }
 
     /// Refuses a verb that makes no sense here.
@@ -128,6 +129,7 @@ impl CachedRemote {
         if access.has_fork {
             return Err(Self::refuse("--fork", FORKS));
         }
+        check_url(&self.url)?;
         if !self.is_cloned() {
             return match self.clone_now(access, cap) {
                 Err(error) if is_empty(&error) => Ok(Refreshed::Empty(error)),
@@ -171,10 +173,16 @@ impl CachedRemote {
         let cap = cap()?;
         let (new, store) = (self.folder.join(format!("new-{}", process::id())), self.store());
         let cloned = remote::clone(&self.url, &new, cap, &access.options);
-        let cloned = cloned.and_then(|(memory, _)| {
-            // A backup has no line of a remote.
-            memory.at("remote:origin/main")?;
-            memory.close()
+        let cloned = cloned.and_then(|(memory, cloned)| {
+            memory.close()?;
+            match cloned.remote {
+                Some(_) => Ok(()),
+                None => {
+                    let text = format!("{} is a backup, and no remote", self.shown());
+                    let hint = "make a store of it with treering clone URL DIR";
+                    Err(refused(ErrorCode::NotARemote, text, hint))
+                }
+            }
         });
         match cloned.and_then(|()| fs::rename(&new, &store).map_err(failed)) {
             Ok(()) => {}
@@ -192,8 +200,14 @@ impl CachedRemote {
         Ok(())
     }
 
-    /// Adds the remote to those of the clone. The clone of a remote that is empty is a new store.
-    pub(crate) fn adopt(&self, memory: &Memory, cap: Origin) -> Result<()> {
+    /// Makes a new store in the cache the clone of a remote that is empty.
+    pub(crate) fn begin(&self, memory: &Memory, cap: Origin) -> Result<()> {
+        self.adopt(memory, cap)?;
+        self.entry(memory)?.create().map(drop)
+    }
+
+    /// Adds the remote to those of the clone.
+    fn adopt(&self, memory: &Memory, cap: Origin) -> Result<()> {
         match Remotes::of(memory)?.add(RemoteEntry::new(ORIGIN, &self.url, cap)) {
             Err(error) if error.code() != ErrorCode::NameTaken => Err(error),
             _ => Ok(()),
@@ -260,53 +274,4 @@ pub(crate) fn named_cap() -> Result<Option<Origin>> {
 /// Returns whether the place has nothing: no remote yet, or a disk that is not mounted.
 fn is_empty(error: &Error) -> bool {
     error.kind() == ErrorKind::NotFound && matches!(error.code(), ErrorCode::NotARemote | ErrorCode::NotFound)
-}
-
-/// Returns a URL without a password, and without secrets in its query.
-fn without_secrets(url: &str) -> String {
-    const SECRETS: [&str; 4] = ["password", "secret", "token", "credential"];
-    let (url, query) = url.split_once('?').unwrap_or((url, ""));
-    let is_plain = |pair: &&str| {
-        let pair = pair.to_ascii_lowercase();
-        SECRETS.iter().all(|secret| !pair.contains(secret))
-    };
-    let query: Vec<&str> = query
-        .split('&')
-        .filter(|pair| !pair.is_empty())
-        .filter(is_plain)
-        .collect();
-    let (scheme, rest) = url.split_once("://").unwrap_or((url, ""));
-    let (place, path) = rest.split_at(rest.find('/').unwrap_or(rest.len()));
-    let place = place.rsplit_once('@').map_or(place.to_owned(), |(user, host)| {
-        format!("{}@{host}", user.split(':').next().unwrap_or_default())
-    });
-    let mark = if query.is_empty() { "" } else { "?" };
-    format!("{scheme}://{place}{path}{mark}{}", query.join("&"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// CRM-2
-    #[test]
-    fn a_url_is_shown_and_named_without_its_secrets() {
-        for (url, shown) in [
-            ("s3://bucket/agent", "s3://bucket/agent"),
-            (
-                "postgres://ann:hunter2@db:5432/memory?sslmode=require",
-                "postgres://ann@db:5432/memory?sslmode=require",
-            ),
-            ("postgres://ann@db", "postgres://ann@db"),
-            ("s3://bucket?secret=hunter2&region=eu", "s3://bucket?region=eu"),
-            ("postgres://ann:p@ss:w@db/x", "postgres://ann@db/x"),
-            ("file:///mnt/a", "file:///mnt/a"),
-        ] {
-            assert_eq!(without_secrets(url), shown);
-        }
-        let of = |url: &str| CachedRemote::of(Path::new(url)).map(|remote| remote.folder);
-        assert_eq!(of("postgres://ann:one@db/x"), of("postgres://ann:two@db/x"));
-        assert_ne!(of("s3://bucket/a"), of("s3://bucket/b"));
-        assert!(of("some/folder").is_none());
-    }
 }

@@ -437,7 +437,7 @@ impl Context {
                     (Ok(memory), Some(_)) => {
                         let cap = self.cap_of_remote(named_cap()?)?;
                         if let Some(remote) = &self.remote {
-                            remote.adopt(&memory, cap)?;
+                            remote.begin(&memory, cap)?;
                         }
                         Ok(memory)
                     }
@@ -593,6 +593,13 @@ impl Context {
             None => Ok(memory.view()),
             Some(at) => memory.view_at(&revision(at, memory, &self.lane())?, &self.lane()),
         }
+    }
+
+    /// Opens the memory to read the history of the line that `--at` names a state of.
+    pub(crate) fn open_line_to_read(&mut self) -> Result<Memory> {
+        let memory = self.open_to_read()?;
+        let view = self.view(&memory)?;
+        memory.on_line_of(&view)
     }
 
     /// Parses a revision and returns its commit.

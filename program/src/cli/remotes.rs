@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::signing_keys;
 use treering::inspect::agent::projects::UserRegister;
 use treering::inspect::digest::to_hex;
+use treering::inspect::remote::without_password;
 use treering::remote::Remote;
 #[cfg(feature = "signed")]
 use treering::signed::VerifierKey;
@@ -68,28 +69,50 @@ impl RemoteEntry {
     ///
     /// # Errors
     /// The errors of [`Remote::open`], and of a key.
-    #[cfg(feature = "signed")]
     pub(crate) fn open(&self) -> Result<Remote> {
+        self.keyed(Remote::open(&self.name, &self.url, self.cap())?)
+    }
+
+    /// Opens the remote, and makes a missing folder.
+    ///
+    /// # Errors
+    /// The errors of [`Remote::create`], and of a key.
+    pub(crate) fn create(&self) -> Result<Remote> {
+        self.keyed(Remote::create(&self.name, &self.url, self.cap())?)
+    }
+
+    #[cfg(feature = "signed")]
+    fn keyed(&self, remote: Remote) -> Result<Remote> {
         let signers = self.sign_key.iter().map(|name| signing_keys::load(name));
         let demanded = self.signed_by.iter().map(|key| key.parse());
-        Ok(Remote::open(&self.name, &self.url, self.cap())?
+        Ok(remote
             .sign_with(signers.collect::<Result<_>>()?)
             .signed_by(demanded.collect::<Result<_>>()?))
     }
 
-    /// Opens the remote.
-    ///
-    /// # Errors
-    /// The errors of [`Remote::open`]; `Denied` (code `unsigned_remote`) if the user demands a signature, which this program
-    /// cannot check.
+    /// Refuses a remote of which the user demands what this program cannot do.
     #[cfg(not(feature = "signed"))]
-    pub(crate) fn open(&self) -> Result<Remote> {
+    fn keyed(&self, remote: Remote) -> Result<Remote> {
         if !self.signed_by.is_empty() || self.sign_key.is_some() {
             let text = "this program was built without the feature `signed`, so it neither signs nor checks signatures";
             return Err(Error::denied(ErrorCode::UnsignedRemote, text));
         }
-        Remote::open(&self.name, &self.url, self.cap())
+        Ok(remote)
     }
+}
+
+/// Returns an error if a URL has a password, which would stand in the register in clear.
+///
+/// # Errors
+/// `InvalidInput` (code `password_in_url`).
+pub(crate) fn check_url(url: &str) -> Result<()> {
+    if without_password(url) == url {
+        return Ok(());
+    }
+    let error = Error::invalid("the URL of a remote is stored, so it must not contain a password");
+    Err(error
+        .with_code(ErrorCode::PasswordInUrl)
+        .with_hint("set PGPASSWORD, or put the password into the file .pgpass"))
 }
 
 /// The remotes of one store.
@@ -140,8 +163,10 @@ impl Remotes {
     /// Adds a remote.
     ///
     /// # Errors
-    /// `InvalidInput` (code `name_taken`) if the store has a remote of this name; `Io`.
+    /// `InvalidInput` (code `name_taken`) if the store has a remote of this name, or (code `password_in_url`) if the URL has a
+    /// password; `Io`.
     pub(crate) fn add(&mut self, new: RemoteEntry) -> Result<RemoteEntry> {
+        check_url(&new.url)?;
         let entry = RemoteEntry {
             store: self.store.clone(),
             ..new
@@ -153,12 +178,18 @@ impl Remotes {
             entries.extend(is_new.then(|| entry.clone()));
             is_new
         })?;
-        if is_new {
-            return Ok(entry);
+        if is_new { Ok(entry) } else { Err(name_taken(name)) }
+    }
+
+    /// Returns an error if the store has a remote of this name.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `name_taken`).
+    pub(crate) fn check_free(&self, name: &str) -> Result<()> {
+        match self.entries().iter().any(|entry| entry.name == name) {
+            true => Err(name_taken(name)),
+            false => Ok(()),
         }
-        let text = format!("this store has a remote '{name}' already");
-        let error = Error::invalid(text).with_code(ErrorCode::NameTaken);
-        Err(error.with_hint("choose another name, or remove that one: treering remote remove NAME"))
     }
 
     /// Removes a remote.
@@ -172,4 +203,10 @@ impl Remotes {
             .change(|entries| entries.retain(|entry| entry.store != store || entry.name != name))?;
         Ok(found)
     }
+}
+
+fn name_taken(name: &str) -> Error {
+    Error::invalid(format!("this store has a remote '{name}' already"))
+        .with_code(ErrorCode::NameTaken)
+        .with_hint("choose another name, or remove that one: treering remote remove NAME")
 }

@@ -44,7 +44,7 @@ fn an_empty_remote_gets_the_first_push_and_an_idle_round_costs_one_request() {
     let gone = remote.sync(&a, &ann()).unwrap_err();
     assert_eq!(
         (gone.code(), gone.kind()),
-        (ErrorCode::NotARemote, ErrorKind::NotFound)
+        (ErrorCode::RemoteWentBack, ErrorKind::Corrupt)
     );
     assert!(fleet.service.objects().is_empty(), "nothing is begun anew");
 }

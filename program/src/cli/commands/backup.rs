@@ -5,6 +5,7 @@
 
 use super::prelude::*;
 use crate::cli::remotes::{RemoteEntry, Remotes};
+use treering::inspect::remote::without_password;
 use treering::remote::{self, BackedUp, Cloned};
 
 /// Copy the store to a backup
@@ -13,8 +14,8 @@ use treering::remote::{self, BackedUp, Cloned};
 /// Others may write meanwhile. treering clone restores it.
 ///
 /// # Notes
-/// The place is a folder of its own, as a URL with the scheme file. After gc or erase, the next run replaces the backup and removes the old files.
-/// The folder is a store without an owner: a program that opens it to write makes it a store, and no backup any more.
+/// The place is a folder of its own, as a URL with the scheme file, or a schema in PostgreSQL. After gc or erase, the next run replaces the backup and removes the old files.
+/// The folder can be read as a store: treering --store FOLDER get ID. No verb writes to it.
 ///
 /// # Examples
 /// ```text
@@ -77,8 +78,9 @@ impl Verb for Clone {
         let cap = context.cap_of_remote(self.trust_cap)?;
         let (memory, cloned) = remote::clone(&self.url, &self.folder, cap, &context.engine_options())?;
         context.register(&self.folder);
-        if memory.at("remote:origin/main").is_ok() {
-            Remotes::of(&memory)?.add(RemoteEntry::new("origin", &self.url, cap))?;
+        if let Some(name) = &cloned.remote {
+            let entry = RemoteEntry::new(name, &without_password(&self.url), cap);
+            Remotes::of(&memory)?.add(entry)?;
         }
         let (objects, commits) = (
             counted(cloned.objects, "object"),

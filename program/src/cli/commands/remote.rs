@@ -4,7 +4,7 @@
 //! Layer 10, part of cli.
 
 use super::prelude::*;
-use crate::cli::remotes::{RemoteEntry, Remotes};
+use crate::cli::remotes::{RemoteEntry, Remotes, check_url};
 #[cfg(feature = "signed")]
 use crate::cli::signing_keys;
 use treering::inspect::remote::RemoteState;
@@ -133,13 +133,15 @@ impl Verb for Remote {
                 sign_key,
             } => {
                 context.options.check_may_write()?;
+                check_url(&url)?;
                 let memory = context.open_to_read()?;
                 let mut remotes = Remotes::of(&memory)?;
+                remotes.check_free(&name)?;
                 let cap = context.cap_of_remote(trust_cap)?;
                 let new = RemoteEntry::new(&name, &url, cap);
                 #[cfg(feature = "signed")]
                 let new = new.with_keys(&signed_by, sign_key);
-                let state = new.open()?.check(&memory)?;
+                let state = new.create()?.check(&memory)?;
                 let row = RemoteRow::of(&remotes.add(new)?, state);
                 let text = format!("added the remote {name}; what comes from it is at most {cap}");
                 context.say_with_note(&row, text, "next", "send your commits with: treering push")

@@ -168,10 +168,29 @@ impl Watching {
     fn round(&mut self, context: &Context, memory: &Memory) -> Result<Synced> {
         let remote = match self.remote.take() {
             Some(remote) => remote,
-            // A folder that is not mounted cannot be opened.
-            None => self.entry.open()?,
+            None => self.open()?,
         };
-        self.remote.insert(remote).sync(memory, &context.writer())
+        let synced = remote.sync(memory, &context.writer());
+        match synced {
+            Ok(synced) => {
+                self.remote = Some(remote);
+                Ok(synced)
+            }
+            Err(error) if error.code() == ErrorCode::RemoteWentBack => {
+                // A folder whose disk was taken away looks like one that lost everything.
+                self.open()?;
+                Err(error)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Opens the remote. A folder that is missing is on a disk that is not mounted.
+    fn open(&self) -> Result<Remote> {
+        self.entry.open().map_err(|error| match error.code() {
+            ErrorCode::NotFound => error.with_code(ErrorCode::RemoteUnreachable),
+            _ => error,
+        })
     }
 
     /// Prints a round, for people only if it changed something.
@@ -225,8 +244,6 @@ fn can_pass(error: &Error) -> bool {
     match error.code() {
         // Another machine may sign it.
         ErrorCode::RemoteUnreachable | ErrorCode::RemoteAhead | ErrorCode::UnsignedRemote => true,
-        // The folder of a remote is not mounted.
-        ErrorCode::NotARemote => error.kind() == ErrorKind::NotFound,
         _ => error.kind() == ErrorKind::Busy,
     }
 }
