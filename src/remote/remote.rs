@@ -53,7 +53,7 @@ pub struct Remote {
     #[cfg(feature = "signed")]
     pub(super) keys: super::signing::Keys,
     #[cfg(any(test, feature = "testing"))]
-    is_patient: bool,
+    pub(super) is_patient: bool,
 }
 
 impl std::fmt::Debug for Remote {
@@ -168,14 +168,6 @@ impl Remote {
     /// Returns whether this store has read or written the remote before.
     pub(super) fn is_known(&self, memory: &Memory) -> Result<bool> {
         Ok(memory.inner.seen(self.known())?.is_some())
-    }
-
-    /// Returns whether a call may wait.
-    pub(super) fn is_patient(&self) -> bool {
-        #[cfg(any(test, feature = "testing"))]
-        return self.is_patient;
-        #[cfg(not(any(test, feature = "testing")))]
-        true
     }
 
     pub(super) fn known(&self) -> Known<'_> {
