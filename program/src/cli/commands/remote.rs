@@ -109,8 +109,19 @@ impl Verb for Remote {
                 let memory = context.open_to_read()?;
                 let mut remotes = Remotes::of(&memory)?;
                 let cap = context.cap_of_remote(trust_cap)?;
-                let state = remote::Remote::open(&name, &url, cap)?.check(&memory)?;
+                let remote = remote::Remote::open(&name, &url, cap)?;
+                let state = remote.check(&memory)?;
                 let row = RemoteRow::of(&remotes.add(&name, &url, cap)?, state);
+                let kept = match remote.keeps_old_bytes() {
+                    Some(false) => None,
+                    Some(true) => Some(
+                        "the bucket keeps old versions, so erased content stays in it: switch versioning off",
+                    ),
+                    None => {
+                        Some("the bucket may keep what is deleted: switch versioning and soft delete off")
+                    }
+                };
+                kept.inspect(|what| context.output.warn("old_bytes_stay", what));
                 let text = format!("added the remote {name}; what comes from it is at most {cap}");
                 context.say_with_note(&row, text, "next", "send your commits with: treering push")
             }
