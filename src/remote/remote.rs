@@ -133,6 +133,13 @@ impl Remote {
         Self::known_state(&self.name, memory)
     }
 
+    /// Returns whether the bucket keeps the bytes of what was replaced or deleted, as far as [`Self::check`] saw; `None` if
+    /// that is unknown.
+    #[doc(hidden)]
+    pub fn keeps_old_bytes(&self) -> Option<bool> {
+        self.bucket.keeps_old_bytes()
+    }
+
     /// Returns how many commits of this store a remote lacks, and how many of the remote were fetched and not merged. Asks no
     /// remote.
     ///

@@ -64,7 +64,7 @@ pub(crate) fn check_contract(url: &str) {
     if url == "memory" {
         return bucket_contract::check(&bucket::Folder::in_memory(), 20);
     }
-    bucket_contract::check(&*bucket::open_bucket(&own_place(url), true).unwrap(), 20);
+    bucket_contract::check(&*bucket::open_bucket(&own_place(url), true).unwrap(), 4);
 }
 
 fn writer(number: usize) -> Writer {

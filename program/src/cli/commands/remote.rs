@@ -141,8 +141,19 @@ impl Verb for Remote {
                 let new = RemoteEntry::new(&name, &url, cap);
                 #[cfg(feature = "signed")]
                 let new = new.with_keys(&signed_by, sign_key);
-                let state = new.create()?.check(&memory)?;
+                let remote = new.create()?;
+                let state = remote.check(&memory)?;
                 let row = RemoteRow::of(&remotes.add(new)?, state);
+                let kept = match remote.keeps_old_bytes() {
+                    Some(false) => None,
+                    Some(true) => Some(
+                        "the bucket keeps old versions, so erased content stays in it: switch versioning off",
+                    ),
+                    None => {
+                        Some("the bucket may keep what is deleted: switch versioning and soft delete off")
+                    }
+                };
+                kept.inspect(|what| context.output.warn("old_bytes_stay", what));
                 let text = format!("added the remote {name}; what comes from it is at most {cap}");
                 context.say_with_note(&row, text, "next", "send your commits with: treering push")
             }
