@@ -11,6 +11,7 @@ export interface CallOptions {
 type Host = (...given: never[]) => unknown;
 
 const host = native.begin(receive);
+process.on("exit", () => native.end(host));
 /** The functions that the library may call, by their number. */
 const functions = new Map<number, Host>();
 /** The calls in progress, with what they use, so that no handle is released meanwhile. */
@@ -104,6 +105,11 @@ export async function call<T>(
     signal?.removeEventListener("abort", cancel);
     running.delete(used);
   }
+}
+
+/** Returns the number of a shared handle, or one that names nothing. */
+export function numberOf(shared: unknown): number {
+  return Number.isInteger(shared) ? (shared as number) : 0;
 }
 
 /** Calls a verb that needs no handle. */

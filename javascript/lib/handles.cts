@@ -1,6 +1,6 @@
 // The handles: Memory and Agent, and the views, drafts and watches that are made from them.
 import { AssertionError } from "node:assert";
-import { call, Handle, module, register, said, unregister, type CallOptions, type Opened } from "./calls.cjs";
+import { call, Handle, module, numberOf, register, said, unregister, type CallOptions, type Opened } from "./calls.cjs";
 import { CheckError, DeniedError, errorOf, HandleError, InvalidInputError, type Fault } from "./errors.cjs";
 import * as generated from "./generated.cjs";
 import type {
@@ -370,7 +370,7 @@ export class Memory extends storeMethods(generated.MemoryVerbs) {
 
   /** Returns a handle of a store that another thread of this process shared. */
   static async from(shared: number, options?: CallOptions): Promise<Memory> {
-    return new Memory(await call(shared, "Store", "share", {}, options));
+    return new Memory(await call(numberOf(shared), "Store", "share", {}, options));
   }
 
   /** Returns an object of the newest state, or null. */
@@ -431,7 +431,7 @@ export class Agent extends storeMethods(generated.AgentVerbs) {
 
   /** Returns a handle of a memory that another thread of this process shared. */
   static async from(shared: number, options?: CallOptions): Promise<Agent> {
-    return new Agent(await call(shared, "Store", "share", {}, options));
+    return new Agent(await call(numberOf(shared), "Store", "share", {}, options));
   }
 
   /** Returns the engine below the agent. What it writes is neither scanned nor checked. */

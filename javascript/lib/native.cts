@@ -2,6 +2,7 @@
 
 /** What the native module exports. */
 export interface Native {
+  end(host: number): void;
   begin(receive: (request: string) => void): number;
   call(
     host: number,

@@ -3,7 +3,7 @@
 //! The main thread and each worker have an environment. The end of an environment ends its calls and drops its handles.
 //!
 //! # Invariants
-//! - ENV-1: after the cleanup hook of an environment, no call of it runs and no handle of it is open.
+//! - ENV-1: after the end of an environment, no call of it runs and no handle of it is open.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

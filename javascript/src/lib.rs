@@ -37,12 +37,17 @@ pub fn begin(env: Env, receive: Function<'_, String, ()>) -> Result<u32> {
         .callee_handled::<false>()
         .build()?;
     let number = host::begin(receive).number;
-    env.add_env_cleanup_hook(number, |number| {
-        host::end(number);
-        // INVARIANT ENV-1: the calls have ended, so nobody uses the handles.
-        drop(handle::release_all(number));
-    })?;
+    env.add_env_cleanup_hook(number, end)?;
     Ok(number)
+}
+
+/// Ends an environment. A second call does nothing. Node runs no cleanup hook of the main thread after `process.exit`, so
+/// JavaScript calls this function, too.
+#[napi]
+pub fn end(host: u32) {
+    host::end(host);
+    // INVARIANT ENV-1: the calls have ended, so nobody uses the handles.
+    drop(handle::release_all(host));
 }
 
 /// Calls a verb on a thread of the module. The handle 0 is for verbs that need none. Only a call with another number than 0

@@ -99,7 +99,11 @@ pub(crate) fn children(view: &View, input: Children) -> Done<Json> {
 }
 
 pub(crate) fn ids_of(view: &View, _: Nothing) -> Done<Json> {
-    rows(view.open()?.objects(), |one| Ok(Json::from(one?.id().as_str())))
+    let mut query = Query::default();
+    query.include_expired = true;
+    rows(view.open()?.query(&query)?, |one| {
+        Ok(Json::from(one?.id().as_str()))
+    })
 }
 
 /// Returns a proof as hexadecimal digits.
