@@ -18,6 +18,8 @@ mod place;
 mod remote;
 
 pub use backup::{BackedUp, backup};
+#[doc(hidden)]
+pub use bucket::check_apart;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use clone::clone_on;
 pub use clone::{Cloned, clone};

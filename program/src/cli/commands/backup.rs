@@ -79,7 +79,14 @@ impl Verb for Clone {
         let (memory, cloned) = remote::clone(&self.url, &self.folder, cap, &context.engine_options())?;
         context.register(&self.folder);
         if let Some(name) = &cloned.remote {
-            Remotes::of(&memory)?.add(name, &without_password(&self.url), cap)?;
+            let url = without_password(&self.url);
+            let added = Remotes::of(&memory).and_then(|mut remotes| remotes.add(name, &url, cap));
+            added.map_err(|error| {
+                let hint = format!(
+                    "the clone is whole; if HOME and XDG_STATE_HOME are not set, set one; then add its remote: treering remote add {name} URL --trust-cap {cap}"
+                );
+                error.with_hint(hint)
+            })?;
         }
         let (objects, commits) = (
             counted(cloned.objects, "object"),

@@ -109,6 +109,9 @@ impl Verb for Remote {
                 let memory = context.open_to_read()?;
                 let mut remotes = Remotes::of(&memory)?;
                 remotes.check_free(&name)?;
+                if let Some(path) = memory.path() {
+                    remote::check_apart(&url, path)?;
+                }
                 let cap = context.cap_of_remote(trust_cap)?;
                 let state = remote::Remote::create(&name, &url, cap)?.check(&memory)?;
                 let row = RemoteRow::of(&remotes.add(&name, &url, cap)?, state);
