@@ -15,13 +15,10 @@ pub fn check(bucket: &dyn Bucket, rounds: usize) {
     names_and_versions(bucket);
     sizes(bucket);
     (0..rounds).for_each(|round| one_writer_wins(bucket, &format!("log/race-{round}")));
-    for name in bucket
-        .list("")
-        .unwrap()
-        .iter()
-        .chain(&bucket.list("log/").unwrap())
-    {
-        assert_eq!(bucket.delete(name), Ok(()), "{name}");
+    for prefix in ["manifest", "treering-", "log/"] {
+        for name in bucket.list(prefix).unwrap() {
+            assert_eq!(bucket.delete(&name), Ok(()), "{name}");
+        }
     }
     assert_eq!(bucket.list("log/"), Ok(Vec::new()));
 }

@@ -10,7 +10,7 @@ use object_store::client::HttpConnector as _;
 
 use super::*;
 use crate::error::ErrorCode;
-use crate::remote::bucket::{Counted, Fault as StoreFault, probe};
+use crate::remote::bucket::{Counted, Fault as StoreFault, decoded, probe};
 use crate::testing::bucket_contract::check;
 use crate::testing::sim_bucket::SimBucket;
 use crate::threads::Mutex;
@@ -219,7 +219,7 @@ impl Request {
         let (method, target) = (words.next().unwrap(), words.next().unwrap());
         let path = target.split('?').next().unwrap();
         let name = path.split_once("/bucket").unwrap().1;
-        (method, name.trim_start_matches('/').to_owned())
+        (method, decoded(name.trim_start_matches('/')).unwrap())
     }
 
     fn query(&self, name: &str) -> Option<String> {
@@ -227,7 +227,7 @@ impl Request {
         let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
         pairs
             .find(|(key, _)| *key == name)
-            .map(|(_, value)| value.replace("%2F", "/"))
+            .map(|(_, value)| decoded(value).unwrap())
     }
 
     fn creates(&self) -> bool {
