@@ -10,7 +10,7 @@
 //!   of the old one goes, so nothing erased stays. The next run removes what an interrupted one left.
 
 use super::Progress;
-use super::bucket::without_password;
+use super::bucket::{check_apart, without_password};
 use super::place::{Outcome, Place, Published, garbage, head_of, highest_number};
 use crate::engine::{Copied, Memory, copied};
 use crate::error::{Error, Result};
@@ -45,6 +45,9 @@ pub struct BackedUp {
 /// # Durability
 /// When the call returns, the backup is as durable as the bucket promises.
 pub fn backup(memory: &Memory, url: &str) -> Result<BackedUp> {
+    if let Some(path) = memory.path() {
+        check_apart(url, path)?;
+    }
     let place = Place::open(url, true)?.waiting(memory.inner.settings().wait);
     back_up(memory, &place, url)
 }

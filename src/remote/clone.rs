@@ -9,6 +9,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::bucket::check_apart;
 use super::place::{Place, Published};
 use super::remote::seen_in;
 use crate::digest::Root;
@@ -50,6 +51,7 @@ pub(super) const ORIGIN: &str = "origin";
 /// # Durability
 /// When the call returns, the store is durable. After a crash before that, the folder contains no store.
 pub fn clone(url: &str, path: impl AsRef<Path>, cap: Origin, options: &Options) -> Result<(Memory, Cloned)> {
+    check_apart(url, path.as_ref())?;
     clone_from(&Place::open(url, false)?, path.as_ref(), cap, options)
 }
 

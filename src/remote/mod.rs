@@ -21,6 +21,8 @@ mod signing;
 mod sync;
 
 pub use backup::{BackedUp, backup};
+#[doc(hidden)]
+pub use bucket::check_apart;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use clone::clone_on;
 pub use clone::{Cloned, clone};

@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 
-use super::bucket::{Bucket, Counted, Version, open_bucket, probe};
+use super::bucket::{Bucket, BucketError, Counted, Version, open_bucket, probe};
 use super::place::{Outcome, Place, Published, head_of};
 use super::{Fetched, Pulled, Pushed, RemoteState};
 use crate::codec::{Reader, put_sized};
@@ -122,9 +122,14 @@ impl Remote {
     pub fn check(&self, memory: &Memory) -> Result<RemoteState> {
         let place = self.place(memory);
         place.check_closed()?;
-        probe(&*self.bucket, random_bytes()?)?;
+        let (probed, found) = (probe(&*self.bucket, random_bytes()?), place.format()?);
+        match probed {
+            // Who may only read there can pull.
+            Err(error) if found.is_some() && is_denied(&error) => {}
+            probed => probed?,
+        }
         let format = memory.inner.log.lock().log.format().to_owned();
-        if let Some(found) = place.format()? {
+        if let Some(found) = found {
             place.check_related(&found, &format)?;
             if let Some(published) = place.published(found)? {
                 place.check_purpose(&published.log, Purpose::Shared)?;
@@ -520,10 +525,17 @@ fn unreachable(error: Error) -> Error {
     }
 }
 
+/// Returns whether a service refused the caller.
+fn is_denied(error: &Error) -> bool {
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref());
+    matches!(source, Some(BucketError::Denied(_)))
+}
+
 fn check_name(name: &str) -> Result<()> {
-    check_snapshot_name(name).map_err(|error| error.context("the name of a remote"))?;
-    if name.contains('/') {
-        return Err(Error::invalid("the name of a remote contains '/'").with_hint("choose another name"));
+    if check_snapshot_name(name).is_err() || name.contains('/') {
+        let text = format!("a remote cannot have the name {name:?}");
+        let hint = "use 1 to 64 letters, digits, `.`, `_` and `-`, and no form of a revision";
+        return Err(Error::invalid(text).with_hint(hint));
     }
     Ok(())
 }

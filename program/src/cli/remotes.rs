@@ -16,7 +16,7 @@ use treering::inspect::remote::without_password;
 use treering::remote::Remote;
 #[cfg(feature = "signed")]
 use treering::signed::VerifierKey;
-use treering::{Error, ErrorCode, Memory, Origin, Result};
+use treering::{Error, ErrorCode, ErrorKind, Memory, Origin, Result};
 
 /// The name of the register.
 const REGISTER: &str = "remotes";
@@ -128,8 +128,14 @@ impl Remotes {
     /// `NotFound` if no variable names a folder; `Denied` if other users may change the register; `Io`.
     pub(crate) fn of(memory: &Memory) -> Result<Self> {
         let id = memory.path().map(Memory::id_of_store).transpose()?;
+        let register = UserRegister::open(REGISTER, "remotes").map_err(|error| match error.kind() {
+            ErrorKind::NotFound => {
+                error.with_hint("set HOME or XDG_STATE_HOME: your list of remotes is there")
+            }
+            _ => error,
+        });
         Ok(Self {
-            register: UserRegister::open(REGISTER, "remotes")?,
+            register: register?,
             store: to_hex(&id.unwrap_or_default()),
         })
     }

@@ -80,7 +80,13 @@ impl Verb for Clone {
         context.register(&self.folder);
         if let Some(name) = &cloned.remote {
             let entry = RemoteEntry::new(name, &without_password(&self.url), cap);
-            Remotes::of(&memory)?.add(entry)?;
+            let added = Remotes::of(&memory).and_then(|mut remotes| remotes.add(entry));
+            added.map_err(|error| {
+                let hint = format!(
+                    "the clone is whole; if HOME and XDG_STATE_HOME are not set, set one; then add its remote: treering remote add {name} URL --trust-cap {cap}"
+                );
+                error.with_hint(hint)
+            })?;
         }
         let (objects, commits) = (
             counted(cloned.objects, "object"),

@@ -137,6 +137,9 @@ impl Verb for Remote {
                 let memory = context.open_to_read()?;
                 let mut remotes = Remotes::of(&memory)?;
                 remotes.check_free(&name)?;
+                if let Some(path) = memory.path() {
+                    remote::check_apart(&url, path)?;
+                }
                 let cap = context.cap_of_remote(trust_cap)?;
                 let new = RemoteEntry::new(&name, &url, cap);
                 #[cfg(feature = "signed")]
