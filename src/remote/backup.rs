@@ -11,6 +11,7 @@
 
 use super::Progress;
 use super::bucket::without_password;
+use super::keys::Keys;
 use super::place::{Outcome, Place, Published, head_of, highest_number};
 use crate::engine::{Copied, Memory, copied};
 use crate::error::{Error, Result};
@@ -45,7 +46,18 @@ pub struct BackedUp {
 /// # Durability
 /// When the call returns, the backup is as durable as the bucket promises.
 pub fn backup(memory: &Memory, url: &str) -> Result<BackedUp> {
-    back_up(memory, &Place::open(url, true)?, url)
+    backup_with(memory, url, None)
+}
+
+/// Copies as [`backup`] does, and encrypts with the first of the keys. An earlier run must have had one of them.
+///
+/// # Errors
+/// The errors of [`backup`]; `InvalidInput` (code `no_key`, `wrong_key` or `not_encrypted`) if the keys do not fit.
+///
+/// # Durability
+/// As [`backup`].
+pub fn backup_with(memory: &Memory, url: &str, keys: Option<&Keys>) -> Result<BackedUp> {
+    back_up(memory, &Place::open(url, true, keys)?, url)
 }
 
 pub(super) fn back_up(memory: &Memory, place: &Place, url: &str) -> Result<BackedUp> {

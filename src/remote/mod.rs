@@ -10,6 +10,7 @@ mod backup;
 #[doc(hidden)]
 pub mod bucket;
 mod clone;
+mod keys;
 mod place;
 #[expect(
     clippy::module_inception,
@@ -17,10 +18,11 @@ mod place;
 )]
 mod remote;
 
-pub use backup::{BackedUp, backup};
+pub use backup::{BackedUp, backup, backup_with};
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use clone::clone_on;
-pub use clone::{Cloned, clone};
+pub use clone::{Cloned, clone, clone_with};
+pub use keys::Keys;
 pub use remote::Remote;
 
 use crate::digest::CommitDigest;

@@ -10,14 +10,17 @@
 //! - RPL-3: a writer whose swap failed deletes nothing. A service may carry out a delete late, when another writer has
 //!   taken the number. Its segment is garbage, which nobody reads.
 
-use super::bucket::{BucketError, Counted, Version, open_bucket};
+use std::sync::Arc;
+
+use super::bucket::{BucketError, Counted, KeyFault, Sealed, Version, open_bucket};
+use super::keys::Keys;
 use crate::digest::CommitDigest;
 use crate::disk::random_bytes;
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::log::Format;
 use crate::log::closed::{
     ClosedLog, FORMAT_FILE, Group, LIVE_FILE, MANIFEST_FILE, NewSegment, Purpose, Source,
 };
+use crate::log::{Format, sealed_format};
 
 /// The most numbers that other writers took between a manifest and a new segment.
 const NUMBERS_MAX: u64 = 1_000;
@@ -42,10 +45,13 @@ pub(super) enum Outcome {
 }
 
 impl Place {
-    pub(super) fn open(url: &str, create: bool) -> Result<Self> {
-        Ok(Self {
-            bucket: Counted::new(open_bucket(url, create)?),
-        })
+    /// Opens the place at a URL, encrypted with `keys` if there are some.
+    pub(super) fn open(url: &str, create: bool, keys: Option<&Keys>) -> Result<Self> {
+        let bucket = open_bucket(url, create)?;
+        Ok(Self::of(Counted::new(match keys {
+            Some(keys) => Arc::new(Sealed::new(bucket, keys.clone())),
+            None => bucket,
+        })))
     }
 
     pub(super) fn of(bucket: Counted) -> Self {
@@ -83,7 +89,13 @@ impl Place {
             .bucket
             .find(FORMAT_FILE)
             .map_err(self.failed("cannot read"))?;
-        stored.map(|stored| Format::of_bytes(&stored.bytes)).transpose()
+        let stored = stored.map(|stored| {
+            if matches!(sealed_format(&stored.bytes), Ok(Some(_))) {
+                return Err(KeyFault::Needed.at(&self.bucket.bucket().describe()));
+            }
+            Format::of_bytes(&stored.bytes)
+        });
+        stored.transpose()
     }
 
     /// Returns what is published with this format; `None` if nothing is.

@@ -1,5 +1,6 @@
 //! Tests of backups, clones and remotes.
 
 mod backup;
+mod encryption;
 mod fleet;
 mod machines;

@@ -6,8 +6,11 @@
 //! # Layer
 //! Layer 10, part of cli.
 
+use std::path::{Path, PathBuf};
+
 use serde::{Deserialize, Serialize};
 
+use super::remote_keys;
 use treering::inspect::agent::projects::UserRegister;
 use treering::inspect::digest::to_hex;
 use treering::inspect::remote::without_password;
@@ -27,6 +30,9 @@ pub(crate) struct RemoteEntry {
     pub(crate) name: String,
     pub(crate) url: String,
     cap: String,
+    /// The file with the keys, if the remote is encrypted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) key_file: Option<PathBuf>,
 }
 
 impl RemoteEntry {
@@ -38,9 +44,14 @@ impl RemoteEntry {
     /// Opens the remote.
     ///
     /// # Errors
-    /// The errors of [`Remote::open`].
+    /// The errors of [`Remote::open`] and [`remote_keys::load`].
     pub(crate) fn open(&self) -> Result<Remote> {
-        Remote::open(&self.name, &self.url, self.cap())
+        let remote = Remote::open(&self.name, &self.url, self.cap())?;
+        let keys = remote_keys::load_if(self.key_file.as_ref())?;
+        Ok(match keys {
+            Some(keys) => remote.with_keys(&keys),
+            None => remote,
+        })
     }
 }
 
@@ -103,19 +114,34 @@ impl Remotes {
         })
     }
 
+    /// Returns a remote of the store, which the register does not have yet.
+    ///
+    /// # Errors
+    /// `Io` if the path of the current folder is unknown.
+    pub(crate) fn entry(
+        &self,
+        name: &str,
+        url: &str,
+        cap: Origin,
+        key_file: Option<&Path>,
+    ) -> Result<RemoteEntry> {
+        let key_file = key_file.map(std::path::absolute).transpose();
+        Ok(RemoteEntry {
+            store: self.store.clone(),
+            name: name.to_owned(),
+            url: url.to_owned(),
+            cap: cap.to_string(),
+            key_file: key_file.map_err(|error| Error::io("cannot find the key file", error))?,
+        })
+    }
+
     /// Adds a remote.
     ///
     /// # Errors
     /// `InvalidInput` (code `name_taken`) if the store has a remote of this name, or (code `password_in_url`) if the URL has a
     /// password; `Io`.
-    pub(crate) fn add(&mut self, name: &str, url: &str, cap: Origin) -> Result<RemoteEntry> {
-        check_url(url)?;
-        let entry = RemoteEntry {
-            store: self.store.clone(),
-            name: name.to_owned(),
-            url: url.to_owned(),
-            cap: cap.to_string(),
-        };
+    pub(crate) fn add(&mut self, entry: RemoteEntry) -> Result<RemoteEntry> {
+        check_url(&entry.url)?;
         let is_same = |known: &RemoteEntry| known.store == entry.store && known.name == entry.name;
         let is_new = self.register.change(|entries| {
             let is_new = !entries.iter().any(is_same);
@@ -125,7 +151,7 @@ impl Remotes {
         if is_new {
             return Ok(entry);
         }
-        let text = format!("this store has a remote '{name}' already");
+        let text = format!("this store has a remote '{}' already", entry.name);
         let error = Error::invalid(text).with_code(ErrorCode::NameTaken);
         Err(error.with_hint("choose another name, or remove that one: treering remote remove NAME"))
     }

@@ -6,7 +6,7 @@ use super::*;
 use crate::testing::sim_bucket::SimBucket;
 
 /// What each bucket must do. The bucket is empty.
-pub(super) fn conforms(bucket: &dyn Bucket) {
+pub(in crate::remote) fn conforms(bucket: &dyn Bucket) {
     let put = |name: &str, bytes: &[u8]| bucket.put_new(name, bytes);
     assert_eq!(bucket.get("manifest", None), Err(BucketError::Missing));
     assert_eq!(bucket.list("log/"), Ok(Vec::new()));

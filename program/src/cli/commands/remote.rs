@@ -4,10 +4,11 @@
 //! Layer 10, part of cli.
 
 use super::prelude::*;
+use crate::cli::remote_keys;
 use crate::cli::remotes::{RemoteEntry, Remotes, check_url};
 use treering::inspect::remote::RemoteState;
 use treering::merge::Strategy;
-use treering::remote::{self, Fetched, Pulled, Pushed};
+use treering::remote::{self, Fetched, Keys, Pulled, Pushed};
 
 /// Add, list and remove remotes
 ///
@@ -48,6 +49,37 @@ enum RemoteVerb {
         /// The most trusted class of what comes from it [default: asked for; import without a terminal]
         #[arg(long, value_name = "CLASS", value_parser = Origin::from_text)]
         trust_cap: Option<Origin>,
+        /// Encrypt with the key in this file; treering remote keygen makes it
+        #[arg(long, value_name = "FILE")]
+        key_file: Option<PathBuf>,
+    },
+    /// Make a key that encrypts remotes and backups
+    ///
+    /// Without the file, all data that it encrypted is lost: keep a copy in a safe place. Each machine needs the file.
+    ///
+    /// # Examples
+    /// ```text
+    /// treering remote keygen ~/memory.key
+    /// treering remote add origin file:///mnt/shared/memory --key-file ~/memory.key
+    /// ```
+    #[command(verbatim_doc_comment)]
+    Keygen {
+        /// The new file
+        file: PathBuf,
+    },
+    /// Encrypt a remote anew with a new key
+    ///
+    /// Adds a new key to its key file. Other machines cannot use the remote until they have the new file. A call that was
+    /// interrupted goes on where it stopped.
+    ///
+    /// # Examples
+    /// ```text
+    /// treering remote rotate origin
+    /// ```
+    #[command(verbatim_doc_comment)]
+    Rotate {
+        /// The name
+        name: String,
     },
     /// List the remotes
     ///
@@ -83,6 +115,30 @@ struct RemoteRow {
     ahead: u64,
     /// The number of commits that were fetched and not merged.
     behind: u64,
+    /// The file with the keys of an encrypted remote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_file: Option<String>,
+}
+
+/// The answer of `remote keygen` and `remote rotate`.
+#[derive(Serialize, JsonSchema)]
+struct RemoteKey {
+    /// The key file.
+    file: String,
+    /// The public id of its newest key.
+    key: String,
+    /// The number of files of the remote that were encrypted anew.
+    files: u64,
+}
+
+impl RemoteKey {
+    fn of(file: &Path, keys: &Keys, files: u64) -> Self {
+        Self {
+            file: file.display().to_string(),
+            key: keys.ids().swap_remove(0),
+            files,
+        }
+    }
 }
 
 impl RemoteRow {
@@ -93,27 +149,48 @@ impl RemoteRow {
             url: entry.url.clone(),
             ahead: state.ahead,
             behind: state.behind,
+            key_file: entry.key_file.as_ref().map(|file| file.display().to_string()),
         }
     }
 }
 
 impl Verb for Remote {
-    const ANSWERS: &'static [Form] = &[form::<RemoteRow>(""), form::<RemoteRow>("list, one per line")];
+    const ANSWERS: &'static [Form] = &[
+        form::<RemoteRow>(""),
+        form::<RemoteRow>("list, one per line"),
+        form::<RemoteKey>("keygen and rotate"),
+    ];
 
     fn run(self, context: &mut Context) -> Done {
         context.whole_store()?;
         match self.verb {
-            RemoteVerb::Add { name, url, trust_cap } => {
+            RemoteVerb::Add {
+                name,
+                url,
+                trust_cap,
+                key_file,
+            } => {
                 context.options.check_may_write()?;
                 check_url(&url)?;
                 let memory = context.open_to_read()?;
                 let mut remotes = Remotes::of(&memory)?;
                 let cap = context.cap_of_remote(trust_cap)?;
-                let state = remote::Remote::open(&name, &url, cap)?.check(&memory)?;
-                let row = RemoteRow::of(&remotes.add(&name, &url, cap)?, state);
+                let entry = remotes.entry(&name, &url, cap, key_file.as_deref())?;
+                let remote = entry.open()?;
+                if key_file.is_some() {
+                    context.output.note("key", remote_keys::LOSS);
+                }
+                let state = remote.check(&memory)?;
+                let row = RemoteRow::of(&remotes.add(entry)?, state);
                 let text = format!("added the remote {name}; what comes from it is at most {cap}");
                 context.say_with_note(&row, text, "next", "send your commits with: treering push")
             }
+            RemoteVerb::Keygen { file } => {
+                let answer = RemoteKey::of(&file, &remote_keys::make(&file)?, 0);
+                let text = format!("made the key {} in {}", answer.key, shown(&file));
+                context.say_with_note(&answer, text, "key", remote_keys::LOSS)
+            }
+            RemoteVerb::Rotate { name } => context.rotate(&name),
             RemoteVerb::List => {
                 let memory = context.open_to_read()?;
                 let rows = Remotes::of(&memory)?.entries().into_iter().map(|entry| {
@@ -136,6 +213,32 @@ impl Verb for Remote {
                 )
             }
         }
+    }
+}
+
+impl Context {
+    /// Encrypts a remote anew with a new key, or with the newest one if an interrupted call made it.
+    fn rotate(&mut self, name: &str) -> Done {
+        self.options.check_may_write()?;
+        let memory = self.open_to_read()?;
+        let entry = Remotes::of(&memory)?.find(Some(name))?;
+        let remote = entry.open()?;
+        let Some(file) = &entry.key_file else {
+            let error = Error::invalid(format!("the remote {name} is not encrypted"));
+            return Err(error.with_code(ErrorCode::NotEncrypted).into());
+        };
+        if remote.has_newest_key()? {
+            remote_keys::replace(file, &remote_keys::load(file)?.with_new()?)?;
+        }
+        let files = entry.open()?.rotate()?;
+        let answer = RemoteKey::of(file, &remote_keys::load(file)?, files);
+        let text = format!(
+            "encrypted {} of {name} anew with the key {}",
+            counted(files, "file"),
+            answer.key
+        );
+        let note = "copy the key file to the other machines; until then they cannot use the remote";
+        self.say_with_note(&answer, text, "key", note)
     }
 }
 
