@@ -14,11 +14,11 @@ use super::place::{Place, Published};
 use super::remote::seen_in;
 use crate::digest::Root;
 use crate::disk::{Disk, FileDisk};
-use crate::engine::{Known, Memory, Options, Writer};
+use crate::engine::{CLOCK_HINT, Known, Memory, Options, Writer};
 use crate::error::{Error, Result};
 use crate::log::closed::{ClosedLog, Group, Purpose, Target};
 use crate::log::{Batch, BatchBuilder, RecordKind};
-use crate::object::{Origin, Reference, ReferenceClass, ReferenceName};
+use crate::object::{Commit, Origin, Reference, ReferenceClass, ReferenceName, Time};
 
 /// The result of a clone.
 #[derive(Clone, Debug)]
@@ -33,6 +33,8 @@ pub struct Cloned {
     pub objects: u64,
     /// The root of the newest state.
     pub root: Root,
+    /// The name by which the new store knows the remote; none if it is the clone of a backup.
+    pub remote: Option<String>,
 }
 
 /// The name of the remote from which a store was cloned.
@@ -87,6 +89,7 @@ pub(super) fn clone_from(
         commits: memory.inner.store().kept() as u64,
         objects: view.len(),
         root: view.root(),
+        remote: (log.purpose == Purpose::Shared).then(|| ORIGIN.to_owned()),
     };
     Ok((memory, cloned))
 }
@@ -131,16 +134,22 @@ fn copy(place: &Place, log: &ClosedLog, disk: &Arc<dyn Disk>, options: &Options)
         .map(|segment| segment.length)
         .sum();
     let settings = &options.settings;
+    let latest = settings.latest_time();
     let mut head = log.head;
     for index in target.found..log.segments.len() {
         settings.check_stop()?;
         settings.tell("clone", done, total);
         // CLE-1
-        let batches = log.read(index, place.segment(log, index)?)?;
+        let batches = place.batches(log, index)?;
         head = batches.last().map_or(head, |batch| batch.commit);
         let group: Group = batches
             .iter()
-            .map(|batch| Ok((of_target(batch, log.purpose)?, batch.commit)))
+            .map(|batch| {
+                if log.purpose == Purpose::Shared {
+                    check_time(batch, latest)?;
+                }
+                Ok((of_target(batch, log.purpose)?, batch.commit))
+            })
             .collect::<Result<_>>()?;
         target.add(&log.segments[index], group)?;
         done += log.segments[index].length;
@@ -152,6 +161,25 @@ fn copy(place: &Place, log: &ClosedLog, disk: &Arc<dyn Disk>, options: &Options)
     }
     settings.tell("clone", total, total);
     target.finish(log.head)
+}
+
+/// Returns an error if a batch of a remote has a commit that a pull refuses because of its time.
+fn check_time(batch: &Batch, latest: Time) -> Result<()> {
+    for record in &batch.records {
+        if record.kind == RecordKind::Commit {
+            let commit = Commit::decode(&record.body);
+            let commit = commit
+                .map_err(|error| Error::corrupt(format!("a commit of the remote is damaged: {error}")))?;
+            if commit.time > latest {
+                let text = format!(
+                    "commit seq:{} of the remote is more than a day ahead of the clock of this machine",
+                    commit.seq
+                );
+                return Err(Error::corrupt(text).with_hint(CLOCK_HINT));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Returns a batch of the clone. The side lines of a remote become lines of the remote `origin`.

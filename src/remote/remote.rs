@@ -19,12 +19,15 @@ use crate::disk::random_bytes;
 use crate::engine::{
     Known, Memory, Outgoing, PushPlan, PushTarget, RemoteLine, Seen, Strategy, Writer, went_back,
 };
-use crate::error::{Error, ErrorCode, Result};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::log::Format;
 use crate::log::closed::{
     CLOSED_SEGMENT_BYTES, ClosedLine, ClosedLog, FORMAT_FILE, Group, MANIFEST_FILE, Purpose, Source,
 };
-use crate::log::{Batch, Format};
 use crate::object::{Origin, check_snapshot_name};
+
+/// How often a fetch checks what it got.
+const TAKE_TRIES: u32 = 4;
 
 /// A remote: a closed log in a bucket, to which several stores push their main line, and from which they pull what others
 /// pushed.
@@ -39,7 +42,7 @@ use crate::object::{Origin, check_snapshot_name};
 /// let (laptop, ann) = (Memory::create(folder.join("laptop"))?, Writer::person("ann"));
 /// laptop.put(NewObject::new(Id::new("plan")?, Kind::new("note")?), &ann)?;
 ///
-/// let remote = Remote::open("origin", &url, Origin::DirectUser)?;
+/// let remote = Remote::create("origin", &url, Origin::DirectUser)?;
 /// remote.push(&laptop, &ann)?;
 /// assert_eq!(remote.pull(&laptop, &ann)?.fetched.commits, 0, "nobody else pushed");
 /// # drop(laptop);
@@ -70,8 +73,17 @@ impl Remote {
     /// comes from it.
     ///
     /// # Errors
-    /// `InvalidInput` if the name or the URL is invalid; `Io`.
+    /// `InvalidInput` if the name or the URL is invalid; `NotFound` if the folder of the remote does not exist; `Io`.
     pub fn open(name: &str, url: &str, cap: Origin) -> Result<Self> {
+        check_name(name)?;
+        Self::on(name, open_bucket(url, false)?, cap)
+    }
+
+    /// Opens the remote at `url` as [`Self::open`] does, and makes a missing folder.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the name or the URL is invalid; `Io`.
+    pub fn create(name: &str, url: &str, cap: Origin) -> Result<Self> {
         check_name(name)?;
         Self::on(name, open_bucket(url, true)?, cap)
     }
@@ -124,9 +136,9 @@ impl Remote {
     ///
     /// # Errors
     /// `InvalidInput` (code `wrong_key` or `not_encrypted`); `Corrupt` if a file is damaged; `Io`.
-    pub fn rotate(&self) -> Result<u64> {
+    pub fn rotate(&self, memory: &Memory) -> Result<u64> {
         let (sealed, _) = self.sealed()?;
-        let (place, mut rotated) = (self.place(), 0);
+        let (place, mut rotated) = (self.place(memory), 0);
         let bucket = &place.bucket;
         let failed = |error: BucketError| error.at(bucket.bucket(), "cannot rewrite");
         loop {
@@ -138,7 +150,7 @@ impl Remote {
                 if sealed.is_current(&name).map_err(failed)? != Some(false) {
                     continue;
                 }
-                let Some(stored) = bucket.find(&name).map_err(failed)? else {
+                let Some(stored) = bucket.find(&name, u64::MAX).map_err(failed)? else {
                     continue;
                 };
                 match bucket.swap(&name, &stored.version, &stored.bytes) {
@@ -175,7 +187,7 @@ impl Remote {
     /// `InvalidInput` (code `no_conditional_writes`, `not_a_remote` or `unrelated`); `Io`.
     #[doc(hidden)]
     pub fn check(&self, memory: &Memory) -> Result<RemoteState> {
-        let place = self.place();
+        let place = self.place(memory);
         place.check_closed()?;
         probe(&*self.bucket, random_bytes()?)?;
         let format = memory.inner.log.lock().log.format().to_owned();
@@ -223,7 +235,7 @@ impl Remote {
         }
     }
 
-    fn place(&self) -> Place {
+    fn place(&self, memory: &Memory) -> Place {
         let counted = Counted::new(Arc::clone(&self.bucket));
         #[cfg(any(test, feature = "testing"))]
         let counted = if self.is_patient {
@@ -231,7 +243,7 @@ impl Remote {
         } else {
             counted.impatient()
         };
-        Place::of(counted)
+        Place::of(counted).waiting(memory.inner.settings().wait)
     }
 
     /// Returns the writer of the commits of this remote (lane `remote/NAME`).
@@ -268,33 +280,51 @@ impl Remote {
     /// # Durability
     /// When the call returns, what was sent is as durable as the bucket promises.
     pub fn push(&self, memory: &Memory, writer: &Writer) -> Result<Pushed> {
-        let (place, writer) = (self.place(), &self.lane_of(writer));
+        let (place, writer) = (self.place(memory), &self.lane_of(writer));
         memory.inner.check_main()?;
         memory.sync()?;
         memory.refresh()?;
         let seen = memory.inner.seen(self.known())?;
         // The manifest that this store read or wrote last saves the requests for it.
-        let cached = self
-            .cached(memory)?
-            .filter(|known| Some(seen_in(&known.log)) == seen);
-        if let Some(cached) = cached
-            && let Some(pushed) = self.push_on(memory, &place, cached, writer)?
+        let cached = self.cached(memory)?;
+        let newest = cached.clone().filter(|known| Some(seen_in(&known.log)) == seen);
+        if let Some(newest) = newest
+            && let Some(pushed) = self.push_on(memory, &place, newest, true, writer)?
         {
             return Ok(pushed);
         }
-        let own = memory.inner.log.lock().log.format().to_owned();
-        let published = place.read_or_begin(&own, Purpose::Shared, Source::default())?;
-        Self::check_seen(&published.log, seen)?;
-        self.push_on(memory, &place, published, writer)?
+        let published = if seen.is_some() {
+            // INVARIANT REM-1: a place that lost its remote is not begun again.
+            Self::read_on(&place, cached, seen)?
+        } else {
+            let own = memory.inner.log.lock().log.format().to_owned();
+            place.read_or_begin(&own, Purpose::Shared, Source::default())?
+        };
+        self.push_on(memory, &place, published, false, writer)?
             .ok_or_else(|| self.ahead())
     }
 
-    /// Pushes on a manifest. Returns `None` if the remote has another one by now.
+    /// Returns what is published, if it continues what this store has seen (REM-1).
+    fn read_on(place: &Place, cached: Option<Published>, seen: Option<Seen>) -> Result<Published> {
+        let published = place.read_with(cached.map(|cached| cached.log.format));
+        let published = published.map_err(|error| match seen {
+            Some(_) if error.kind() == ErrorKind::NotFound => went_back("nothing is there any more")
+                .with_hint("is the disk or the share mounted? If the remote is lost, `remote remove` and `remote add` begin it again"),
+            _ => error,
+        })?;
+        place.check_purpose(&published.log, Purpose::Shared)?;
+        Self::check_seen(&published.log, seen)?;
+        Ok(published)
+    }
+
+    /// Pushes on a manifest. Returns `None` if the remote has another one by now. A manifest that `is_cached` does not show
+    /// that the remote still has everything, so then the caller reads the manifest.
     fn push_on(
         &self,
         memory: &Memory,
         place: &Place,
         published: Published,
+        is_cached: bool,
         writer: &Writer,
     ) -> Result<Option<Pushed>> {
         let lines: Vec<RemoteLine> = published.log.lines.iter().map(of_closed).collect();
@@ -304,6 +334,7 @@ impl Remote {
         };
         let outgoing = match memory.inner.plan_push(self.known(), &target, writer)? {
             PushPlan::Behind => return Err(self.ahead()),
+            PushPlan::Nothing if is_cached => return Ok(None),
             PushPlan::Nothing => return Ok(Some(self.pushed(place, 0))),
             PushPlan::Send(outgoing) => outgoing,
         };
@@ -415,32 +446,17 @@ impl Remote {
     /// `Corrupt` if the remote is damaged, or (code `remote_went_back`) has less than this store has seen: then nothing is
     /// taken in; `InvalidInput` (code `unrelated`); `NotFound` (code `not_a_remote`); `Io`.
     pub fn fetch(&self, memory: &Memory, writer: &Writer) -> Result<Fetched> {
-        let (place, writer) = (self.place(), &self.lane_of(writer));
+        let (place, writer) = (self.place(memory), &self.lane_of(writer));
         memory.inner.check_main()?;
         memory.refresh()?;
         let seen = memory.inner.seen(self.known())?;
-        let cached = self.cached(memory)?;
-        let published = place.read_with(cached.map(|cached| cached.log.format))?;
+        let published = Self::read_on(&place, self.cached(memory)?, seen)?;
         let log = &published.log;
-        place.check_purpose(log, Purpose::Shared)?;
-        Self::check_seen(log, seen)?;
         let mut commits = 0;
         if seen.is_none_or(|seen| seen.generation < log.generation) {
             let own = memory.inner.log.lock().log.format().to_owned();
             place.check_related(&log.format, &own)?;
-            let after = seen.map_or(0, |seen| seen.batch);
-            let mut batches: Vec<Batch> = Vec::new();
-            for index in 0..log.segments.len() {
-                if log.segments[index].last_batch > after {
-                    memory.inner.settings().check_stop()?;
-                    let read = log.read(index, place.segment(log, index)?)?;
-                    batches.extend(read.into_iter().filter(|batch| batch.number > after));
-                }
-            }
-            let taken = memory
-                .inner
-                .take_remote(self.known(), &batches, seen_in(log), writer)?;
-            commits = taken.commits;
+            commits = self.take(memory, &place, log, writer)?;
             self.cache(memory, &published);
         }
         Ok(Fetched {
@@ -450,6 +466,44 @@ impl Remote {
             requests: place.bucket.requests(),
             head: log.head,
         })
+    }
+
+    /// Takes in the batches behind those that were read before, and returns the number of new commits. Nobody waits while
+    /// they are read and checked, so another process may change what the check relies on. Then it begins again.
+    fn take(&self, memory: &Memory, place: &Place, log: &ClosedLog, writer: &Writer) -> Result<u64> {
+        // An error with a file is about this store.
+        let of_remote = |error: Error| match error.damage() {
+            Some(_) => error,
+            None => place.damaged(error),
+        };
+        for _ in 0..TAKE_TRIES {
+            let mut intake = memory.inner.intake(self.known())?;
+            let seen = intake.seen();
+            if seen.is_some_and(|seen| seen.generation >= log.generation) {
+                return Ok(0);
+            }
+            let after = seen.map_or(0, |seen| seen.batch);
+            for (index, segment) in log.segments.iter().enumerate() {
+                if segment.last_batch <= after {
+                    continue;
+                }
+                for batch in place.batches(log, index)? {
+                    if batch.number > after {
+                        intake.take(&batch).map_err(of_remote)?;
+                    }
+                }
+            }
+            let taken = memory.inner.take_remote(intake, seen_in(log), writer);
+            if let Some(taken) = taken.map_err(of_remote)? {
+                return Ok(taken.commits);
+            }
+            memory.refresh()?;
+        }
+        let text = format!(
+            "other processes fetched from {} or rewrote the log meanwhile",
+            self.name
+        );
+        Err(Error::conflict(text).with_hint("try again"))
     }
 
     /// Takes in what others pushed, and merges it into the main line. What comes from the remote gets at most its class.

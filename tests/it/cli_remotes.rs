@@ -265,7 +265,9 @@ fn a_remote_is_listed_for_its_store_alone_and_tested_first() {
 fn a_password_is_never_stored() {
     let two = Two::new();
     let url = "postgres://ann:geheim@localhost:1/db?schema=a";
-    let refused = two.folder.refused(1, &["--store", "a", "remote", "add", "origin", url]);
+    let refused = two
+        .folder
+        .refused(1, &["--store", "a", "remote", "add", "origin", url]);
     assert_eq!(text(&refused["code"]), "password_in_url");
     assert!(!refused.to_string().contains("geheim"));
     let refused = two.folder.refused(6, &["--store", "a", "backup", url]);
@@ -278,7 +280,10 @@ fn a_remote_with_a_key_file_is_of_no_use_without_it() {
     use std::os::unix::fs::PermissionsExt as _;
     let two = Two::new();
     two.put("a", "plan", "meet in Bergen");
-    let (url, key) = (two.url("shared"), two.folder.path("memory.key").display().to_string());
+    let (url, key) = (
+        two.url("shared"),
+        two.folder.path("memory.key").display().to_string(),
+    );
     let add = ["remote", "add", "origin", &url, "--key-file", &key];
     assert_eq!(two.refused(1, "a", &add), "no_key");
     let made = two.on("a", &["remote", "keygen", &key]);
@@ -288,7 +293,13 @@ fn a_remote_with_a_key_file_is_of_no_use_without_it() {
     mode(0o644);
     assert_eq!(two.refused(4, "a", &add), "refused");
     mode(0o600);
-    let said = two.folder.program().args(["--store", "a"]).args(add).output().unwrap();
+    let said = two
+        .folder
+        .program()
+        .args(["--store", "a"])
+        .args(add)
+        .output()
+        .unwrap();
     let said = String::from_utf8(said.stderr).unwrap();
     assert!(said.contains("keep a copy in a safe place"), "{said}");
     two.on("a", &["push"]);
@@ -316,4 +327,156 @@ fn a_remote_with_a_key_file_is_of_no_use_without_it() {
     bytes[40] ^= 1;
     fs::write(&segment, bytes).unwrap();
     assert_eq!(two.refused(5, "b", &["pull"]), "corrupt");
+}
+
+/// A revision of another line names the history of that line, and no commit of `main` with the same seq.
+#[test]
+fn the_history_of_a_revision_is_that_of_its_line() {
+    let two = Two::new();
+    two.put("a", "plan", "one");
+    two.shared("direct_user");
+    two.on("a", &["fork", "f"]);
+    let in_fork = [
+        "put",
+        "plan",
+        "--kind",
+        "note",
+        "--content",
+        "of the fork",
+        "--fork",
+        "f",
+        "--trust",
+        "direct_user",
+    ];
+    two.on("a", &in_fork);
+    two.put("b", "plan", "of b");
+    two.on("b", &["push"]);
+    two.put("a", "plan", "of main");
+    two.on("a", &["fetch"]);
+    let stream = |call: &[&str]| two.folder.stream(&[&["--store", "a"], call].concat());
+    let main = stream(&["log"]);
+    for revision in ["fork:f", "remote:origin/main"] {
+        let newest = text(&two.on("a", &["show", revision])["commit"]);
+        assert!(
+            main.iter().all(|line| text(&line["commit"]) != newest),
+            "{revision}"
+        );
+        let log = stream(&["log", "--at", revision]);
+        assert_eq!(
+            (text(&log[0]["commit"]), log.len()),
+            (newest.clone(), main.len()),
+            "{revision}"
+        );
+        let changes = stream(&["history", "plan", "--at", revision]);
+        assert_eq!(
+            (text(&changes[0]["commit"]), changes.len()),
+            (newest.clone(), 2),
+            "{revision}"
+        );
+        let found = two.on(
+            "a",
+            &["bisect", "--id", "plan", "--good", "seq:1", "--bad", revision],
+        );
+        assert_eq!(text(&found["first_bad"]["commit"]), newest, "{revision}");
+        assert_eq!(
+            two.refused(1, "a", &["revert", "--commit", revision]),
+            "other_line"
+        );
+        let good = ["bisect", "--id", "plan", "--good", revision, "--bad", "@"];
+        two.put("a", "other", revision);
+        assert_eq!(two.refused(1, "a", &good), "other_line");
+    }
+}
+
+/// A lost or damaged remote is named as such, and the words are not about the own store.
+#[test]
+fn a_remote_that_is_lost_is_not_begun_again() {
+    let two = Two::new();
+    two.put("a", "plan", "one");
+    two.shared("direct_user");
+    let shared = two.folder.path("shared");
+    assert_eq!(two.on("a", &["push"])["commits"], 0);
+    fs::rename(&shared, two.folder.path("moved")).unwrap();
+    for verb in ["push", "pull", "fetch"] {
+        let refused = two.folder.refused(1, &["--store", "a", verb]);
+        assert_eq!(text(&refused["code"]), "not_found");
+        assert!(
+            text(&refused["hint"]).contains("mounted") && !shared.exists(),
+            "{verb}"
+        );
+    }
+    fs::create_dir(&shared).unwrap();
+    for verb in ["push", "pull"] {
+        assert_eq!(two.refused(5, "a", &[verb]), "remote_went_back");
+    }
+    assert_eq!(fs::read_dir(&shared).unwrap().count(), 0, "nothing is begun");
+    fs::remove_dir(&shared).unwrap();
+    fs::rename(two.folder.path("moved"), &shared).unwrap();
+    let format = fs::read(shared.join("format")).unwrap();
+    fs::remove_file(shared.join("format")).unwrap();
+    two.put("a", "plan", "two");
+    let url = two.url("shared");
+    for call in [&["push"][..], &["pull"], &["clone", &url, "d"]] {
+        let refused = two.folder.refused(5, &[&["--store", "a"], call].concat());
+        assert_eq!(text(&refused["code"]), "corrupt", "{call:?}");
+        assert!(text(&refused["message"]).contains("shared"), "{refused}");
+        assert!(!text(&refused["hint"]).contains("salvage"), "{refused}");
+    }
+    fs::write(shared.join("format"), format).unwrap();
+    two.on("a", &["push"]);
+    // A refused name makes no folder.
+    let new = two.url("new");
+    assert_eq!(
+        two.refused(1, "a", &["remote", "add", "a/b", &new]),
+        "invalid_input"
+    );
+    assert_eq!(
+        two.refused(1, "a", &["remote", "add", "origin", &new]),
+        "name_taken"
+    );
+    assert!(!two.folder.path("new").exists());
+}
+
+/// A remote and a backup can be read as a store. No verb writes there, and `verify` knows what their manifest names.
+#[test]
+fn nobody_writes_a_closed_store_by_accident() {
+    let two = Two::new();
+    two.put("a", "plan", "one");
+    two.shared("direct_user");
+    assert_eq!(two.content("shared", "plan"), "one");
+    let write = ["put", "x", "--kind", "note"];
+    assert_eq!(two.refused(1, "shared", &write), "closed");
+    two.put("b", "of b", "1");
+    two.on("b", &["push"]);
+    let backup = two.url("disk");
+    two.on("b", &["backup", &backup]);
+    // The store of the backup has a remote. The backup is none.
+    two.folder
+        .json(&["clone", &backup, "c", "--trust-cap", "direct_user"]);
+    assert!(two.folder.stream(&["--store", "c", "remote", "list"]).is_empty());
+    assert_eq!(two.on("disk", &["verify"])["ok"], true);
+    let log = fs::read_dir(two.folder.path("disk/log")).unwrap();
+    let newest = log.map(|entry| entry.unwrap().path()).max().unwrap();
+    let bytes = fs::read(&newest).unwrap();
+    fs::write(&newest, &bytes[..bytes.len() - 32]).unwrap();
+    assert_eq!(two.refused(5, "disk", &["verify"]), "damaged");
+}
+
+/// A push waits for the lock of a folder as long as it may, and then it is busy.
+#[test]
+fn a_push_waits_as_long_as_it_may() {
+    let two = Two::new();
+    two.put("a", "plan", "one");
+    two.shared("direct_user");
+    two.put("a", "plan", "two");
+    let lock = fs::File::options()
+        .write(true)
+        .open(two.folder.path("shared/bucket.lock"));
+    let lock = lock.unwrap();
+    lock.lock().unwrap();
+    let started = std::time::Instant::now();
+    assert_eq!(two.refused(3, "a", &["push", "--wait", "1s"]), "busy");
+    assert!(started.elapsed().as_secs() < 20);
+    lock.unlock().unwrap();
+    assert_eq!(two.on("a", &["push"])["commits"], 1);
 }

@@ -523,6 +523,13 @@ impl Context {
         }
     }
 
+    /// Opens the memory to read the history of the line that `--at` names a state of.
+    pub(crate) fn open_line_to_read(&mut self) -> Result<Memory> {
+        let memory = self.open_to_read()?;
+        let view = self.view(&memory)?;
+        memory.on_line_of(&view)
+    }
+
     /// Parses a revision and returns its commit.
     pub(crate) fn resolve(&self, memory: &Memory, text: &str) -> Result<CommitInfo> {
         memory.resolve(&revision(text, memory, &self.lane())?, &self.lane())

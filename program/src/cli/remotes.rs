@@ -46,7 +46,14 @@ impl RemoteEntry {
     /// # Errors
     /// The errors of [`Remote::open`] and [`remote_keys::load`].
     pub(crate) fn open(&self) -> Result<Remote> {
-        let remote = Remote::open(&self.name, &self.url, self.cap())?;
+        self.unlocked(Remote::open(&self.name, &self.url, self.cap())?)
+    }
+
+    /// Gives a remote the keys of this entry.
+    ///
+    /// # Errors
+    /// The errors of [`remote_keys::load`].
+    pub(crate) fn unlocked(&self, remote: Remote) -> Result<Remote> {
         let keys = remote_keys::load_if(self.key_file.as_ref())?;
         Ok(match keys {
             Some(keys) => remote.with_keys(&keys),
@@ -149,11 +156,21 @@ impl Remotes {
             is_new
         })?;
         if is_new {
-            return Ok(entry);
+            Ok(entry)
+        } else {
+            Err(name_taken(&entry.name))
         }
-        let text = format!("this store has a remote '{}' already", entry.name);
-        let error = Error::invalid(text).with_code(ErrorCode::NameTaken);
-        Err(error.with_hint("choose another name, or remove that one: treering remote remove NAME"))
+    }
+
+    /// Returns an error if the store has a remote of this name.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `name_taken`).
+    pub(crate) fn check_free(&self, name: &str) -> Result<()> {
+        match self.entries().iter().any(|entry| entry.name == name) {
+            true => Err(name_taken(name)),
+            false => Ok(()),
+        }
     }
 
     /// Removes a remote.
@@ -167,4 +184,10 @@ impl Remotes {
             .change(|entries| entries.retain(|entry| entry.store != store || entry.name != name))?;
         Ok(found)
     }
+}
+
+fn name_taken(name: &str) -> Error {
+    Error::invalid(format!("this store has a remote '{name}' already"))
+        .with_code(ErrorCode::NameTaken)
+        .with_hint("choose another name, or remove that one: treering remote remove NAME")
 }

@@ -21,6 +21,7 @@ use super::remote::{Known, MAIN, SIDE, Seen};
 use crate::digest::{CommitDigest, Root, to_hex};
 use crate::engine::inner::Inner;
 use crate::engine::read::State;
+use crate::engine::settings::CLOCK_HINT;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Commit, Object, Op, Origin, Time};
@@ -74,7 +75,7 @@ pub(crate) struct Outgoing {
 }
 
 /// The changes that a push makes to the newest state of the remote: the new version if there is one, and a version.
-type Changes = BTreeMap<[u8; 32], (Option<Entry>, Entry)>;
+pub(super) type Changes = BTreeMap<[u8; 32], (Option<Entry>, Entry)>;
 
 impl Inner {
     /// Plans a push of the main line to a remote.
@@ -118,22 +119,13 @@ impl Inner {
             return Ok(PushPlan::Behind);
         };
         let (ours, theirs) = ((store, head), (Arc::clone(&line), line.head()?));
-        let changes = changes_between(&theirs, &ours)?;
-        let common = common_with(&ours, &theirs)?;
-        let brings_nothing = match common.as_slice() {
-            // After a pull without a commit, the remote has merged us and nothing else.
-            [base] => changes_between(base, &theirs)?.is_empty(),
-            _ => false,
-        };
-        let is_merged = common
-            .first()
-            .is_some_and(|base| base.1.digest == theirs.1.digest);
-        match (is_merged || brings_nothing, changes.is_empty()) {
+        let apart = Apart::of(&ours, &theirs)?;
+        match (apart.is_merged, apart.changes.is_empty()) {
             (false, _) => return Ok(PushPlan::Behind),
             (true, true) => return Ok(PushPlan::Nothing),
             (true, false) => {}
         }
-        self.plan_side_push(known, target, (&ours, &theirs), &changes, writer)
+        self.plan_side_push(known, target, (&ours, &theirs), &apart.changes, writer)
             .map(Box::new)
             .map(PushPlan::Send)
     }
@@ -268,11 +260,19 @@ impl Inner {
         let before = index
             .checked_sub(1)
             .map_or(Ok(None), |before| store.commit_at(before))?;
-        let mut commits = 0;
+        let (mut commits, latest) = (0, self.settings().latest_time());
         for index in index..store.kept() {
             self.settings().check_stop()?;
             let entry = store.commit_at(index)?;
             let entry = entry.ok_or_else(|| Error::internal("a kept commit is missing"))?;
+            if entry.commit.time > latest {
+                // Every machine would refuse it, and with it all that follows.
+                let text = format!(
+                    "commit seq:{} is more than a day ahead of the clock of this machine",
+                    entry.seq()
+                );
+                return Err(Error::invalid(text).with_hint(CLOCK_HINT));
+            }
             let mut batch = store.outgoing(&entry, &remote)?;
             if let Some(side) = side {
                 let record = line_record(side, Some(entry.digest), entry.commit.time)?;
@@ -331,6 +331,35 @@ impl Inner {
             }
             group.push(self.note_seen(known, MAIN, outgoing.head, Some(seen))?);
             self.write_remote(writing, group)
+        })
+    }
+}
+
+/// How the main line and the line of a remote are apart.
+pub(super) struct Apart {
+    /// What a push changes there.
+    pub(super) changes: Changes,
+    /// Whether the main line has all that the remote has.
+    pub(super) is_merged: bool,
+    /// The newest commits from which both come, newest first.
+    pub(super) common: Vec<LineCommit>,
+}
+
+impl Apart {
+    pub(super) fn of(ours: &LineCommit, theirs: &LineCommit) -> Result<Self> {
+        let common = common_with(ours, theirs)?;
+        let brings_nothing = match common.as_slice() {
+            // After a pull without a commit, the remote has merged us and nothing else.
+            [base] => changes_between(base, theirs)?.is_empty(),
+            _ => false,
+        };
+        let has_newest = common
+            .first()
+            .is_some_and(|base| base.1.digest == theirs.1.digest);
+        Ok(Self {
+            changes: changes_between(theirs, ours)?,
+            is_merged: has_newest || brings_nothing,
+            common,
         })
     }
 }

@@ -11,6 +11,8 @@
 //! - BKT-2: a reader gets an object whole as one call wrote it.
 //! - BKT-3: an answer other than [`BucketError::Unclear`] is certain: the call had its effect, or will never have it.
 
+#[cfg(feature = "remote-cloud")]
+mod cloud;
 mod counted;
 mod folder;
 #[cfg(feature = "remote-postgres")]
@@ -41,7 +43,7 @@ pub struct Version(pub String);
 pub struct Stored {
     /// The bytes.
     pub bytes: Vec<u8>,
-    /// The version of the whole object.
+    /// The version of the whole object. That of a part may be one that no swap accepts.
     pub version: Version,
 }
 
@@ -56,6 +58,8 @@ pub enum BucketError {
     Stale,
     /// It is unknown whether the call had its effect: an answer was lost, or the service failed. The call may be repeated.
     Unclear(String),
+    /// Another client has the lock of the store. Nothing changed, and the call may be repeated.
+    Busy(String),
     /// The service refused the caller. Nothing changed.
     Denied(String),
     /// The call failed, and trying again does not help. Nothing changed.
@@ -128,6 +132,11 @@ pub trait Bucket: Send + Sync {
 
     /// Returns the place of the bucket for messages, without a secret.
     fn describe(&self) -> String;
+
+    /// Returns whether the service keeps the bytes of objects that were replaced or deleted; `None` if that is unknown.
+    fn keeps_old_bytes(&self) -> Option<bool> {
+        Some(false)
+    }
 }
 
 impl fmt::Display for BucketError {
@@ -137,7 +146,9 @@ impl fmt::Display for BucketError {
             Self::Exists => f.write_str("the object exists already"),
             Self::Stale => f.write_str("the object was replaced meanwhile"),
             Self::Unclear(what) => write!(f, "{what}; the outcome is unknown"),
-            Self::Denied(what) | Self::Failed(what) | Self::Damaged(what) => f.write_str(what),
+            Self::Busy(what) | Self::Denied(what) | Self::Failed(what) | Self::Damaged(what) => {
+                f.write_str(what)
+            }
             Self::Key(fault) => write!(f, "{}", fault.at("the place")),
         }
     }
@@ -159,14 +170,20 @@ impl BucketError {
             Self::Missing | Self::Exists | Self::Stale => {
                 "another process may have changed the remote: try again"
             }
-            Self::Failed(_) => "check the place of the remote",
+            Self::Busy(_) => "try again later, or allow a longer wait with --wait",
+            Self::Failed(_) => "check the place of the remote, and whether it has free space",
+        };
+        let kind = match &self {
+            Self::Busy(_) => ErrorKind::Busy,
+            _ => ErrorKind::Io,
         };
         let text = format!("{doing} {}: {self}", bucket.describe());
-        Error::new(ErrorKind::Io, text).with_hint(hint).with_source(self)
+        Error::new(kind, text).with_hint(hint).with_source(self)
     }
 }
 
-/// Opens the bucket at a URL: `file:///path`, or `postgres://user@host/database` with the feature `remote-postgres`. With `create`, makes a missing folder.
+/// Opens the bucket at a URL: `file:///path`; with the feature `remote-cloud` `s3://bucket/prefix`, `gs://bucket/prefix` or
+/// `az://container/prefix`; with `remote-postgres` `postgres://user@host/database`. With `create`, makes a missing folder.
 ///
 /// # Errors
 /// `InvalidInput` if the URL is not understood; `NotFound` if the folder does not exist; `Io`.
@@ -180,7 +197,15 @@ pub fn open_bucket(url: &str, create: bool) -> Result<Arc<dyn Bucket>> {
             let rest = rest.strip_prefix("localhost").unwrap_or(rest);
             let path = decoded(rest).filter(|path| path.starts_with('/'));
             let path = path.ok_or_else(|| invalid("the path in a file URL is not absolute"))?;
-            Ok(Arc::new(Folder::at(Path::new(&path), create)?))
+            let folder = Folder::at(Path::new(&path), create);
+            let folder = folder.map_err(|error| match error.kind() {
+                // A folder that is made in place of a disk would hide that the disk is missing.
+                ErrorKind::NotFound => {
+                    error.with_hint("is the disk or the share mounted? If the path is wrong, correct it")
+                }
+                _ => error,
+            });
+            Ok(Arc::new(folder?))
         }
         #[cfg(feature = "remote-postgres")]
         "postgres" | "postgresql" => Ok(Arc::new(Postgres::open(url)?)),
@@ -191,6 +216,16 @@ pub fn open_bucket(url: &str, create: bool) -> Result<Arc<dyn Bucket>> {
                 "install it with the feature: cargo install --path program --features remote-postgres",
             ))
         }
+        #[cfg(feature = "remote-cloud")]
+        _ if let Some(service) = cloud::Scheme::of(scheme) => {
+            Ok(Arc::new(cloud::Cloud::open(service, rest)?))
+        }
+        #[cfg(not(feature = "remote-cloud"))]
+        "s3" | "gs" | "az" => Err(Error::invalid(format!(
+            "this build has no remotes in object storage ({scheme}://)"
+        ))
+        .with_code(ErrorCode::UnsupportedRemote)
+        .with_hint("install it with the feature: cargo install --path program --features remote-cloud")),
         _ => {
             let text = format!("remotes with the scheme {scheme:?} are not supported");
             Err(invalid(&text).with_code(ErrorCode::UnsupportedRemote))
@@ -241,4 +276,4 @@ fn decoded(text: &str) -> Option<String> {
 }
 
 #[cfg(test)]
-pub(super) mod tests;
+mod tests;

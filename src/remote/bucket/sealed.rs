@@ -135,15 +135,13 @@ impl Sealed {
         Ok(sealed)
     }
 
-    fn open(&self, name: &str, sealed: &[u8]) -> BucketResult<Vec<u8>> {
-        if name == FORMAT_FILE {
-            return self.open_format(sealed);
-        }
+    /// Decrypts the header and the chunks behind it. `is_end` tells whether the last of them is the last of the file.
+    fn open_chunks(&self, name: &str, is_end: bool, sealed: &[u8]) -> BucketResult<Vec<u8>> {
         let (header, chunks) = sealed.split_at_checked(HEADER).ok_or_else(|| damaged(name))?;
         if chunks.is_empty() {
             return Err(damaged(name));
         }
-        FileKey::of_header(&self.keys, header, name)?.decrypt(name, 0, true, chunks)
+        FileKey::of_header(&self.keys, header, name)?.decrypt(name, 0, is_end, chunks)
     }
 
     fn open_format(&self, bytes: &[u8]) -> BucketResult<Vec<u8>> {
@@ -159,41 +157,47 @@ impl Sealed {
         }
     }
 
-    /// Returns the bytes of an object in `range`. Reads the header and the chunks with these bytes.
+    /// Returns the bytes of an object in `range`. Reads and decrypts only the chunks with these bytes.
     fn part(&self, name: &str, range: &Range<u64>) -> BucketResult<Stored> {
-        let header = self.inner.get(name, Some(0..HEADER as u64))?;
-        let file = FileKey::of_header(&self.keys, &header.bytes, name)?;
         let first = range.start / CHUNK as u64;
         let end = range.end.div_ceil(CHUNK as u64).max(first + 1);
-        let at = |chunk: u64| HEADER as u64 + chunk.saturating_mul(SEALED_CHUNK as u64);
-        // One byte more tells whether the file goes on.
-        let mut sealed = self.inner.get(name, Some(at(first)..at(end).saturating_add(1)))?;
-        if sealed.version != header.version {
-            return Err(BucketError::Unclear(
-                "the object was replaced meanwhile".to_owned(),
-            ));
+        let at = |chunk: u64| (HEADER as u64).saturating_add(chunk.saturating_mul(SEALED_CHUNK as u64));
+        // One byte more tells whether the file goes on. A range from the start gets the header with its chunks.
+        let start = if first == 0 { 0 } else { at(first) };
+        let mut stored = self.inner.get(name, Some(start..at(end).saturating_add(1)))?;
+        let is_end = (stored.bytes.len() as u64) <= at(end) - start;
+        stored
+            .bytes
+            .truncate(usize::try_from(at(end) - start).unwrap_or(usize::MAX));
+        let opened = if first == 0 {
+            self.open_chunks(name, is_end, &stored.bytes)
+        } else {
+            let header = self.inner.get(name, Some(0..HEADER as u64))?;
+            let file = FileKey::of_header(&self.keys, &header.bytes, name)?;
+            match stored.bytes.is_empty() {
+                true => Err(damaged(name)),
+                false => file.decrypt(name, first as usize, is_end, &stored.bytes),
+            }
+        };
+        match opened {
+            // Only the last chunk proves that the file ends before the range. Or somebody replaced it between two requests.
+            Err(BucketError::Damaged(_)) if first > 0 => {
+                stored = self.inner.get(name, None)?;
+                stored.bytes = slice(&self.open_chunks(name, true, &stored.bytes)?, range.clone());
+            }
+            opened => {
+                let skipped = first * CHUNK as u64;
+                stored.bytes = slice(&opened?, range.start - skipped..range.end.saturating_sub(skipped));
+            }
         }
-        let is_end = sealed.bytes.len() as u64 <= at(end) - at(first);
-        if sealed.bytes.is_empty() {
-            // Only the last chunk proves where the file ends.
-            let whole = self.inner.get(name, None)?;
-            sealed.bytes = self.open(name, &whole.bytes)?;
-            return Ok(Stored {
-                bytes: slice(&sealed.bytes, range.clone()),
-                version: whole.version,
-            });
-        }
-        sealed.bytes.truncate((at(end) - at(first)) as usize);
-        let plain = file.decrypt(name, first as usize, is_end, &sealed.bytes)?;
-        let skipped = first * CHUNK as u64;
-        Ok(Stored {
-            bytes: slice(&plain, range.start - skipped..range.end.saturating_sub(skipped)),
-            version: sealed.version,
-        })
+        Ok(stored)
     }
 }
 
 fn format_seal(bytes: &[u8]) -> BucketResult<FormatSeal> {
+    if bytes.len() as u64 != FORMAT_LENGTH {
+        return Err(damaged(FORMAT_FILE));
+    }
     match sealed_format(bytes) {
         Ok(Some(seal)) => Ok(seal),
         Ok(None) => Err(BucketError::Key(KeyFault::NotEncrypted)),
@@ -212,17 +216,15 @@ impl Bucket for Sealed {
         if name == LIVE_FILE {
             return self.inner.get(name, range);
         }
-        match range {
-            Some(range) if name != FORMAT_FILE => self.part(name, &range),
-            range => {
-                let stored = self.inner.get(name, None)?;
-                let plain = self.open(name, &stored.bytes)?;
-                Ok(Stored {
-                    bytes: range.map_or_else(|| plain.clone(), |range| slice(&plain, range)),
-                    version: stored.version,
-                })
+        if name == FORMAT_FILE {
+            let mut stored = self.inner.get(name, Some(0..FORMAT_LENGTH + 1))?;
+            stored.bytes = self.open_format(&stored.bytes)?;
+            if let Some(range) = range {
+                stored.bytes = slice(&stored.bytes, range);
             }
+            return Ok(stored);
         }
+        self.part(name, &range.unwrap_or(0..u64::MAX))
     }
 
     fn put_new(&self, name: &str, bytes: &[u8]) -> BucketResult<()> {
@@ -243,5 +245,9 @@ impl Bucket for Sealed {
 
     fn describe(&self) -> String {
         self.inner.describe()
+    }
+
+    fn keeps_old_bytes(&self) -> Option<bool> {
+        self.inner.keeps_old_bytes()
     }
 }

@@ -8,11 +8,11 @@ use crate::engine::{Memory, Options, Writer};
 use crate::error::{ErrorCode, ErrorKind};
 use crate::object::Origin;
 use crate::remote::backup::back_up;
-use crate::remote::bucket::tests::conforms;
 use crate::remote::bucket::{Bucket, BucketError, Counted, Folder, KeyFault, Sealed, probe};
 use crate::remote::clone::clone_from;
 use crate::remote::place::Place;
 use crate::remote::{Keys, Remote};
+use crate::testing::bucket_contract;
 use crate::testing::random::SplitMix64;
 
 const CHUNK: usize = 16 << 10;
@@ -50,7 +50,7 @@ fn overwrite(inner: &Folder, name: &str, bytes: &[u8]) {
 #[test]
 fn an_encrypted_bucket_is_a_bucket() {
     let keys = Keys::generate().unwrap();
-    conforms(&sealed(&Folder::in_memory(), &keys));
+    bucket_contract::check(&sealed(&Folder::in_memory(), &keys), 2);
     probe(&sealed(&Folder::in_memory(), &keys), [7; 16]).unwrap();
     for length in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK, 3 * CHUNK - 7] {
         let inner = Folder::in_memory();
@@ -223,8 +223,8 @@ fn a_rotated_key_replaces_the_old_one_everywhere() {
     let both = old.with_new().unwrap();
     assert!(!remote(&inner, Some(&both)).has_newest_key().unwrap());
     // An old client pushes with the old key while the remote is rotated.
-    assert_eq!(remote(&inner, Some(&both)).rotate().unwrap(), 5);
-    assert_eq!(remote(&inner, Some(&both)).rotate().unwrap(), 0);
+    assert_eq!(remote(&inner, Some(&both)).rotate(&memory).unwrap(), 5);
+    assert_eq!(remote(&inner, Some(&both)).rotate(&memory).unwrap(), 0);
     assert!(remote(&inner, Some(&both)).has_newest_key().unwrap());
     put(&memory, "plan", "four");
     let error = remote(&inner, Some(&old)).push(&memory, &ann()).unwrap_err();
@@ -242,7 +242,7 @@ fn a_rotated_key_replaces_the_old_one_everywhere() {
         ErrorCode::WrongKey
     );
     assert_eq!(
-        remote(&inner, None).rotate().unwrap_err().code(),
+        remote(&inner, None).rotate(&memory).unwrap_err().code(),
         ErrorCode::NotEncrypted
     );
 }

@@ -16,7 +16,7 @@ use treering::remote::{self, BackedUp, Cloned};
 ///
 /// # Notes
 /// The place is a folder of its own, as a URL with the scheme file, or a schema in PostgreSQL. After gc or erase, the next run replaces the backup and removes the old files.
-/// The folder is a store without an owner: a program that opens it to write makes it a store, and no backup any more.
+/// The folder can be read as a store: treering --store FOLDER get ID. No verb writes to it.
 ///
 /// # Examples
 /// ```text
@@ -88,10 +88,10 @@ impl Verb for Clone {
         let options = context.engine_options();
         let (memory, cloned) = remote::clone_with(&self.url, &self.folder, cap, &options, keys.as_ref())?;
         context.register(&self.folder);
-        if memory.at("remote:origin/main").is_ok() {
+        if let Some(name) = &cloned.remote {
             let mut remotes = Remotes::of(&memory)?;
             let url = without_password(&self.url);
-            remotes.add(remotes.entry("origin", &url, cap, self.key_file.as_deref())?)?;
+            remotes.add(remotes.entry(name, &url, cap, self.key_file.as_deref())?)?;
         }
         let (objects, commits) = (
             counted(cloned.objects, "object"),

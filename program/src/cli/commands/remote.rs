@@ -174,13 +174,15 @@ impl Verb for Remote {
                 check_url(&url)?;
                 let memory = context.open_to_read()?;
                 let mut remotes = Remotes::of(&memory)?;
+                remotes.check_free(&name)?;
                 let cap = context.cap_of_remote(trust_cap)?;
                 let entry = remotes.entry(&name, &url, cap, key_file.as_deref())?;
-                let remote = entry.open()?;
+                // Before anything is encrypted.
                 if key_file.is_some() {
                     context.output.note("key", remote_keys::LOSS);
                 }
-                let state = remote.check(&memory)?;
+                let remote = remote::Remote::create(&name, &url, cap)?;
+                let state = entry.unlocked(remote)?.check(&memory)?;
                 let row = RemoteRow::of(&remotes.add(entry)?, state);
                 let text = format!("added the remote {name}; what comes from it is at most {cap}");
                 context.say_with_note(&row, text, "next", "send your commits with: treering push")
@@ -230,7 +232,7 @@ impl Context {
         if remote.has_newest_key()? {
             remote_keys::replace(file, &remote_keys::load(file)?.with_new()?)?;
         }
-        let files = entry.open()?.rotate()?;
+        let files = entry.open()?.rotate(&memory)?;
         let answer = RemoteKey::of(file, &remote_keys::load(file)?, files);
         let text = format!(
             "encrypted {} of {name} anew with the key {}",

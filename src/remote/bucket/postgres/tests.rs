@@ -8,7 +8,8 @@ use crate::engine::{Memory, Writer};
 use crate::error::ErrorCode;
 use crate::object::{Id, Kind, NewObject, Origin};
 use crate::remote::Remote;
-use crate::remote::bucket::{open_bucket, probe, tests::conforms};
+use crate::remote::bucket::{open_bucket, probe};
+use crate::testing::bucket_contract::check;
 
 /// A server for one test.
 struct Server {
@@ -75,8 +76,8 @@ fn script(what: &str, folder: &tempfile::TempDir) -> (i32, String) {
 #[test]
 fn a_table_is_a_bucket() {
     let Some(server) = Server::start() else { return };
-    conforms(&server.bucket("treering", ""));
-    conforms(&server.bucket("treering", "schema=a%20%22b%22"));
+    check(&server.bucket("treering", ""), 4);
+    check(&server.bucket("treering", "schema=a%20%22b%22"), 4);
     let bucket = server.bucket("treering", "schema=c");
     probe(&bucket, [7; 16]).unwrap();
     // PGB-2
@@ -157,7 +158,7 @@ fn an_error_says_whether_the_call_had_its_effect() {
         server.bucket("guarded:secret", "schema=s").get("a", None),
         Err(BucketError::Missing)
     );
-    conforms(&server.bucket("guarded:secret", "schema=s"));
+    check(&server.bucket("guarded:secret", "schema=s"), 4);
     let elsewhere = server.url("treering", "").replace("/treering?", "/missing?");
     assert!(failed(Postgres::open(&elsewhere).unwrap().get("a", None)));
     // A connection that the server ends, idle and in a write.
@@ -196,7 +197,7 @@ fn a_server_elsewhere_must_prove_its_name() {
             .replace("127.0.0.1", "localhost");
         Postgres::open(&url).unwrap()
     };
-    conforms(&named(&format!("{trusted}&schema=t")));
+    check(&named(&format!("{trusted}&schema=t")), 4);
     let refused = |bucket: &Postgres| matches!(bucket.get("a", None), Err(BucketError::Failed(_)));
     assert!(
         refused(&named("sslmode=require")),
