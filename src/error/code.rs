@@ -176,6 +176,8 @@ codes! {
     NotAsWritten = "not_as_written",
     /// The folder is not empty.
     NotEmpty = "not_empty",
+    /// The remote or backup is not encrypted, and the call named a key file.
+    NotEncrypted = "not_encrypted",
     /// The chosen format cannot express an object of the export.
     NotExportable = "not_exportable",
     /// The target of the call, such as an object, commit or file, does not exist.
@@ -274,6 +276,8 @@ codes! {
     Usage = "usage",
     /// The call is about the whole store, and not about a fork.
     WholeStore = "whole_store",
+    /// The remote or backup is encrypted with another key.
+    WrongKey = "wrong_key",
     /// The good state of a bisect is not older than the bad one.
     WrongOrder = "wrong_order",
 }

@@ -10,6 +10,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::bucket::check_apart;
+use super::keys::Keys;
 use super::place::{Place, Published};
 use super::remote::seen_in;
 use crate::digest::Root;
@@ -51,8 +52,26 @@ pub(super) const ORIGIN: &str = "origin";
 /// # Durability
 /// When the call returns, the store is durable. After a crash before that, the folder contains no store.
 pub fn clone(url: &str, path: impl AsRef<Path>, cap: Origin, options: &Options) -> Result<(Memory, Cloned)> {
+    clone_with(url, path, cap, options, None)
+}
+
+/// Clones as [`clone`] does, with the keys of an encrypted place.
+///
+/// # Errors
+/// The errors of [`clone`]; `InvalidInput` (code `no_key`, `wrong_key` or `not_encrypted`) if the keys do not fit. Nothing was
+/// made then.
+///
+/// # Durability
+/// As [`clone`].
+pub fn clone_with(
+    url: &str,
+    path: impl AsRef<Path>,
+    cap: Origin,
+    options: &Options,
+    keys: Option<&Keys>,
+) -> Result<(Memory, Cloned)> {
     check_apart(url, path.as_ref())?;
-    clone_from(&Place::open(url, false)?, path.as_ref(), cap, options)
+    clone_from(&Place::open(url, false, keys)?, path.as_ref(), cap, options)
 }
 
 pub(super) fn clone_from(

@@ -9,7 +9,8 @@
 
 use std::sync::Arc;
 
-use super::bucket::{Bucket, BucketError, Counted, Version, open_bucket, probe};
+use super::bucket::{Bucket, BucketError, Counted, KeyFault, Sealed, Version, open_bucket, probe};
+use super::keys::Keys;
 use super::place::{Outcome, Place, Published, head_of};
 use super::{Fetched, Pulled, Pushed, RemoteState};
 use crate::codec::{Reader, put_sized};
@@ -20,7 +21,9 @@ use crate::engine::{
 };
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::Format;
-use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLine, ClosedLog, Group, Purpose, Source};
+use crate::log::closed::{
+    CLOSED_SEGMENT_BYTES, ClosedLine, ClosedLog, FORMAT_FILE, Group, MANIFEST_FILE, Purpose, Source,
+};
 use crate::object::{Origin, check_snapshot_name};
 
 /// How often a fetch checks what it got.
@@ -52,6 +55,8 @@ pub struct Remote {
     bucket: Arc<dyn Bucket>,
     #[cfg(feature = "signed")]
     pub(super) keys: super::signing::Keys,
+    /// The same bucket, if it is encrypted, and the id of the key that encrypts.
+    sealed: Option<(Arc<Sealed>, String)>,
     #[cfg(any(test, feature = "testing"))]
     is_patient: bool,
 }
@@ -98,9 +103,75 @@ impl Remote {
             bucket,
             #[cfg(feature = "signed")]
             keys: super::signing::Keys::default(),
+            sealed: None,
             #[cfg(any(test, feature = "testing"))]
             is_patient: true,
         })
+    }
+
+    /// Encrypts what this store sends with the first of the keys, and decrypts what it gets. The remote must be empty or
+    /// encrypted with one of them.
+    ///
+    /// Every call returns `InvalidInput` (code `wrong_key` or `not_encrypted`) if the keys do not fit. Without keys, the code
+    /// is `no_key`.
+    #[must_use]
+    pub fn with_keys(self, keys: &Keys) -> Self {
+        let sealed = Arc::new(Sealed::new(self.bucket, keys.clone()));
+        Self {
+            bucket: Arc::clone(&sealed) as Arc<dyn Bucket>,
+            sealed: Some((sealed, keys.ids().swap_remove(0))),
+            ..self
+        }
+    }
+
+    /// Returns whether the remote is encrypted with the first of the keys.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `not_encrypted`); `Io`.
+    #[doc(hidden)]
+    pub fn has_newest_key(&self) -> Result<bool> {
+        let (sealed, _) = self.sealed()?;
+        let current = sealed.is_current(FORMAT_FILE);
+        Ok(current.map_err(|error| error.at(&**sealed, "cannot read"))? == Some(true))
+    }
+
+    /// Encrypts all files of the remote anew with the first of the keys. Returns their number. Others may push meanwhile.
+    /// A call that was interrupted goes on where it stopped.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `wrong_key` or `not_encrypted`); `Corrupt` if a file is damaged; `Io`.
+    pub fn rotate(&self, memory: &Memory) -> Result<u64> {
+        let (sealed, _) = self.sealed()?;
+        let (place, mut rotated) = (self.place(memory), 0);
+        let bucket = &place.bucket;
+        let failed = |error: BucketError| error.at(bucket.bucket(), "cannot rewrite");
+        loop {
+            let before = rotated;
+            let mut names = place.segment_names()?;
+            // A reader begins with the format file, so it is last.
+            names.extend([MANIFEST_FILE.to_owned(), FORMAT_FILE.to_owned()]);
+            for name in names {
+                if sealed.is_current(&name).map_err(failed)? != Some(false) {
+                    continue;
+                }
+                let Some(stored) = bucket.find(&name, u64::MAX).map_err(failed)? else {
+                    continue;
+                };
+                match bucket.swap(&name, &stored.version, &stored.bytes) {
+                    // Another client replaced it meanwhile. The next round looks again.
+                    Ok(_) | Err(BucketError::Stale) => rotated += 1,
+                    Err(error) => return Err(failed(error)),
+                }
+            }
+            if rotated == before {
+                return Ok(rotated);
+            }
+        }
+    }
+
+    fn sealed(&self) -> Result<&(Arc<Sealed>, String)> {
+        let fault = || KeyFault::NotEncrypted.at(&self.bucket.describe());
+        self.sealed.as_ref().ok_or_else(fault)
     }
 
     /// Makes the calls repeat a request once and at once, for a simulated service.
@@ -319,7 +390,10 @@ impl Remote {
 
     /// Returns the name of the derived file with the newest manifest of this remote.
     fn cache_name(&self) -> String {
-        format!("remote-{}", &to_hex(&sha256(self.name.as_bytes()))[..8])
+        // A manifest that was read with another key must not stand for one that this key reads.
+        let key = self.sealed.as_ref().map_or("", |(_, id)| id);
+        let name = format!("{}{key}", self.name);
+        format!("remote-{}", &to_hex(&sha256(name.as_bytes()))[..8])
     }
 
     /// Returns the manifest that this store read or wrote last; `None` if it is not at hand.

@@ -1,6 +1,7 @@
 //! Tests of backups, clones and remotes.
 
 mod backup;
+mod encryption;
 mod fleet;
 mod machines;
 #[cfg(feature = "signed")]

@@ -18,6 +18,7 @@ mod folder;
 #[cfg(feature = "remote-postgres")]
 mod postgres;
 mod probe;
+mod sealed;
 
 use std::fmt;
 use std::ops::Range;
@@ -31,6 +32,7 @@ pub use folder::Folder;
 #[cfg(feature = "remote-postgres")]
 pub use postgres::Postgres;
 pub use probe::{Fault, probe};
+pub use sealed::Sealed;
 
 /// The version of an object, as its store names it. Two contents of a name never have the same version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +64,47 @@ pub enum BucketError {
     Denied(String),
     /// The call failed, and trying again does not help. Nothing changed.
     Failed(String),
+    /// The object is damaged.
+    Damaged(String),
+    /// The key does not fit. Nothing changed.
+    Key(KeyFault),
+}
+
+/// A key that does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyFault {
+    /// The place is encrypted, and there is no key.
+    Needed,
+    /// The place is encrypted with another key.
+    Other,
+    /// The place is not encrypted.
+    NotEncrypted,
+}
+
+impl KeyFault {
+    /// Returns the error of a place with this fault.
+    pub(super) fn at(self, place: &str) -> Error {
+        let (code, what, hint) = match self {
+            Self::Needed => (
+                ErrorCode::NoKey,
+                "is encrypted",
+                "name the file with its key: --key-file FILE",
+            ),
+            Self::Other => (
+                ErrorCode::WrongKey,
+                "is encrypted with a key that the key file lacks",
+                "use the key file of this place; if its key was rotated, copy the new file from the machine that did it",
+            ),
+            Self::NotEncrypted => (
+                ErrorCode::NotEncrypted,
+                "is not encrypted",
+                "use it without a key file, or choose an empty place; nothing was changed",
+            ),
+        };
+        Error::invalid(format!("{place} {what}"))
+            .with_code(code)
+            .with_hint(hint)
+    }
 }
 
 /// The result of a call of a bucket.
@@ -103,7 +146,10 @@ impl fmt::Display for BucketError {
             Self::Exists => f.write_str("the object exists already"),
             Self::Stale => f.write_str("the object was replaced meanwhile"),
             Self::Unclear(what) => write!(f, "{what}; the outcome is unknown"),
-            Self::Busy(what) | Self::Denied(what) | Self::Failed(what) => f.write_str(what),
+            Self::Busy(what) | Self::Denied(what) | Self::Failed(what) | Self::Damaged(what) => {
+                f.write_str(what)
+            }
+            Self::Key(fault) => write!(f, "{}", fault.at("the place")),
         }
     }
 }
@@ -114,6 +160,11 @@ impl BucketError {
     /// Returns the error of a call of `bucket`, which was `doing` something.
     pub(super) fn at(self, bucket: &dyn Bucket, doing: impl fmt::Display) -> Error {
         let hint = match &self {
+            Self::Key(fault) => return fault.at(&bucket.describe()),
+            Self::Damaged(what) => {
+                return Error::corrupt(format!("{}: {what}", bucket.describe()))
+                    .with_hint("restore the place from a copy; nothing was changed here");
+            }
             Self::Unclear(_) => "try again: the call continues where it stopped",
             Self::Denied(_) => "check the permissions of this user or of its credentials",
             Self::Missing | Self::Exists | Self::Stale => {
