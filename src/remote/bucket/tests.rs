@@ -1,6 +1,7 @@
 //! Tests of buckets, and of the probe.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::*;
 use crate::testing::bucket_contract::check;
@@ -63,6 +64,62 @@ fn a_url_that_is_not_understood_is_refused() {
             "{error:?}"
         );
     }
+}
+
+#[test]
+fn a_place_is_not_inside_a_store_nor_around_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::create_dir(at("store")).unwrap();
+    std::os::unix::fs::symlink(at("store"), at("link")).unwrap();
+    for (place, is_apart) in [
+        ("backup", true),
+        ("store2", true),
+        ("store", false),
+        ("store/a/b", false),
+        ("link/a", false),
+        ("", false),
+    ] {
+        let url = format!("file://{}", at(place).display());
+        assert_eq!(check_apart(&url, &at("store")).is_ok(), is_apart, "{place}");
+    }
+    assert!(check_apart("s3://bucket/a", &at("store")).is_ok());
+}
+
+/// FLD-1: what a writer that was killed left goes, and what another one is writing stays.
+#[test]
+fn a_writer_waits_as_long_as_it_may_and_cleans_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let bucket = Folder::at(folder.path(), false).unwrap();
+    let part = folder.path().join("a.0123.part");
+    std::fs::write(&part, "secret").unwrap();
+    let disk = crate::disk::FileDisk::open(folder.path()).unwrap();
+    let held = crate::disk::lock_within(&disk, "bucket.lock", Duration::ZERO).unwrap();
+    let client = Counted::new(Arc::new(bucket)).waiting(Duration::ZERO);
+    let started = std::time::Instant::now();
+    let error = client
+        .put_new("a", b"x")
+        .unwrap_err()
+        .at(client.bucket(), "cannot write to");
+    assert_eq!(error.kind(), ErrorKind::Busy);
+    assert!(started.elapsed() < Duration::from_secs(5) && part.exists());
+    drop(held);
+    client.put_new("a", b"x").unwrap();
+    assert!(!part.exists());
+}
+
+#[test]
+fn of_a_long_file_only_the_range_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let bucket = Folder::at(folder.path(), false).unwrap();
+    bucket.put_new("manifest", b"one").unwrap();
+    let version = bucket.get("manifest", None).unwrap().version;
+    let file = std::fs::File::options()
+        .write(true)
+        .open(folder.path().join("manifest"));
+    file.unwrap().set_len(1 << 40).unwrap();
+    assert_eq!(bucket.get("manifest", Some(0..4)).unwrap().bytes, b"one\0");
+    assert_eq!(bucket.swap("manifest", &version, b"two"), Err(BucketError::Stale));
 }
 
 /// A store with one fault.
@@ -143,7 +200,7 @@ fn a_lost_answer_is_settled_by_reading_back() {
         let client = Counted::new(Arc::new(service.clone())).impatient();
         let put = client.put_new("a", b"mine");
         let version = match service.clone().objects().get("a") {
-            Some(_) if put.is_ok() => client.get("a"),
+            Some(_) if put.is_ok() => client.get("a", 9),
             _ => continue,
         };
         let Ok(Stored { version, .. }) = version else {
