@@ -4,7 +4,7 @@
 # share a memory while machines and servers are killed.
 # Run: tests/remote/check.sh [--require] [--full]
 #   --require  fails unless an S3 gateway and PostgreSQL ran
-#   --full     8 machines with 200 commits instead of 40, and more kills
+#   --full     8 machines with 200 commits instead of 4 with 20, and more kills
 # Needs Python 3, bash and curl. TREERING_TEST_SERVERS keeps the servers for the next run [/var/tmp/treering-servers].
 # TREERING_TEST_PROFILE is the profile of cargo [release].
 set -euo pipefail
@@ -29,6 +29,7 @@ cleanup() {
   rm -rf "$work"
 }
 trap cleanup EXIT
+trap 'exit 1' INT TERM
 # shellcheck source=tests/remote/servers.sh
 source tests/remote/servers.sh
 
@@ -60,9 +61,9 @@ soak() { "$soak" "$@" --ledger /dev/null; }
 fail() { echo "FAILED: $*" >&2; exit 1; }
 
 if [ -n "$full" ]; then
-  sizes=(--commits 200 --kills 40)
+  sizes=(--machines 8 --commits 200 --kills 40)
 else
-  sizes=(--commits 40 --kills 8)
+  sizes=(--machines 4 --commits 20 --kills 4)
 fi
 
 # Calls a function again and again while a process runs.
