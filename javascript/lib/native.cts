@@ -1,4 +1,5 @@
 // The native module: that of the package for this platform, or one that was built beside this package.
+import { platform } from "./platform.cjs";
 
 /** What the native module exports. */
 export interface Native {
@@ -17,14 +18,6 @@ export interface Native {
   release(handle: number): void;
   isOpen(handle: number): boolean;
   version(): string;
-}
-
-/** Returns the name of the platform, as the packages have it in their names. */
-export function platform(): string {
-  const name = `${process.platform}-${process.arch}`;
-  if (process.platform !== "linux") return name;
-  const report = process.report?.getReport() as { header?: { glibcVersionRuntime?: string } } | undefined;
-  return `${name}-${report?.header?.glibcVersionRuntime ? "gnu" : "musl"}`;
 }
 
 function load(): Native {
