@@ -12,7 +12,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 
 const ROOT = fileURLToPath(new URL(".", import.meta.url));
-const { platform } = createRequire(import.meta.url)("./dist/platform.cjs");
+const { platforms } = createRequire(import.meta.url)("./dist/platform.cjs");
 /** The platforms of a release: what npm compares before it installs a package. */
 const PLATFORMS = {
   "linux-x64-gnu": { os: ["linux"], cpu: ["x64"], libc: ["glibc"] },
@@ -28,7 +28,7 @@ const { values } = parseArgs({
   options: {
     native: { type: "string" },
     program: { type: "string" },
-    platform: { type: "string", default: platform() },
+    platform: { type: "string", default: platforms()[0] },
     out: { type: "string", default: join(ROOT, "npm") },
   },
 });
@@ -54,12 +54,12 @@ function pack(folder, manifest, fill) {
   console.log(`${join(out, filename)} ${size}`);
 }
 
-const platforms = Object.keys(PLATFORMS).map((one) => [`@treering/${one}`, version]);
+const all = Object.keys(PLATFORMS).map((one) => [`@treering/${one}`, version]);
 pack(
   join(out, name),
   {
     name, version, description, license, keywords, engines, type, main, types, bin, exports, files,
-    optionalDependencies: Object.fromEntries(platforms), peerDependencies, peerDependenciesMeta,
+    optionalDependencies: Object.fromEntries(all), peerDependencies, peerDependenciesMeta,
   },
   (folder) => {
     for (const part of ["dist", "bin"]) cpSync(join(ROOT, part), join(folder, part), { recursive: true });

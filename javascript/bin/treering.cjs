@@ -3,19 +3,20 @@
 const { spawn } = require("node:child_process");
 const { existsSync } = require("node:fs");
 const { dirname, join } = require("node:path");
-const { platform } = require("../dist/platform.cjs");
+const { platforms } = require("../dist/platform.cjs");
 
 /** Returns the path of the program. */
 function program() {
   if (process.env.TREERING_PROGRAM) return process.env.TREERING_PROGRAM;
-  try {
-    const folder = dirname(require.resolve(`@treering/${platform()}/package.json`));
-    const found = join(folder, "treering");
-    if (existsSync(found)) return found;
-  } catch {
-    // The message below says what to do.
+  for (const name of platforms()) {
+    try {
+      const found = join(dirname(require.resolve(`@treering/${name}/package.json`)), "treering");
+      if (existsSync(found)) return found;
+    } catch {
+      // The message below says what to do.
+    }
   }
-  console.error(`treering: there is no program for ${platform()}: reinstall with optional dependencies`);
+  console.error(`treering: there is no program for ${platforms().join(" or ")}: reinstall with optional dependencies`);
   return process.exit(1);
 }
 

@@ -1,9 +1,11 @@
-// The name of this platform. The program of the package needs it without the native module.
+// The names of the packages that may fit to this platform. The program of the package needs them without the native module.
+import { existsSync } from "node:fs";
 
-/** Returns the name of the platform, as the packages have it in their names. */
-export function platform(): string {
+/** Returns the names, the likeliest first. */
+export function platforms(): string[] {
   const name = `${process.platform}-${process.arch}`;
-  if (process.platform !== "linux") return name;
-  const report = process.report?.getReport() as { header?: { glibcVersionRuntime?: string } } | undefined;
-  return `${name}-${report?.header?.glibcVersionRuntime ? "gnu" : "musl"}`;
+  if (process.platform !== "linux") return [name];
+  const loader = `/lib/ld-musl-${process.arch === "arm64" ? "aarch64" : "x86_64"}.so.1`;
+  const names = [`${name}-gnu`, `${name}-musl`];
+  return existsSync(loader) ? names.reverse() : names;
 }
