@@ -43,7 +43,7 @@ test("the packages install into an empty folder, and remember there", { skip }, 
   assert.ok(Date.now() - started < 15_000);
   writeFileSync(join(work, "first.cjs"), 'console.log(require("treering").version)');
   assert.equal(run(process.execPath, ["first.cjs"], work).trim(), version);
-  const found = run("npx", ["treering", "--store", "memory", "recall", "office", "--scope", "all"], work);
+  const found = run("npx", ["treering", "--store", "memory", "recall", "office"], work);
   assert.match(found, /Oslo/);
 });
 
