@@ -139,7 +139,7 @@ impl CachedRemote {
         if self.is_fresh() {
             return Ok(Refreshed::Ready);
         }
-        let memory = access.options.open(self.store())?;
+        let memory = access.options.clone().open(self.store())?;
         let entry = self.entry(&memory)?;
         let pulled = entry
             .open()
