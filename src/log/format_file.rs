@@ -100,6 +100,9 @@ pub(crate) fn sealed_format(bytes: &[u8]) -> Result<Option<FormatSeal>, DecodeEr
     let mut reader = crate::codec::Reader::new(bytes);
     let mut fields = reader.bytes(FIELD_BYTES)?.to_vec();
     let (key, mac) = (reader.array()?, reader.array()?);
+    if reader.array()? != [0; FORMAT_BYTES - FIELD_BYTES - 40 - CHECKSUM_BYTES] {
+        return Err(DecodeError::Invalid("a reserved byte is not zero"));
+    }
     let covered = [&fields[..], &key].concat();
     fields[CIPHER_AT] = 0;
     Ok(Some(FormatSeal {
