@@ -98,6 +98,8 @@ pub use write::merge::{
     Choice, ConflictSide, Conflicting, Merge, MergeConflict, Merged, OpenConflict, Resolution, Strategy,
 };
 pub use write::policy::{PolicyVerdict, WritePolicy};
+#[cfg(all(feature = "remote", feature = "signed"))]
+pub(crate) use write::push::Sent;
 #[cfg(feature = "remote")]
 pub(crate) use write::push::{Outgoing, PushPlan, PushTarget, RemoteLine};
 #[cfg(feature = "remote")]

@@ -182,8 +182,12 @@ codes! {
     NotExportable = "not_exportable",
     /// The target of the call, such as an object, commit or file, does not exist.
     NotFound = "not_found",
+    /// The verb or option makes no sense on the URL of a remote.
+    NotOverRemote = "not_over_remote",
     /// The object is a session or belongs to a session, and this call may not write the object.
     NotOwner = "not_owner",
+    /// This store keeps the change, but the remote does not have it.
+    NotPushed = "not_pushed",
     /// A path of the store or of the input is a folder, a link, a pipe, a socket or a device instead of a regular file.
     NotRegularFile = "not_regular_file",
     /// No trusted key signed the head.
@@ -232,6 +236,8 @@ codes! {
     Rejected = "rejected",
     /// The remote has commits that this store lacks.
     RemoteAhead = "remote_ahead",
+    /// The storage of the remote cannot be reached, or refused a request.
+    RemoteUnreachable = "remote_unreachable",
     /// The remote has less than this store has seen of it: an older copy replaced it.
     RemoteWentBack = "remote_went_back",
     /// A file cannot set the attribute, because only verbs of an agent set this attribute.
@@ -256,6 +262,8 @@ codes! {
     Unreadable = "unreadable",
     /// The remote belongs to another store, which has no commit in common with this one.
     Unrelated = "unrelated",
+    /// The newest commit of the remote has no signature of a key that the user demands.
+    UnsignedRemote = "unsigned_remote",
     /// The format of the document is not supported.
     UnsupportedDocument = "unsupported_document",
     /// A newer program wrote the store, or the output format cannot be combined with `--json`.

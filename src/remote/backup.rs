@@ -1,7 +1,7 @@
 //! Backup: copies all batches of a store to a closed log in a bucket. The next run copies only what is new.
 //!
 //! # Layer
-//! Layer 6.
+//! Layer 7.
 //!
 //! # Invariants
 //! - BUP-1: a manifest of a backup lists a whole prefix of one log, so an interrupted backup restores as an earlier state,
@@ -10,7 +10,7 @@
 //!   of the old one goes, so nothing erased stays. The next run removes what an interrupted one left.
 
 use super::Progress;
-use super::bucket::without_password;
+use super::bucket::{check_apart, without_password};
 use super::keys::Keys;
 use super::place::{Outcome, Place, Published, garbage, head_of, highest_number};
 use crate::engine::{Copied, Memory, copied};
@@ -57,6 +57,9 @@ pub fn backup(memory: &Memory, url: &str) -> Result<BackedUp> {
 /// # Durability
 /// As [`backup`].
 pub fn backup_with(memory: &Memory, url: &str, keys: Option<&Keys>) -> Result<BackedUp> {
+    if let Some(path) = memory.path() {
+        check_apart(url, path)?;
+    }
     let place = Place::open(url, true, keys)?.waiting(memory.inner.settings().wait);
     back_up(memory, &place, url)
 }

@@ -1,7 +1,7 @@
 //! Clone: makes a new store of a backup or a remote.
 //!
 //! # Layer
-//! Layer 6.
+//! Layer 7.
 //!
 //! # Invariants
 //! - CLE-1: a batch is written only after the digest of its segment matched the manifest, and its own digest its bytes.
@@ -9,6 +9,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::bucket::check_apart;
 use super::keys::Keys;
 use super::place::{Place, Published};
 use super::remote::seen_in;
@@ -69,6 +70,7 @@ pub fn clone_with(
     options: &Options,
     keys: Option<&Keys>,
 ) -> Result<(Memory, Cloned)> {
+    check_apart(url, path.as_ref())?;
     clone_from(&Place::open(url, false, keys)?, path.as_ref(), cap, options)
 }
 

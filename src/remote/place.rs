@@ -1,7 +1,7 @@
 //! A closed log in a bucket: reads its manifest, adds segments, and publishes a new manifest.
 //!
 //! # Layer
-//! Layer 6.
+//! Layer 7.
 //!
 //! # Invariants
 //! - RPL-1: a segment is acknowledged when a manifest that lists it took the place of the one that was read. So of two

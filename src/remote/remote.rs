@@ -1,7 +1,7 @@
 //! A remote of a store, and the calls about it.
 //!
 //! # Layer
-//! Layer 6.
+//! Layer 7.
 //!
 //! # Invariants
 //! - REM-1: a remote whose generation is lower than one that was seen, or that another remote replaced, is refused before
@@ -53,6 +53,8 @@ pub struct Remote {
     name: String,
     cap: Origin,
     bucket: Arc<dyn Bucket>,
+    #[cfg(feature = "signed")]
+    pub(super) keys: super::signing::Keys,
     /// The same bucket, if it is encrypted, and the id of the key that encrypts.
     sealed: Option<(Arc<Sealed>, String)>,
     #[cfg(any(test, feature = "testing"))]
@@ -76,7 +78,7 @@ impl Remote {
     /// `InvalidInput` if the name or the URL is invalid; `NotFound` if the folder of the remote does not exist; `Io`.
     pub fn open(name: &str, url: &str, cap: Origin) -> Result<Self> {
         check_name(name)?;
-        Self::on(name, open_bucket(url, false)?, cap)
+        Self::on(name, open_bucket(url, false).map_err(unreachable)?, cap)
     }
 
     /// Opens the remote at `url` as [`Self::open`] does, and makes a missing folder.
@@ -85,7 +87,7 @@ impl Remote {
     /// `InvalidInput` if the name or the URL is invalid; `Io`.
     pub fn create(name: &str, url: &str, cap: Origin) -> Result<Self> {
         check_name(name)?;
-        Self::on(name, open_bucket(url, true)?, cap)
+        Self::on(name, open_bucket(url, true).map_err(unreachable)?, cap)
     }
 
     /// Opens the remote in a bucket.
@@ -99,6 +101,8 @@ impl Remote {
             name: name.to_owned(),
             cap,
             bucket,
+            #[cfg(feature = "signed")]
+            keys: super::signing::Keys::default(),
             sealed: None,
             #[cfg(any(test, feature = "testing"))]
             is_patient: true,
@@ -189,15 +193,27 @@ impl Remote {
     pub fn check(&self, memory: &Memory) -> Result<RemoteState> {
         let place = self.place(memory);
         place.check_closed()?;
-        probe(&*self.bucket, random_bytes()?)?;
+        let (probed, found) = (probe(&*self.bucket, random_bytes()?), place.format()?);
+        match probed {
+            // Who may only read there can pull.
+            Err(error) if found.is_some() && is_denied(&error) => {}
+            probed => probed?,
+        }
         let format = memory.inner.log.lock().log.format().to_owned();
-        if let Some(found) = place.format()? {
+        if let Some(found) = found {
             place.check_related(&found, &format)?;
             if let Some(published) = place.published(found)? {
                 place.check_purpose(&published.log, Purpose::Shared)?;
             }
         }
         Self::known_state(&self.name, memory)
+    }
+
+    /// Returns whether the bucket keeps the bytes of what was replaced or deleted, as far as [`Self::check`] saw; `None` if
+    /// that is unknown.
+    #[doc(hidden)]
+    pub fn keeps_old_bytes(&self) -> Option<bool> {
+        self.bucket.keeps_old_bytes()
     }
 
     /// Returns how many commits of this store a remote lacks, and how many of the remote were fetched and not merged. Asks no
@@ -228,7 +244,24 @@ impl Remote {
         memory.inner.forget_remote(known, writer)
     }
 
-    fn known(&self) -> Known<'_> {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns whether this store has read or written the remote before.
+    pub(super) fn is_known(&self, memory: &Memory) -> Result<bool> {
+        Ok(memory.inner.seen(self.known())?.is_some())
+    }
+
+    /// Returns whether a call may wait.
+    pub(super) fn is_patient(&self) -> bool {
+        #[cfg(any(test, feature = "testing"))]
+        return self.is_patient;
+        #[cfg(not(any(test, feature = "testing")))]
+        true
+    }
+
+    pub(super) fn known(&self) -> Known<'_> {
         Known {
             name: &self.name,
             cap: self.cap,
@@ -337,6 +370,12 @@ impl Remote {
             PushPlan::Nothing if is_cached => return Ok(None),
             PushPlan::Nothing => return Ok(Some(self.pushed(place, 0))),
             PushPlan::Send(outgoing) => outgoing,
+        };
+        #[cfg(feature = "signed")]
+        let outgoing = {
+            let mut outgoing = outgoing;
+            self.sign(memory, &published.log, &mut outgoing, writer)?;
+            outgoing
         };
         let commits = outgoing.commits;
         let Some(published) = Self::send(place, published, &outgoing)? else {
@@ -482,6 +521,8 @@ impl Remote {
             if seen.is_some_and(|seen| seen.generation >= log.generation) {
                 return Ok(0);
             }
+            #[cfg(feature = "signed")]
+            let mut signatures = self.signatures(memory, log, seen)?;
             let after = seen.map_or(0, |seen| seen.batch);
             for (index, segment) in log.segments.iter().enumerate() {
                 if segment.last_batch <= after {
@@ -489,10 +530,14 @@ impl Remote {
                 }
                 for batch in place.batches(log, index)? {
                     if batch.number > after {
+                        #[cfg(feature = "signed")]
+                        signatures.add(&batch).map_err(of_remote)?;
                         intake.take(&batch).map_err(of_remote)?;
                     }
                 }
             }
+            #[cfg(feature = "signed")]
+            signatures.check(self)?;
             let taken = memory.inner.take_remote(intake, seen_in(log), writer);
             if let Some(taken) = taken.map_err(of_remote)? {
                 return Ok(taken.commits);
@@ -546,10 +591,25 @@ impl Remote {
     }
 }
 
+/// Names the error of a folder that cannot be opened: its disk may not be mounted.
+fn unreachable(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Io => error.with_code(ErrorCode::RemoteUnreachable),
+        _ => error,
+    }
+}
+
+/// Returns whether a service refused the caller.
+fn is_denied(error: &Error) -> bool {
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref());
+    matches!(source, Some(BucketError::Denied(_)))
+}
+
 fn check_name(name: &str) -> Result<()> {
-    check_snapshot_name(name).map_err(|error| error.context("the name of a remote"))?;
-    if name.contains('/') {
-        return Err(Error::invalid("the name of a remote contains '/'").with_hint("choose another name"));
+    if check_snapshot_name(name).is_err() || name.contains('/') {
+        let text = format!("a remote cannot have the name {name:?}");
+        let hint = "use 1 to 64 letters, digits, `.`, `_` and `-`, and no form of a revision";
+        return Err(Error::invalid(text).with_hint(hint));
     }
     Ok(())
 }

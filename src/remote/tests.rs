@@ -4,3 +4,6 @@ mod backup;
 mod encryption;
 mod fleet;
 mod machines;
+#[cfg(feature = "signed")]
+mod signing;
+mod sync;

@@ -91,6 +91,8 @@ pub(crate) use references::{RING, ReferenceEntry, References, kept_commit};
 pub(crate) use rewrite::{Erasure, KeptLines, Live, Plan, Sink};
 pub(crate) use rewritten::Erased;
 pub use rewritten::MAP_ENTRY_BYTES;
+#[cfg(all(feature = "remote", feature = "signed"))]
+pub(crate) use rewritten::gap_in;
 use rows::Rows;
 pub use salvage::SalvageReport;
 pub(crate) use salvage::salvage;

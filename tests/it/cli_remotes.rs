@@ -1,6 +1,8 @@
 //! Tests of `backup`, `clone`, `remote`, `push`, `fetch` and `pull` with the built program.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, ChildStdout, Stdio};
 
 use serde_json::Value;
 
@@ -259,6 +261,166 @@ fn a_remote_is_listed_for_its_store_alone_and_tested_first() {
     two.on("a", &["push"]);
     fs::write(&manifest, old).unwrap();
     assert_eq!(two.refused(5, "a", &["pull"]), "remote_went_back");
+}
+
+#[test]
+fn a_sync_pulls_and_pushes_whoever_was_first() {
+    let two = Two::new();
+    two.put("a", "plan", "one");
+    two.shared("direct_user");
+    two.put("a", "plan", "of a");
+    let sent = two.on("a", &["sync", "origin"]);
+    check_fields(
+        &sent,
+        &[
+            ("commit", "string"),
+            ("seq", "number"),
+            ("root", "string"),
+            ("added", "number"),
+            ("lost", "number"),
+        ],
+    );
+    two.put("b", "plan", "of b");
+    let synced = two.on("b", &["sync"]);
+    assert_eq!(
+        (
+            synced["fetched"]["commits"].as_u64(),
+            text(&synced["conflicts"][0]["id"])
+        ),
+        (Some(1), "plan".to_owned())
+    );
+    assert!(synced["pushed"]["commits"].as_u64().unwrap() > 0);
+    two.on("a", &["sync"]);
+    assert_eq!(two.content("a", "plan"), two.content("b", "plan"));
+    let said = two.folder.run(&["--store", "a", "sync"]).out;
+    assert!(said.starts_with("origin has nothing new"), "{said}");
+}
+
+#[cfg(feature = "signed")]
+#[test]
+fn a_remote_may_demand_signatures() {
+    let two = Two::new();
+    two.put("a", "plan", "one");
+    two.shared("direct_user");
+    let vera = text(&two.folder.json(&["keygen", "vera"])["public"]);
+    two.on("b", &["remote", "remove", "origin"]);
+    let url = two.url("shared");
+    let call = ["remote", "add", "origin", &url, "--trust-cap", "direct_user"];
+    let added = two.on("b", &[&call[..], &["--signed-by", &vera]].concat());
+    assert_eq!(text(&added["signed_by"][0]), vera);
+    assert_eq!(two.refused(4, "b", &["pull"]), "unsigned_remote");
+    two.put("a", "plan", "two");
+    two.on("a", &["push", "--sign"]);
+    two.on("b", &["pull"]);
+    assert_eq!(two.content("b", "plan"), "two");
+    two.put("a", "plan", "three");
+    two.on("a", &["push"]);
+    for verb in ["fetch", "pull", "sync"] {
+        assert_eq!(two.refused(4, "b", &[verb]), "unsigned_remote", "{verb}");
+    }
+    assert_eq!(two.content("b", "plan"), "two");
+    // A remote that is added with a key signs each push of `sync` too.
+    two.on("a", &["remote", "remove", "origin"]);
+    two.on("a", &[&call[..], &["--sign-key", "vera"]].concat());
+    two.put("a", "plan", "four");
+    two.on("a", &["sync"]);
+    two.on("b", &["sync"]);
+    assert_eq!(two.content("b", "plan"), "four");
+    assert_eq!(
+        two.refused(1, "a", &["push", "--sign", "--key", "nobody"]),
+        "no_key"
+    );
+}
+
+/// `sync --watch` of a store, and its lines.
+struct Watch {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Watch {
+    fn of(two: &Two, store: &str) -> Self {
+        let call = [
+            "--store",
+            store,
+            "sync",
+            "--watch",
+            "--interval",
+            "200ms",
+            "--json",
+        ];
+        let mut command = two.folder.command(&call);
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        Self { child, lines }
+    }
+
+    /// Returns the next line for which `is_it` holds.
+    fn until(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            let mut line = String::new();
+            assert!(self.lines.read_line(&mut line).unwrap() > 0, "the watch ended");
+            let line: Value = serde_json::from_str(&line).unwrap();
+            if is_it(&line) {
+                return line;
+            }
+        }
+    }
+
+    /// Waits for the end, and returns the exit code and the rest of the lines.
+    fn end(mut self) -> (i32, Vec<String>) {
+        let rest = self.lines.by_ref().lines().map(Result::unwrap).collect();
+        (self.child.wait().unwrap().code().unwrap(), rest)
+    }
+
+    fn interrupt(self) -> (i32, Vec<String>) {
+        let process = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
+        self.end()
+    }
+}
+
+/// SYW-1
+#[test]
+fn a_watch_exchanges_commits_survives_an_outage_and_ends_at_damage() {
+    let two = Two::new();
+    two.put("a", "plan", "one");
+    two.shared("direct_user");
+    let mut watch = Watch::of(&two, "b");
+    watch.until(|line| line["pushed"].is_object());
+    two.put("b", "of b", "1");
+    watch.until(|line| line["pushed"]["commits"].as_u64() > Some(0));
+    two.put("a", "of a", "1");
+    two.on("a", &["sync"]);
+    watch.until(|line| line["added"] == 1);
+    assert_eq!(two.content("b", "of a"), "1");
+    // Ctrl-C ends it, and is no failure.
+    let (code, _) = watch.interrupt();
+    assert_eq!(code, 0);
+
+    let (shared, gone) = (two.folder.path("shared"), two.folder.path("gone"));
+    fs::rename(&shared, &gone).unwrap();
+    fs::write(&shared, "the disk is not mounted").unwrap();
+    let mut watch = Watch::of(&two, "b");
+    let failed = watch.until(|_| true);
+    assert_eq!(text(&failed["error"]["code"]), "remote_unreachable");
+    two.put("b", "offline", "1");
+    fs::remove_file(&shared).unwrap();
+    fs::rename(&gone, &shared).unwrap();
+    // The next line is of a round that succeeded: an outage is reported once.
+    let online = watch.until(|_| true);
+    assert!(online["pushed"]["commits"].as_u64() > Some(0), "{online}");
+
+    let manifest = two.folder.path("shared/manifest");
+    let mut bytes = fs::read(&manifest).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&manifest, bytes).unwrap();
+    assert_eq!(watch.end().0, 5);
 }
 
 #[test]

@@ -303,6 +303,12 @@ fn the_agent_loop_goes_as_told() {
     check_excerpts("docs/guide/agent-loop.md", &["rust"], &sources);
 }
 
+#[cfg(all(feature = "http", feature = "remote"))]
+#[test]
+fn a_server_is_set_up_as_told() {
+    check_page("docs/guide/server.md", 5);
+}
+
 #[test]
 fn many_agents_go_as_told() {
     check_page("docs/guide/many-agents.md", 0);

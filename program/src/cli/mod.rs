@@ -12,6 +12,8 @@
 mod agent_context;
 mod answer;
 mod args;
+#[cfg(feature = "remote")]
+mod cached_remote;
 mod capture;
 mod commands;
 mod context;

@@ -11,11 +11,15 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::remote_keys;
+#[cfg(feature = "signed")]
+use super::signing_keys;
 use treering::inspect::agent::projects::UserRegister;
 use treering::inspect::digest::to_hex;
 use treering::inspect::remote::without_password;
 use treering::remote::Remote;
-use treering::{Error, ErrorCode, Memory, Origin, Result};
+#[cfg(feature = "signed")]
+use treering::signed::VerifierKey;
+use treering::{Error, ErrorCode, ErrorKind, Memory, Origin, Result};
 
 /// The name of the register.
 const REGISTER: &str = "remotes";
@@ -30,23 +34,89 @@ pub(crate) struct RemoteEntry {
     pub(crate) name: String,
     pub(crate) url: String,
     cap: String,
+    /// The verifier keys of which one must have signed what is fetched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) signed_by: Vec<String>,
+    /// The name of the key that signs each push.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) sign_key: Option<String>,
     /// The file with the keys, if the remote is encrypted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) key_file: Option<PathBuf>,
 }
 
 impl RemoteEntry {
+    /// Returns a remote of no store yet, without keys.
+    pub(crate) fn new(name: &str, url: &str, cap: Origin) -> Self {
+        Self {
+            store: String::new(),
+            name: name.to_owned(),
+            url: url.to_owned(),
+            cap: cap.to_string(),
+            signed_by: Vec::new(),
+            sign_key: None,
+            key_file: None,
+        }
+    }
+
+    /// Returns the remote with the file of the keys that encrypt it.
+    ///
+    /// # Errors
+    /// `Io` if the path of the current folder is unknown.
+    pub(crate) fn encrypted(self, key_file: Option<&Path>) -> Result<Self> {
+        let key_file = key_file.map(std::path::absolute).transpose();
+        Ok(Self {
+            key_file: key_file.map_err(|error| Error::io("cannot find the key file", error))?,
+            ..self
+        })
+    }
+
+    /// Returns the remote with the keys of which one must have signed what is fetched, and the key that signs each push.
+    #[cfg(feature = "signed")]
+    pub(crate) fn with_keys(mut self, signed_by: &[VerifierKey], sign_key: Option<String>) -> Self {
+        self.signed_by = signed_by.iter().map(ToString::to_string).collect();
+        self.sign_key = sign_key;
+        self
+    }
+
     /// Returns the most trusted class of what comes from the remote.
     pub(crate) fn cap(&self) -> Origin {
         Origin::from_text(&self.cap).unwrap_or(Origin::Import)
     }
 
-    /// Opens the remote.
+    /// Opens the remote, with the keys that sign a push and those that must have signed a fetch.
     ///
     /// # Errors
-    /// The errors of [`Remote::open`] and [`remote_keys::load`].
+    /// The errors of [`Remote::open`], and of a key.
     pub(crate) fn open(&self) -> Result<Remote> {
-        self.unlocked(Remote::open(&self.name, &self.url, self.cap())?)
+        self.keyed(self.unlocked(Remote::open(&self.name, &self.url, self.cap())?)?)
+    }
+
+    /// Opens the remote, and makes a missing folder.
+    ///
+    /// # Errors
+    /// The errors of [`Remote::create`], and of a key.
+    pub(crate) fn create(&self) -> Result<Remote> {
+        self.keyed(self.unlocked(Remote::create(&self.name, &self.url, self.cap())?)?)
+    }
+
+    #[cfg(feature = "signed")]
+    fn keyed(&self, remote: Remote) -> Result<Remote> {
+        let signers = self.sign_key.iter().map(|name| signing_keys::load(name));
+        let demanded = self.signed_by.iter().map(|key| key.parse());
+        Ok(remote
+            .sign_with(signers.collect::<Result<_>>()?)
+            .signed_by(demanded.collect::<Result<_>>()?))
+    }
+
+    /// Refuses a remote of which the user demands what this program cannot do.
+    #[cfg(not(feature = "signed"))]
+    fn keyed(&self, remote: Remote) -> Result<Remote> {
+        if !self.signed_by.is_empty() || self.sign_key.is_some() {
+            let text = "this program was built without the feature `signed`, so it neither signs nor checks signatures";
+            return Err(Error::denied(ErrorCode::UnsignedRemote, text));
+        }
+        Ok(remote)
     }
 
     /// Gives a remote the keys of this entry.
@@ -89,8 +159,14 @@ impl Remotes {
     /// `NotFound` if no variable names a folder; `Denied` if other users may change the register; `Io`.
     pub(crate) fn of(memory: &Memory) -> Result<Self> {
         let id = memory.path().map(Memory::id_of_store).transpose()?;
+        let register = UserRegister::open(REGISTER, "remotes").map_err(|error| match error.kind() {
+            ErrorKind::NotFound => {
+                error.with_hint("set HOME or XDG_STATE_HOME: your list of remotes is there")
+            }
+            _ => error,
+        });
         Ok(Self {
-            register: UserRegister::open(REGISTER, "remotes")?,
+            register: register?,
             store: to_hex(&id.unwrap_or_default()),
         })
     }
@@ -121,34 +197,18 @@ impl Remotes {
         })
     }
 
-    /// Returns a remote of the store, which the register does not have yet.
-    ///
-    /// # Errors
-    /// `Io` if the path of the current folder is unknown.
-    pub(crate) fn entry(
-        &self,
-        name: &str,
-        url: &str,
-        cap: Origin,
-        key_file: Option<&Path>,
-    ) -> Result<RemoteEntry> {
-        let key_file = key_file.map(std::path::absolute).transpose();
-        Ok(RemoteEntry {
-            store: self.store.clone(),
-            name: name.to_owned(),
-            url: url.to_owned(),
-            cap: cap.to_string(),
-            key_file: key_file.map_err(|error| Error::io("cannot find the key file", error))?,
-        })
-    }
-
     /// Adds a remote.
     ///
     /// # Errors
     /// `InvalidInput` (code `name_taken`) if the store has a remote of this name, or (code `password_in_url`) if the URL has a
     /// password; `Io`.
-    pub(crate) fn add(&mut self, entry: RemoteEntry) -> Result<RemoteEntry> {
-        check_url(&entry.url)?;
+    pub(crate) fn add(&mut self, new: RemoteEntry) -> Result<RemoteEntry> {
+        check_url(&new.url)?;
+        let entry = RemoteEntry {
+            store: self.store.clone(),
+            ..new
+        };
+        let name = &entry.name;
         let is_same = |known: &RemoteEntry| known.store == entry.store && known.name == entry.name;
         let is_new = self.register.change(|entries| {
             let is_new = !entries.iter().any(is_same);

@@ -9,8 +9,8 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 
-use super::context::{in_words, shown};
 use super::errors::{refused, usage_error};
+use super::hints::in_words;
 use crate::private_file::{BYTES_MAX, READ_OR_WRITE, WRITE, create, read};
 use treering::inspect::disk::xdg_folder;
 use treering::signed::{SigningKey, VerifierKey};
@@ -77,11 +77,11 @@ pub(crate) fn load(name: &str) -> Result<SigningKey> {
         return Err(error.with_hint(format!("make it with: treering keygen {name}")));
     }
     let key = SigningKey::parse(read(&file, "the key", READ_OR_WRITE, BYTES_MAX)?.trim_end_matches('\n'));
-    let key = key.map_err(|error| error.context(shown(&file)))?;
+    let key = key.map_err(|error| error.context(file.display()))?;
     if key.name() == name {
         return Ok(key);
     }
-    let text = format!("{} has the key '{}'", shown(&file), key.name());
+    let text = format!("{} has the key '{}'", file.display(), key.name());
     Err(refused(
         ErrorCode::BadKey,
         text,
@@ -188,14 +188,14 @@ pub(crate) fn trusted(typed: &[String]) -> Result<Trusted> {
             None => (None, line),
         };
         let key = key.parse::<VerifierKey>();
-        let key = key.map_err(|error| error.context(format_args!("{}, line {number}", shown(&file))))?;
+        let key = key.map_err(|error| error.context(format_args!("{}, line {number}", file.display())))?;
         Ok((origin, key))
     });
     let keys = keys.collect::<Result<Vec<_>>>()?;
     if keys.is_empty() {
         let hint = format!(
             "name the verifier key of the signer with --key, or write it into {}",
-            shown(&file)
+            file.display()
         );
         let error = Error::not_found("there is no key to check with").with_code(ErrorCode::NoKey);
         return Err(error.with_hint(hint));

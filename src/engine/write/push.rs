@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use super::Writer;
 use super::fork::line_record;
+use super::merge::conflict::is_refused;
 use super::merge::{LineCommit, common_with};
 use super::remote::{Known, MAIN, SIDE, Seen};
 use crate::digest::{CommitDigest, Root, to_hex};
@@ -304,6 +305,39 @@ impl Inner {
         Ok((!batch.is_empty()).then_some(batch))
     }
 
+    /// Returns the digests of all commits of the main line of a remote as a push leaves it, oldest first.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a digest cannot be read.
+    #[cfg(feature = "signed")]
+    pub(crate) fn digests_behind_push(
+        &self,
+        known: Known<'_>,
+        outgoing: &Outgoing,
+    ) -> Result<Vec<CommitDigest>> {
+        if outgoing.pushed.is_none() {
+            return self.digests_up_to(outgoing.head);
+        }
+        let line = self.main().store().line(&known.line(MAIN))?;
+        let line = line.ok_or_else(|| Error::internal("the line of a remote is missing"))?;
+        let mut digests = line.digests(0, &*line.head()?)?;
+        digests.push(outgoing.head);
+        Ok(digests)
+    }
+
+    /// Returns the digests of all commits up to one that this store keeps, on any line, oldest first.
+    ///
+    /// # Errors
+    /// `NotFound` (code `thinned`); `Corrupt` or `Io` if a digest cannot be read.
+    #[cfg(feature = "signed")]
+    pub(crate) fn digests_up_to(&self, head: CommitDigest) -> Result<Vec<CommitDigest>> {
+        let found = self.main().store().commit_of_any(head)?;
+        let (store, entry) = found.ok_or_else(|| {
+            Error::not_found(format!("this store does not keep commit {head}")).with_code(ErrorCode::Thinned)
+        })?;
+        store.digests(0, &entry)
+    }
+
     /// Notes a push that the remote has acknowledged.
     ///
     /// # Errors
@@ -350,14 +384,14 @@ impl Apart {
         let common = common_with(ours, theirs)?;
         let brings_nothing = match common.as_slice() {
             // After a pull without a commit, the remote has merged us and nothing else.
-            [base] => changes_between(base, theirs)?.is_empty(),
+            [base] => changes_between(base, theirs, ours)?.is_empty(),
             _ => false,
         };
         let has_newest = common
             .first()
             .is_some_and(|base| base.1.digest == theirs.1.digest);
         Ok(Self {
-            changes: changes_between(theirs, ours)?,
+            changes: changes_between(theirs, ours, ours)?,
             is_merged: has_newest || brings_nothing,
             common,
         })
@@ -379,12 +413,27 @@ fn side_info(store: &Arc<Store>, side: &RemoteLine) -> Result<LineInfo> {
     ))
 }
 
-/// Returns the changes from the state of one commit to that of another, without versions that count as equal (PSH-2).
-fn changes_between(older: &LineCommit, newer: &LineCommit) -> Result<Changes> {
+/// Returns whether the remote has all that is here, and nothing else (PSH-2, CFL-3).
+///
+/// # Errors
+/// `Corrupt` or `Io` if an object cannot be read.
+pub(super) fn has_same(theirs: &LineCommit, ours: &LineCommit) -> Result<bool> {
+    Ok(changes_between(theirs, ours, ours)?.is_empty())
+}
+
+/// Returns the changes from the state of one commit to that of another, without versions that count as equal (PSH-2), and
+/// those that the policy of `ours` refused (CFL-3).
+fn changes_between(older: &LineCommit, newer: &LineCommit, ours: &LineCommit) -> Result<Changes> {
     let (older, newer) = (State::of(&older.0, &older.1)?, State::of(&newer.0, &newer.1)?);
+    let ours = State::of(&ours.0, &ours.1)?;
     let (nodes, mut changes) = (older.nodes_with(&newer), Changes::new());
     for change in older.diff(&newer, &nodes) {
         let change = change?;
+        if is_refused(&ours, &change.key, change.new.as_ref(), change.old.as_ref())?
+            || is_refused(&ours, &change.key, change.old.as_ref(), change.new.as_ref())?
+        {
+            continue;
+        }
         if let (Some(old), Some(new)) = (change.old, change.new) {
             let [old, new] = [older.load(&old)?, newer.load(&new)?];
             if counts_as_equal(&old, &new)? {

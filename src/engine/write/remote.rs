@@ -98,7 +98,7 @@ pub(crate) struct Taken {
 pub(crate) fn went_back(what: &str) -> Error {
     Error::corrupt(format!("the remote went back: {what}"))
         .with_code(ErrorCode::RemoteWentBack)
-        .with_hint("an older copy of it was restored, or somebody else replaced it: `remote remove` and `remote add` accept it as it is; nothing was changed")
+        .with_hint("an older copy of it was restored, or somebody else replaced it: `remote remove` and `remote add --trust-cap CLASS` accept it as it is; nothing was changed")
 }
 
 impl Inner {
@@ -518,8 +518,37 @@ fn is_side_line(name: &str) -> bool {
         return false;
     };
     let (instance, number) = rest.split_at_checked(32).unwrap_or((rest, ""));
-    let is_number = |number: &str| number.parse::<u32>().is_ok();
+    let is_number = |text: &str| {
+        let number = text.parse::<u32>();
+        number.is_ok_and(|number| number > 0 && number.to_string() == text)
+    };
     instance.len() == 32
-        && instance.bytes().all(|byte| byte.is_ascii_hexdigit())
+        && instance
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
         && (number.is_empty() || number.strip_prefix('-').is_some_and(is_number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_side_line_has_the_name_that_its_machine_gives() {
+        let own = format!("{SIDE}{}", "0a".repeat(16));
+        for (rest, is_fine) in [
+            ("", true),
+            ("-1", true),
+            ("-12", true),
+            ("-0", false),
+            ("-+1", false),
+            ("-007", false),
+            ("-", false),
+            ("1", false),
+        ] {
+            assert_eq!(is_side_line(&format!("{own}{rest}")), is_fine, "{rest}");
+        }
+        assert!(!is_side_line(&own.to_uppercase().replace("AT-", SIDE)));
+        assert!(!is_side_line("main") && !is_side_line(&own[..own.len() - 1]));
+    }
 }

@@ -1,7 +1,7 @@
 //! A bucket that counts requests and bytes, and repeats a request whose outcome is unknown.
 //!
 //! # Layer
-//! Layer 6, part of `remote/bucket`.
+//! Layer 7, part of `remote/bucket`.
 //!
 //! # Invariants
 //! - RTR-1: a write whose answer was lost is settled by reading the object back. So a caller learns that its own write is

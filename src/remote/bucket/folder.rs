@@ -1,7 +1,7 @@
 //! A bucket in a folder: `file://`. Also the bucket in memory, which is a folder on a disk in memory.
 //!
 //! # Layer
-//! Layer 6, part of `remote/bucket`.
+//! Layer 7, part of `remote/bucket`.
 //!
 //! # Invariants
 //! - FLD-1: a writer holds the lock. So a file that nobody finished is garbage, and the next writer removes it.
@@ -29,6 +29,9 @@ const LOCK: &str = "bucket.lock";
 const UNFINISHED: &str = ".part";
 /// The wait of one call for the lock. The caller repeats a call that found the folder busy.
 const WAIT: Duration = Duration::from_millis(250);
+
+/// A file of more bytes is no manifest.
+const OBJECT_BYTES_MAX: u64 = 256 << 20;
 
 /// A bucket whose objects are the files of a folder.
 #[derive(Clone)]
@@ -59,19 +62,20 @@ impl Folder {
         }
     }
 
-    /// Returns the bytes of a file in `range`, and the version of the file if that is all of it. Of a longer file, only the
-    /// range is read.
+    /// Returns the bytes of a file in `range`, and the version of the file. A file that is too long for an object of ours has
+    /// no version, and only the range of it is read.
     fn read(&self, name: &str, range: Range<u64>) -> io::Result<Stored> {
         let file = self.disk.open(name, Access::Read)?;
         let length = file.length()?;
         let size = |length: u64| usize::try_from(length).map_err(io::Error::other);
-        if length > range.end {
+        if length > range.end.max(OBJECT_BYTES_MAX) {
             let bytes = read_bytes(&*file, range.start, size(range.end.saturating_sub(range.start))?)?;
             let version = Version(format!("{length}+"));
             return Ok(Stored { bytes, version });
         }
         let mut bytes = read_bytes(&*file, 0, size(length)?)?;
         let version = version_of(&bytes);
+        bytes.truncate(usize::try_from(range.end).unwrap_or(usize::MAX));
         bytes.drain(..(range.start as usize).min(bytes.len()));
         Ok(Stored { bytes, version })
     }

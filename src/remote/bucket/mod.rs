@@ -4,7 +4,7 @@
 //! it on a thread of its own and passes the calls through a channel, so no caller sees the runtime.
 //!
 //! # Layer
-//! Layer 6, the lowest part of `remote`. Knows names and bytes, but not what they mean.
+//! Layer 7, the lowest part of `remote`. Knows names and bytes, but not what they mean.
 //!
 //! # Invariants
 //! - BKT-1: of several writers that create one name, or swap one version of it, at most one succeeds.
@@ -22,7 +22,7 @@ mod sealed;
 
 use std::fmt;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
@@ -178,7 +178,18 @@ impl BucketError {
             _ => ErrorKind::Io,
         };
         let text = format!("{doing} {}: {self}", bucket.describe());
-        Error::new(kind, text).with_hint(hint).with_source(self)
+        let error = Error::new(kind, text).with_hint(hint);
+        match self {
+            Self::Unclear(_) | Self::Denied(_) | Self::Failed(_) => {
+                error.with_code(ErrorCode::RemoteUnreachable).with_source(self)
+            }
+            Self::Missing
+            | Self::Exists
+            | Self::Stale
+            | Self::Busy(_)
+            | Self::Damaged(_)
+            | Self::Key(_) => error.with_source(self),
+        }
     }
 }
 
@@ -194,10 +205,9 @@ pub fn open_bucket(url: &str, create: bool) -> Result<Arc<dyn Bucket>> {
         .ok_or_else(|| invalid("the place of a remote is not a URL"))?;
     match scheme {
         "file" => {
-            let rest = rest.strip_prefix("localhost").unwrap_or(rest);
-            let path = decoded(rest).filter(|path| path.starts_with('/'));
+            let path = path_in(rest);
             let path = path.ok_or_else(|| invalid("the path in a file URL is not absolute"))?;
-            let folder = Folder::at(Path::new(&path), create);
+            let folder = Folder::at(&path, create);
             let folder = folder.map_err(|error| match error.kind() {
                 // A folder that is made in place of a disk would hide that the disk is missing.
                 ErrorKind::NotFound => {
@@ -231,6 +241,43 @@ pub fn open_bucket(url: &str, create: bool) -> Result<Arc<dyn Bucket>> {
             Err(invalid(&text).with_code(ErrorCode::UnsupportedRemote))
         }
     }
+}
+
+/// Returns the path of a `file` URL, without its scheme.
+fn path_in(rest: &str) -> Option<PathBuf> {
+    let rest = rest.strip_prefix("localhost").unwrap_or(rest);
+    decoded(rest)
+        .filter(|path| path.starts_with('/'))
+        .map(PathBuf::from)
+}
+
+/// Returns an error if the folder of a store is in the place of a URL, or that place is in the folder. A change of one would
+/// be damage of the other.
+///
+/// # Errors
+/// `InvalidInput` (code `not_a_remote`).
+pub fn check_apart(url: &str, folder: &Path) -> Result<()> {
+    let Some(place) = url.strip_prefix("file://").and_then(path_in) else {
+        return Ok(());
+    };
+    let (place, folder) = (real(&place), real(folder));
+    if !place.starts_with(&folder) && !folder.starts_with(&place) {
+        return Ok(());
+    }
+    let text = format!("{} and {} are not apart", place.display(), folder.display());
+    Err(Error::invalid(text)
+        .with_code(ErrorCode::NotARemote)
+        .with_hint("choose a folder that is not inside the other one"))
+}
+
+/// Returns the path of a folder that need not exist, without links.
+fn real(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let found = path.ancestors().find_map(|above| {
+        let rest = path.strip_prefix(above).ok()?;
+        Some(above.canonicalize().ok()?.join(rest))
+    });
+    found.unwrap_or(path)
 }
 
 /// Returns a URL without the password of its user. The path of a file may contain anything.

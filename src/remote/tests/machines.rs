@@ -11,51 +11,51 @@ use crate::error::{ErrorCode, ErrorKind};
 use crate::log::closed::NewSegment;
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Commit, Id, Origin};
-use crate::remote::bucket::{Bucket, BucketResult, Counted, Stored, Version};
+use crate::remote::bucket::{Bucket, BucketError, BucketResult, Counted, Stored, Version};
 use crate::remote::clone::clone_from;
 use crate::remote::place::Place;
 use crate::remote::{Pulled, Remote};
 use crate::testing::sim_bucket::SimBucket;
 use crate::threads::Mutex;
 
-fn id(text: &str) -> Id {
+pub(super) fn id(text: &str) -> Id {
     Id::new(text).unwrap()
 }
 
-fn ann() -> Writer {
+pub(super) fn ann() -> Writer {
     Writer::person("ann")
 }
 
 /// A remote without faults, and folders for machines.
-struct Fleet {
-    service: SimBucket,
-    folder: tempfile::TempDir,
+pub(super) struct Fleet {
+    pub(super) service: SimBucket,
+    pub(super) folder: tempfile::TempDir,
 }
 
 impl Fleet {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             service: SimBucket::default(),
             folder: tempfile::tempdir().unwrap(),
         }
     }
 
-    fn remote(&self, cap: Origin) -> Remote {
+    pub(super) fn remote(&self, cap: Origin) -> Remote {
         Remote::on("origin", Arc::new(self.service.clone()), cap).unwrap()
     }
 
-    fn origin(&self) -> Remote {
+    pub(super) fn origin(&self) -> Remote {
         self.remote(Origin::DirectUser)
     }
 
-    fn first(&self) -> Memory {
+    pub(super) fn first(&self) -> Memory {
         let memory = Memory::create(self.folder.path().join("first")).unwrap();
         put(&memory, "plan", "one");
         self.origin().push(&memory, &ann()).unwrap();
         memory
     }
 
-    fn clone(&self, name: &str, cap: Origin) -> Memory {
+    pub(super) fn clone(&self, name: &str, cap: Origin) -> Memory {
         let place = Place::of(Counted::new(Arc::new(self.service.clone())));
         clone_from(&place, &self.folder.path().join(name), cap, &Options::new())
             .unwrap()
@@ -63,7 +63,7 @@ impl Fleet {
     }
 }
 
-fn content(memory: &Memory, name: &str) -> Option<String> {
+pub(super) fn content(memory: &Memory, name: &str) -> Option<String> {
     let found = memory.view().get(&id(name)).unwrap();
     found.map(|object| object.content().unwrap_or_default().to_owned())
 }
@@ -311,7 +311,7 @@ fn an_unrelated_remote_is_refused_and_a_damaged_one_changes_nothing() {
     assert_eq!(pull(&remote, &b).merged.counts.added, 1);
 }
 
-struct NoSecrets;
+pub(super) struct NoSecrets;
 
 impl WritePolicy for NoSecrets {
     fn review(&self, draft: &crate::engine::Draft) -> PolicyVerdict {
@@ -531,9 +531,10 @@ fn forge(service: &SimBucket, change: impl Fn(&mut Commit)) {
     service.restore(objects);
 }
 
-/// A bucket in which somebody acts before a segment is read.
+/// A bucket in which somebody acts before a segment is read, or to which nobody may write.
 struct During {
     sound: SimBucket,
+    denies: bool,
     act: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
@@ -548,6 +549,9 @@ impl Bucket for During {
     }
 
     fn put_new(&self, name: &str, bytes: &[u8]) -> BucketResult<()> {
+        if self.denies {
+            return Err(BucketError::Denied("no".to_owned()));
+        }
         self.sound.put_new(name, bytes)
     }
 
@@ -597,6 +601,7 @@ fn a_fetch_keeps_nobody_waiting() {
     let during = |act: Box<dyn FnOnce() + Send>| {
         let bucket = During {
             sound: fleet.service.clone(),
+            denies: false,
             act: Mutex::new(Some(act)),
         };
         Remote::on("origin", Arc::new(bucket), Origin::DirectUser).unwrap()
@@ -625,6 +630,30 @@ fn a_fetch_keeps_nobody_waiting() {
     assert_eq!(content(&b, "of a").as_deref(), Some("1"));
     drop(b);
     verified(&path);
+}
+
+/// A remote that this user may only read can be added, for its pulls. An empty place cannot.
+#[test]
+fn who_may_only_read_adds_a_remote() {
+    let fleet = Fleet::new();
+    let a = fleet.first();
+    let of = |sound: &SimBucket| {
+        let bucket = During {
+            sound: sound.clone(),
+            denies: true,
+            act: Mutex::new(None),
+        };
+        Remote::on("origin", Arc::new(bucket), Origin::DirectUser).unwrap()
+    };
+    let read_only = of(&fleet.service);
+    read_only.check(&a).unwrap();
+    pull(&read_only, &a);
+    put(&a, "plan", "two");
+    assert_eq!(read_only.push(&a, &ann()).unwrap_err().code(), ErrorCode::Io);
+    assert_eq!(
+        of(&SimBucket::default()).check(&a).unwrap_err().code(),
+        ErrorCode::Io
+    );
 }
 
 /// A commit of a wrong clock stays here: no machine would pull it.

@@ -5,7 +5,7 @@
 
 use super::prelude::*;
 use crate::cli::remote_keys;
-use crate::cli::remotes::Remotes;
+use crate::cli::remotes::{RemoteEntry, Remotes};
 use treering::inspect::remote::without_password;
 use treering::remote::{self, BackedUp, Cloned};
 
@@ -89,9 +89,15 @@ impl Verb for Clone {
         let (memory, cloned) = remote::clone_with(&self.url, &self.folder, cap, &options, keys.as_ref())?;
         context.register(&self.folder);
         if let Some(name) = &cloned.remote {
-            let mut remotes = Remotes::of(&memory)?;
-            let url = without_password(&self.url);
-            remotes.add(remotes.entry(name, &url, cap, self.key_file.as_deref())?)?;
+            let entry = RemoteEntry::new(name, &without_password(&self.url), cap);
+            let entry = entry.encrypted(self.key_file.as_deref())?;
+            let added = Remotes::of(&memory).and_then(|mut remotes| remotes.add(entry));
+            added.map_err(|error| {
+                let hint = format!(
+                    "the clone is whole; if HOME and XDG_STATE_HOME are not set, set one; then add its remote: treering remote add {name} URL --trust-cap {cap}"
+                );
+                error.with_hint(hint)
+            })?;
         }
         let (objects, commits) = (
             counted(cloned.objects, "object"),
@@ -106,7 +112,7 @@ impl Verb for Clone {
 
 impl Context {
     /// Returns the most trusted class of what comes from a remote: the given one, or what the person at the terminal says.
-    pub(super) fn cap_of_remote(&mut self, given: Option<Origin>) -> Result<Origin> {
+    pub(in crate::cli) fn cap_of_remote(&mut self, given: Option<Origin>) -> Result<Origin> {
         if let Some(given) = given {
             return Ok(given);
         }

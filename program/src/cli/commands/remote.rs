@@ -6,9 +6,13 @@
 use super::prelude::*;
 use crate::cli::remote_keys;
 use crate::cli::remotes::{RemoteEntry, Remotes, check_url};
+#[cfg(feature = "signed")]
+use crate::cli::signing_keys;
 use treering::inspect::remote::RemoteState;
-use treering::merge::Strategy;
+use treering::merge::{MergeConflict, Strategy};
 use treering::remote::{self, Fetched, Keys, Pulled, Pushed};
+#[cfg(feature = "signed")]
+use treering::signed::VerifierKey;
 
 /// Add, list and remove remotes
 ///
@@ -21,6 +25,7 @@ use treering::remote::{self, Fetched, Keys, Pulled, Pushed};
 /// treering push
 /// treering fetch
 /// treering pull
+/// treering sync --watch
 /// ```
 #[derive(Args, Debug)]
 #[command(verbatim_doc_comment)]
@@ -39,6 +44,7 @@ enum RemoteVerb {
     /// # Examples
     /// ```text
     /// treering remote add origin file:///mnt/shared/memory --trust-cap direct_user
+    /// treering remote add origin file:///mnt/m --signed-by vera+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k
     /// ```
     #[command(verbatim_doc_comment)]
     Add {
@@ -49,6 +55,14 @@ enum RemoteVerb {
         /// The most trusted class of what comes from it [default: asked for; import without a terminal]
         #[arg(long, value_name = "CLASS", value_parser = Origin::from_text)]
         trust_cap: Option<Origin>,
+        /// Take in only what this verifier key signed; may be repeated: one of the keys is enough
+        #[cfg(feature = "signed")]
+        #[arg(long, value_name = "VKEY")]
+        signed_by: Vec<VerifierKey>,
+        /// Sign each push with this key of yours
+        #[cfg(feature = "signed")]
+        #[arg(long, value_name = "NAME")]
+        sign_key: Option<String>,
         /// Encrypt with the key in this file; treering remote keygen makes it
         #[arg(long, value_name = "FILE")]
         key_file: Option<PathBuf>,
@@ -111,6 +125,10 @@ struct RemoteRow {
     url: String,
     /// The most trusted class of what comes from it.
     trust_cap: Origin,
+    /// The verifier keys of which one must have signed what is fetched; empty if no signature is demanded.
+    signed_by: Vec<String>,
+    /// The key of the user that signs each push.
+    sign_key: Option<String>,
     /// The number of commits of this store that the remote lacks, as far as is known here.
     ahead: u64,
     /// The number of commits that were fetched and not merged.
@@ -145,6 +163,8 @@ impl RemoteRow {
     fn of(entry: &RemoteEntry, state: RemoteState) -> Self {
         Self {
             trust_cap: entry.cap(),
+            signed_by: entry.signed_by.clone(),
+            sign_key: entry.sign_key.clone(),
             name: entry.name.clone(),
             url: entry.url.clone(),
             ahead: state.ahead,
@@ -168,6 +188,10 @@ impl Verb for Remote {
                 name,
                 url,
                 trust_cap,
+                #[cfg(feature = "signed")]
+                signed_by,
+                #[cfg(feature = "signed")]
+                sign_key,
                 key_file,
             } => {
                 context.options.check_may_write()?;
@@ -175,15 +199,31 @@ impl Verb for Remote {
                 let memory = context.open_to_read()?;
                 let mut remotes = Remotes::of(&memory)?;
                 remotes.check_free(&name)?;
+                if let Some(path) = memory.path() {
+                    remote::check_apart(&url, path)?;
+                }
                 let cap = context.cap_of_remote(trust_cap)?;
-                let entry = remotes.entry(&name, &url, cap, key_file.as_deref())?;
+                let new = RemoteEntry::new(&name, &url, cap);
+                #[cfg(feature = "signed")]
+                let new = new.with_keys(&signed_by, sign_key);
+                let new = new.encrypted(key_file.as_deref())?;
                 // Before anything is encrypted.
                 if key_file.is_some() {
                     context.output.note("key", remote_keys::LOSS);
                 }
-                let remote = remote::Remote::create(&name, &url, cap)?;
-                let state = entry.unlocked(remote)?.check(&memory)?;
-                let row = RemoteRow::of(&remotes.add(entry)?, state);
+                let remote = new.create()?;
+                let state = remote.check(&memory)?;
+                let row = RemoteRow::of(&remotes.add(new)?, state);
+                let kept = match remote.keeps_old_bytes() {
+                    Some(false) => None,
+                    Some(true) => Some(
+                        "the bucket keeps old versions, so erased content stays in it: switch versioning off",
+                    ),
+                    None => {
+                        Some("the bucket may keep what is deleted: switch versioning and soft delete off")
+                    }
+                };
+                kept.inspect(|what| context.output.warn("old_bytes_stay", what));
                 let text = format!("added the remote {name}; what comes from it is at most {cap}");
                 context.say_with_note(&row, text, "next", "send your commits with: treering push")
             }
@@ -252,12 +292,45 @@ impl Context {
 /// ```text
 /// treering push
 /// treering push origin --json
+/// treering push --sign --key vera
 /// ```
 #[derive(Args, Debug)]
 #[command(args = args::writes(), hide = true, verbatim_doc_comment)]
 pub(crate) struct Push {
     /// The remote [default: the only one, or origin]
     name: Option<String>,
+    /// Sign the newest commit with your only key, or with --key
+    #[cfg(feature = "signed")]
+    #[arg(long)]
+    sign: bool,
+    /// The name of the key that signs; may be repeated
+    #[cfg(feature = "signed")]
+    #[arg(long, value_name = "NAME", requires = "sign")]
+    key: Vec<String>,
+}
+
+#[cfg(feature = "signed")]
+impl Push {
+    /// Opens the remote, with the keys that sign.
+    fn open(&self, entry: &RemoteEntry) -> Result<remote::Remote> {
+        match &self.key[..] {
+            [] if self.sign && entry.sign_key.is_none() => {
+                Ok(entry.open()?.sign_with(vec![signing_keys::load_only()?]))
+            }
+            [] => entry.open(),
+            names => {
+                let keys = names.iter().map(|name| signing_keys::load(name));
+                Ok(entry.open()?.sign_with(keys.collect::<Result<_>>()?))
+            }
+        }
+    }
+}
+
+#[cfg(not(feature = "signed"))]
+impl Push {
+    fn open(&self, entry: &RemoteEntry) -> Result<remote::Remote> {
+        entry.open()
+    }
 }
 
 impl Verb for Push {
@@ -267,15 +340,19 @@ impl Verb for Push {
         context.whole_store()?;
         let memory = context.open_to_write()?;
         let entry = Remotes::of(&memory)?.find(self.name.as_deref())?;
-        let pushed = entry.open()?.push(&memory, &context.writer())?;
-        let text = match pushed.commits {
-            0 => format!("{} has everything already", pushed.remote),
-            commits => {
-                let size = bytes(pushed.bytes);
-                format!("sent {}, {size} to {}", counted(commits, "commit"), pushed.remote)
-            }
-        };
+        let pushed = self.open(&entry)?.push(&memory, &context.writer())?;
+        let text = pushed_line(&pushed);
         context.say(&pushed, text)
+    }
+}
+
+pub(super) fn pushed_line(pushed: &Pushed) -> String {
+    match pushed.commits {
+        0 => format!("{} has everything already", pushed.remote),
+        commits => {
+            let size = bytes(pushed.bytes);
+            format!("sent {}, {size} to {}", counted(commits, "commit"), pushed.remote)
+        }
     }
 }
 
@@ -308,7 +385,7 @@ impl Verb for Fetch {
     }
 }
 
-fn fetched_line(fetched: &Fetched) -> String {
+pub(super) fn fetched_line(fetched: &Fetched) -> String {
     match fetched.commits {
         0 => format!("{} has nothing new", fetched.remote),
         commits => format!("fetched {} from {}", counted(commits, "commit"), fetched.remote),
@@ -361,12 +438,7 @@ impl Verb for Pull {
                 (true, true) => format!("{fetched}; would merge: {counts}"),
                 (true, false) => format!("{fetched}; merged: {counts}; {head}"),
             })?;
-            for conflict in &merged.conflicts {
-                let (id, fields) = (one_line(conflict.id.as_str()), conflict.fields.join(", "));
-                let mark = context.output.paint(Meaning::Bad, format_args!("! {id}"));
-                context.line(format_args!("{mark}  conflict: {fields}"))?;
-            }
-            Ok(())
+            conflict_lines(context, &merged.conflicts)
         })?;
         context.note_dry_run(self.dry_run);
         if pulled.merged.committed.changed && !self.dry_run {
@@ -378,4 +450,14 @@ impl Verb for Pull {
         }
         Ok(DONE)
     }
+}
+
+/// Prints the conflicts that a merge left open.
+pub(super) fn conflict_lines(context: &mut Context, conflicts: &[MergeConflict]) -> Result<()> {
+    for conflict in conflicts {
+        let (id, fields) = (one_line(conflict.id.as_str()), conflict.fields.join(", "));
+        let mark = context.output.paint(Meaning::Bad, format_args!("! {id}"));
+        context.line(format_args!("{mark}  conflict: {fields}"))?;
+    }
+    Ok(())
 }

@@ -142,7 +142,7 @@ fn commits_since(remote: &LineCommit, time: Time) -> Result<u64> {
 
 impl Merged {
     /// Returns the result of a merge with nothing new.
-    fn nothing(memory: &Memory) -> Result<Self> {
+    pub(crate) fn nothing(memory: &Memory) -> Result<Self> {
         let view = memory.refresh()?;
         let commit = view.commit();
         Ok(Self {
