@@ -88,7 +88,7 @@ impl KeyFault {
             Self::Needed => (
                 ErrorCode::NoKey,
                 "is encrypted",
-                "name the file with its key: --key-file FILE",
+                "name the file with its key: --key-file FILE, or TREERING_KEY_FILE for --store URL",
             ),
             Self::Other => (
                 ErrorCode::WrongKey,
