@@ -152,9 +152,10 @@ ofInputs.nameOf("Entry");
 function method(verb) {
   const schema = inputs.$defs[target(verb.input)] ?? verb.input;
   const first = verb.arguments === "" ? [] : verb.arguments.split(", ");
-  const names = first.map((one) => one.replace("?", ""));
+  const names = first.map((one) => one.replace(/\?| \| null/, ""));
   const typed = first.map((one, index) => {
-    return `${one}: ${ofInputs.type(schema.properties[names[index]])}`;
+    const [argument, other] = one.split(" | ");
+    return `${argument}: ${ofInputs.type(schema.properties[names[index]])}${other ? ` | ${other}` : ""}`;
   });
   const rest = Object.keys(schema.properties ?? {}).filter((name) => !names.includes(name));
   const prefix = verb.class === "View" || verb.class === "Draft" ? verb.class : "";

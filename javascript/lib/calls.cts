@@ -145,10 +145,7 @@ export abstract class Handle {
   }
 
   /** @internal */
-  async _call<T>(kind: string, verb: string, input: object, options?: CallOptions | null): Promise<T> {
-    const done = await call<T>(this._number, kind, verb, input, options);
-    // The use after the call keeps the handle until its end.
-    running.delete(this);
-    return done;
+  _call<T>(kind: string, verb: string, input: object, options?: CallOptions | null): Promise<T> {
+    return call(this._number, kind, verb, input, options);
   }
 }

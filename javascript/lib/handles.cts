@@ -1,5 +1,6 @@
 // The handles: Memory and Agent, and the views, drafts and watches that are made from them.
 import { AssertionError } from "node:assert";
+import { fileURLToPath } from "node:url";
 import { call, Handle, module, numberOf, register, said, unregister, type CallOptions, type Opened } from "./calls.cjs";
 import { CheckError, DeniedError, errorOf, HandleError, InvalidInputError, type Fault } from "./errors.cjs";
 import * as generated from "./generated.cjs";
@@ -528,7 +529,7 @@ function vectors(embedder: Embedder): (text: string) => Promise<number[]> {
 
 /** Returns the path of a folder. */
 function folder(path: string | URL): string {
-  if (path instanceof URL) return decodeURIComponent(path.pathname);
+  if (path instanceof URL) return fileURLToPath(path);
   if (typeof path !== "string") throw new InvalidInputError("the path must be a text or a file URL", "invalid_input");
   return path;
 }

@@ -1,4 +1,5 @@
 // The native module: that of the package for this platform, or one that was built beside this package.
+import { platforms } from "./platform.cjs";
 
 /** What the native module exports. */
 export interface Native {
@@ -19,26 +20,20 @@ export interface Native {
   version(): string;
 }
 
-/** Returns the name of the platform, as the packages have it in their names. */
-export function platform(): string {
-  const name = `${process.platform}-${process.arch}`;
-  if (process.platform !== "linux") return name;
-  const report = process.report?.getReport() as { header?: { glibcVersionRuntime?: string } } | undefined;
-  return `${name}-${report?.header?.glibcVersionRuntime ? "gnu" : "musl"}`;
-}
-
 function load(): Native {
-  const tried = [process.env.TREERING_NATIVE, `@treering/${platform()}`, "../treering.node"];
-  let last: unknown;
+  const packages = platforms().map((name) => `@treering/${name}`);
+  const tried = [process.env.TREERING_NATIVE, ...packages, "../treering.node"];
+  const causes: unknown[] = [];
   for (const name of tried) {
     if (!name) continue;
     try {
       return require(name) as Native;
     } catch (error) {
-      last ??= error;
+      causes.push(error);
     }
   }
-  throw new Error(`treering has no native module for ${platform()}: reinstall with optional dependencies`, { cause: last });
+  const hint = "reinstall with optional dependencies";
+  throw new AggregateError(causes, `treering has no native module for ${platforms().join(" or ")}: ${hint}`);
 }
 
 export const native: Native = load();

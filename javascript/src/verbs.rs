@@ -56,7 +56,7 @@ struct Verb {
     /// The class in JavaScript, or `module` for a function that needs no handle.
     class: &'static str,
     name: &'static str,
-    /// The fields of the input that are arguments, in their order. One with `?` is optional.
+    /// The fields of the input that are arguments, in their order. One with `?` is optional, and one with `| null` may be null.
     arguments: &'static str,
     /// The type of the answer in TypeScript. Empty if a method that is written by hand makes the call.
     answer: &'static str,
@@ -225,7 +225,7 @@ verbs! {
         "Returns the forgotten items, the last forgotten first."
         forgotten("": items::Forgotten) -> "Forgotten[]" = items::forgotten;
         "Sets the time at which an item expires; null means never. Returns the commit, or null without a change."
-        expire("id, at": items::Expire) -> "Commit | null" = items::expire;
+        expire("id, at | null": items::Expire) -> "Commit | null" = items::expire;
         "" decay("": items::Decay) -> "" = items::decay, host;
         "Finds the commit that changed the first answer to a question. With `expect`, an answer without it is bad."
         bisect("question, good, bad?": items::Bisect) -> "BisectedAnswer" = items::bisect;

@@ -138,7 +138,7 @@ impl Remote {
     /// Waits a random time, which grows with the number of lost races.
     fn pause(&self, memory: &Memory, lost: u32) -> Result<()> {
         let longest = PAUSE.saturating_mul(1 << lost.min(16)).min(PAUSE_MAX);
-        let [low, high, ..] = random_bytes()?;
+        let [low, high]: [u8; 2] = random_bytes()?;
         let mut left = longest.mul_f64(f64::from(u16::from_le_bytes([low, high])) / f64::from(u16::MAX));
         while self.is_patient() && !left.is_zero() {
             memory.inner.settings().check_stop()?;

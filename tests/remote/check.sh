@@ -4,7 +4,7 @@
 # share a memory while machines and servers are killed.
 # Run: tests/remote/check.sh [--require] [--full]
 #   --require  fails unless an S3 gateway and PostgreSQL ran
-#   --full     8 machines with 200 commits instead of 40, and more kills
+#   --full     8 machines with 200 commits instead of 4 with 20, and more kills
 # Needs Python 3, bash and curl. TREERING_TEST_SERVERS keeps the servers for the next run [/var/tmp/treering-servers].
 # TREERING_TEST_PROFILE is the profile of cargo [release].
 set -euo pipefail
@@ -29,40 +29,41 @@ cleanup() {
   rm -rf "$work"
 }
 trap cleanup EXIT
+trap 'exit 1' INT TERM
 # shellcheck source=tests/remote/servers.sh
 source tests/remote/servers.sh
 
 unset TREERING_STORE TREERING_FORK
-export HOME=$work/home XDG_STATE_HOME=$work/home/state XDG_CONFIG_HOME=$work/home/config XDG_DATA_HOME=$work/home/data
 export AWS_ACCESS_KEY_ID=treering AWS_SECRET_ACCESS_KEY=secret-of-the-test AWS_REGION=us-east-1 AWS_ALLOW_HTTP=true
 export NO_PROXY=127.0.0.1 no_proxy=127.0.0.1
-mkdir -p "$HOME"
 ran=() skipped=()
 
-cargo_home=${CARGO_HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)/.cargo}
-rustup_home=${RUSTUP_HOME:-$(getent passwd "$(id -u)" | cut -d: -f6)/.rustup}
-built() {
-  CARGO_HOME=$cargo_home RUSTUP_HOME=$rustup_home cargo test --profile "$profile" --locked -p treering -p treering-program \
-    --features treering/testing,treering-program/remote-cloud,treering-program/remote-postgres "$@"
-}
-# The programs: cargo names them in its messages.
-executables=$(built --test soak --bin treering --no-run --message-format=json | python3 -c '
-import json, sys
-found = {}
+# The programs, unless the caller has built them: TREERING_TEST_PROGRAMS="SOAK TREERING".
+if [ -n "${TREERING_TEST_PROGRAMS:-}" ]; then
+  read -r soak treering <<<"$TREERING_TEST_PROGRAMS"
+else
+  features=(-p treering -p treering-program
+    --features treering/testing,treering-program/remote-cloud,treering-program/remote-postgres)
+  cargo build --profile "$profile" --locked "${features[@]}" --bin treering
+  # Cargo names the test in its messages.
+  soak=$(cargo test --profile "$profile" --locked "${features[@]}" --test soak --no-run --message-format=json |
+    python3 -c 'import json, sys
 for line in sys.stdin:
     message = json.loads(line)
-    if message.get("executable"):
-        found[message["target"]["name"]] = message["executable"]
-print(found["soak"], found["treering"])')
-read -r soak treering <<<"$executables"
+    if message.get("executable") and message["target"]["name"] == "soak":
+        print(message["executable"])')
+  treering=$(dirname "$(dirname "$soak")")/treering
+fi
+export HOME=$work/home XDG_STATE_HOME=$work/home/state XDG_CONFIG_HOME=$work/home/config XDG_DATA_HOME=$work/home/data
+mkdir -p "$HOME"
 
 soak() { "$soak" "$@" --ledger /dev/null; }
 fail() { echo "FAILED: $*" >&2; exit 1; }
 
 if [ -n "$full" ]; then
-  sizes=(--commits 200 --kills 40)
+  sizes=(--machines 8 --commits 200 --kills 40)
 else
-  sizes=(--commits 40 --kills 8)
+  sizes=(--machines 4 --commits 20 --kills 4)
 fi
 
 # Calls a function again and again while a process runs.

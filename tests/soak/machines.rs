@@ -323,7 +323,7 @@ pub(crate) fn run(round: &Round) -> Counts {
             while !is_over.load(Ordering::Relaxed) {
                 fleet.check_clone();
                 clones += 1;
-                std::thread::sleep(Duration::from_millis(500));
+                std::thread::sleep(Duration::from_secs(2));
             }
             clones
         });

@@ -208,7 +208,6 @@ impl Remotes {
             store: self.store.clone(),
             ..new
         };
-        let name = &entry.name;
         let is_same = |known: &RemoteEntry| known.store == entry.store && known.name == entry.name;
         let is_new = self.register.change(|entries| {
             let is_new = !entries.iter().any(is_same);

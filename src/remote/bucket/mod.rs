@@ -88,7 +88,7 @@ impl KeyFault {
             Self::Needed => (
                 ErrorCode::NoKey,
                 "is encrypted",
-                "name the file with its key: --key-file FILE",
+                "name the file with its key: --key-file FILE, or TREERING_KEY_FILE for --store URL",
             ),
             Self::Other => (
                 ErrorCode::WrongKey,
@@ -183,7 +183,9 @@ impl BucketError {
             Self::Unclear(_) | Self::Denied(_) | Self::Failed(_) => {
                 error.with_code(ErrorCode::RemoteUnreachable).with_source(self)
             }
-            Self::Missing | Self::Exists | Self::Stale | Self::Busy(_) => error.with_source(self),
+            Self::Missing | Self::Exists | Self::Stale | Self::Busy(_) | Self::Damaged(_) | Self::Key(_) => {
+                error.with_source(self)
+            }
         }
     }
 }

@@ -114,8 +114,6 @@ fn no_changed_file_is_read() {
             }
         }
     }
-    let plain = vec![0_u8; 128];
-    bucket.put_new("format", &plain).unwrap_err();
 }
 
 #[test]
@@ -150,7 +148,10 @@ fn a_bucket_learns_no_word_and_needs_the_key() {
     }
     assert_eq!(objects(&inner), stored, "SEA-3");
     let plain = Folder::in_memory();
+    let first = Memory::create(folder.path().join("plain")).unwrap();
+    put(&first, "plan", "one");
     remote(&plain, None).push(&first, &ann()).unwrap();
+    put(&first, "plan", "two");
     let error = remote(&plain, Some(&keys)).push(&first, &ann()).unwrap_err();
     assert_eq!(error.code(), ErrorCode::NotEncrypted);
     let copied = clone(&inner, &keys, &folder, "second").unwrap();
