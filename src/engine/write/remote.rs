@@ -449,7 +449,11 @@ impl<'a> Intake<'a> {
             .is_some_and(|thinned| thinned.contains(&digest)))
     }
 
-    /// Takes over the taints of sessions. They only add to those of this store.
+    /// Takes over the taints of sessions. They only add to those of this store. A remote that nobody trusts like a host
+    /// taints nothing: all that it wrote is capped, and it could name the sessions of this machine.
+        if !self.known.cap.is_above(Origin::Model) {
+            return Ok(());
+        }
     fn take_taints(&mut self, batch: &Batch) -> Result<()> {
         let mut builder = BatchBuilder::new();
         for mut taint in taints_in(batch)? {
