@@ -11,7 +11,7 @@
 //! - PSH-2: versions that differ only in their class, or in what they are derived from, count as equal. Of two such
 //!   versions, the remote keeps its own. So the pull and push of a machine with a cap lower no class elsewhere.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use super::Writer;
@@ -268,12 +268,12 @@ impl Inner {
         let before = index
             .checked_sub(1)
             .map_or(Ok(None), |before| store.commit_at(before))?;
-        let mut commits = 0;
+        let (mut commits, mut sources) = (0, HashSet::new());
         for index in index..store.kept() {
             self.settings().check_stop()?;
             let entry = store.commit_at(index)?;
             let entry = entry.ok_or_else(|| Error::internal("a kept commit is missing"))?;
-            let mut batch = store.outgoing(&entry, &remote)?;
+            let mut batch = store.outgoing(&entry, &remote, &mut sources)?;
             if let Some(side) = side {
                 let record = line_record(side, Some(entry.digest), entry.commit.time)?;
                 batch.add(RecordKind::Line, 0, &record.encode()?);
