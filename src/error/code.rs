@@ -64,6 +64,8 @@ codes! {
     ChangedSince = "changed_since",
     /// A checkpoint is damaged. No data is lost, because the log contains all data.
     CheckpointDamaged = "checkpoint_damaged",
+    /// A commit is more than a day ahead of the clock of this machine.
+    ClockAhead = "clock_ahead",
     /// The command that answers a prompt failed or exceeded its time limit.
     CommandFailed = "command_failed",
     /// Another writer changed the state on which the work is based.

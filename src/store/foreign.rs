@@ -156,8 +156,6 @@ impl ForeignLine {
             "its history root does not match the chain"
         } else if found.time <= self.time {
             "its time is not after the time of its parent"
-        } else if found.time > latest {
-            "its time is more than a day ahead of the clock of this machine"
         } else {
             ""
         };
@@ -167,6 +165,7 @@ impl ForeignLine {
         let before = std::mem::take(&mut self.trie);
         self.trie = if contents.changes_state() {
             let known = |digest: ObjectDigest| self.has_version(digest, supply);
+        check_time(found, latest)?;
             let edit = Edit {
                 nodes: &*self.store,
                 first_written: &|_| Ok(None),
@@ -296,6 +295,21 @@ pub(crate) fn taints_in(batch: &Batch) -> Result<Vec<Reference>> {
     let mut taints = Vec::new();
     for record in batch
         .records
+/// Returns an error if a commit of a remote is later than `latest`.
+///
+/// # Errors
+/// `Corrupt` (code `clock_ahead`).
+pub(crate) fn check_time(commit: &Commit, latest: Time) -> Result<()> {
+    if commit.time <= latest {
+        return Ok(());
+    }
+    let text = "a commit of the remote is more than a day ahead of the clock of this machine";
+    let error = Error::corrupt(text).with_code(ErrorCode::ClockAhead);
+    Err(error.with_hint(
+        "set the clock of this machine; if it is right, the one of the machine that pushed was wrong",
+    ))
+}
+
         .iter()
         .filter(|record| record.kind == RecordKind::Reference)
     {

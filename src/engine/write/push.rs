@@ -89,6 +89,7 @@ impl Inner {
     ) -> Result<PushPlan> {
         let store = self.main().store();
         let head = store.head()?;
+        check_clock(&head, self.settings().latest())?;
         let Some(remote) = target.head else {
             let (batches, commits) = self.commits_behind(&store, 0, known, None)?;
             return Ok(PushPlan::Send(Box::new(Outgoing {
@@ -333,6 +334,19 @@ impl Inner {
             self.write_remote(writing, group)
         })
     }
+}
+
+/// Returns an error if the newest commit is later than `latest`, because nobody could fetch it. Earlier ones are earlier.
+fn check_clock(head: &CommitEntry, latest: Time) -> Result<()> {
+    if head.commit.time <= latest {
+        return Ok(());
+    }
+    let text = "the newest commit is more than a day ahead of the clock, so other machines would refuse it";
+    let hint = "a clock was wrong, and a time in the history stays: \
+         `export --format jsonl` what is good, and `put --jsonl` it into a `clone` of the remote";
+    Err(Error::invalid(text)
+        .with_code(ErrorCode::ClockAhead)
+        .with_hint(hint))
 }
 
 /// Returns the side line as a line, for its records.

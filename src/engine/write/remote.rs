@@ -21,7 +21,6 @@ use super::{Authorisation, LogHandle, Writer, body_bytes};
 use crate::digest::CommitDigest;
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
-use crate::engine::settings::CLOCK_OFF_MICROS_MAX;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{Batch, BatchBuilder, RecordKind};
 use crate::object::{Origin, Reference, ReferenceClass, ReferenceName, Time};
@@ -297,7 +296,6 @@ struct Intake<'a> {
 
 impl<'a> Intake<'a> {
     fn new(inner: &'a Inner, known: Known<'a>, seen: Option<Seen>) -> Self {
-        let now = inner.settings().clock.now().as_micros();
         let heads = seen.map(|seen| (MAIN.to_owned(), seen.head));
         Self {
             inner,
@@ -308,7 +306,7 @@ impl<'a> Intake<'a> {
             marks: HashMap::new(),
             supply: Supply::default(),
             thinned: None,
-            latest: Time::from_micros(now.saturating_add(CLOCK_OFF_MICROS_MAX)),
+            latest: inner.settings().latest(),
             group: Vec::new(),
             commits: 0,
         }
