@@ -74,7 +74,7 @@ pub(crate) use commit::not_rewritten;
 pub(crate) use files::{epoch_in, undecodable};
 pub(crate) use fixed::{Fixed, fields, layout};
 pub use format_file::{FORMAT, Format, Mode};
-pub use frame::{BODY_BYTES_MAX, LINK_BYTES, RecordKind, UNLINK_BYTES, UNLINKED};
+pub use frame::{BODY_BYTES_MAX, LINK_BYTES, RecordKind, UNLINK_BYTES, UNLINKED, cap_in, with_cap};
 pub use handle::{DurablePlaces, Log, LogOptions, Tail};
 pub use inspect::{
     Found, Frame, Frames, Inspection, Layout, Part, SegmentStanding, SegmentState, StoreFile, link_parts,

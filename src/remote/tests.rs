@@ -3,3 +3,4 @@
 mod backup;
 mod fleet;
 mod machines;
+mod trust;

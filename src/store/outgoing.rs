@@ -19,7 +19,9 @@ use super::rewritten::{MapEntry, put_gap, put_state};
 use super::{CommitEntry, Store};
 use crate::digest::{CommitDigest, KeyPath, ObjectDigest};
 use crate::error::Result;
-use crate::log::{BODY_BYTES_MAX, BatchBuilder, LINK_BYTES, Locator, RecordKind, UNLINK_BYTES, UNLINKED};
+use crate::log::{
+    BODY_BYTES_MAX, BatchBuilder, LINK_BYTES, Locator, RecordKind, UNLINK_BYTES, UNLINKED, cap_in, with_cap,
+};
 use crate::object::{Object, Time};
 use crate::trie::Entry;
 
@@ -84,9 +86,9 @@ impl Store {
                 }
             }
         }
+        self.add_sources(&mut batch, (entry, remote), &added, sources)?;
         for text in [entry.commit.reason, entry.commit.source].into_iter().flatten() {
             if let Some(text) = self.records.find_text(text)? {
-        self.add_sources(&mut batch, (entry, remote), &added, sources)?;
                 batch.add(RecordKind::Text, 0, &text);
             }
         }
@@ -111,7 +113,8 @@ impl Store {
                 },
             )?;
         }
-        batch.add(RecordKind::Commit, 0, &self.records.record(entry.place)?.body);
+        let commit = self.records.record(entry.place)?;
+        batch.add(commit.kind, commit.flags, &commit.body);
         Ok(batch)
     }
 
@@ -148,9 +151,6 @@ impl Store {
         Ok(line.is_some_and(|line| line.name.starts_with(remote)))
     }
 
-    /// Adds the record of a version, or its erasure marker, and the record of its content.
-    fn add_version(&self, batch: &mut BatchBuilder, version: &Entry, flags: u8) -> Result<()> {
-        let record = self.records.record(Locator::from_u64(version.place))?;
     /// Adds the versions from which the added ones are derived, unless the remote has them (OUT-3).
     fn add_sources(
         self: &Arc<Self>,
@@ -187,6 +187,9 @@ impl Store {
         Ok(())
     }
 
+    /// Adds the record of a version, or its erasure marker, and the record of its content.
+    fn add_version(&self, batch: &mut BatchBuilder, version: &Entry, flags: u8) -> Result<()> {
+        let record = self.records.record(Locator::from_u64(version.place))?;
         let content = match record.kind {
             RecordKind::Object => Object::content_digest_in(&record.body),
             _ => None,
@@ -196,7 +199,8 @@ impl Store {
         {
             batch.add(RecordKind::Content, 0, &content);
         }
-        batch.add(record.kind, flags, &record.body);
+        // INVARIANT RCS-3: a class that was lowered here is not raised on the way.
+        batch.add(record.kind, with_cap(flags, cap_in(record.flags)), &record.body);
         Ok(())
     }
 }
