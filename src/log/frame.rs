@@ -45,7 +45,7 @@ pub fn cap_in(flags: u8) -> u8 {
 /// Returns flags with the number of a class of trust. Zero limits nothing.
 #[must_use]
 pub fn with_cap(flags: u8, class: u8) -> u8 {
-    flags & !CAP | class << CAP_SHIFT & CAP
+    (flags & !CAP) | ((class << CAP_SHIFT) & CAP)
 }
 
 /// The length in bytes of an entry of a [`RecordKind::Link`] record: a key path and a version.

@@ -252,8 +252,8 @@ impl Object {
         self
     }
 
-    /// Returns the stored class of trust, or a lower one if the version came from a capped remote, or the program reads the
-    /// store with `--untrusted-store`. Invalid bytes have the least trusted class.
+    /// Returns the stored class of trust. It is lower if the version came from a capped remote, or the program reads the store
+    /// with `--untrusted-store`. Invalid bytes have the least trusted class.
     pub fn origin(&self) -> Origin {
         Origin::least(self.stored_origin(), self.best_origin)
     }

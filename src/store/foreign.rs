@@ -286,11 +286,8 @@ impl ForeignLine {
             return Ok(());
         }
         // INVARIANT RCS-3
-        built.add(
-            record.kind,
-            flags & UNLINKED | capped(record, self.cap) & !UNLINKED,
-            &record.body,
-        );
+        let flags = (flags & UNLINKED) | (capped(record, self.cap) & !UNLINKED);
+        built.add(record.kind, flags, &record.body);
         Ok(())
     }
 }

@@ -177,15 +177,12 @@ impl Records {
             RecordKind::Object => {
                 let object = Object::from_verified(record.body, digest);
                 // INVARIANT RCS-3
-                let is_limited = is_lowered(&object, record.flags);
-                match is_limited
-                    .then(|| self.find_object(digest))
-                    .transpose()?
-                    .flatten()
+                if is_lowered(&object, record.flags)
+                    && let Some((_, object)) = self.find_object(digest)?
                 {
-                    Some((_, object)) => Ok(object),
-                    None => self.with_content(object, record.flags),
+                    return Ok(object);
                 }
+                self.with_content(object, record.flags)
             }
             RecordKind::Erased => match self.find_object(digest)? {
                 // INVARIANT RCS-2: if a record was erased and later written again, readers get the new record.

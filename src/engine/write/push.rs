@@ -342,8 +342,7 @@ fn check_clock(head: &CommitEntry, latest: Time) -> Result<()> {
         return Ok(());
     }
     let text = "the newest commit is more than a day ahead of the clock, so other machines would refuse it";
-    let hint = "a clock was wrong, and a time in the history stays: \
-         `export --format jsonl` what is good, and `put --jsonl` it into a `clone` of the remote";
+    let hint = "a clock was wrong, and times in a history stay: `export` what is good into a new store";
     Err(Error::invalid(text)
         .with_code(ErrorCode::ClockAhead)
         .with_hint(hint))
