@@ -256,9 +256,10 @@ impl Cloud {
         let (sender, receiver) = bounded(1);
         let task = async move {
             let credentials = async {
-                match signs {
-                    true => client.authenticate().await,
-                    false => Ok(()),
+                if signs {
+                    client.authenticate().await
+                } else {
+                    Ok(())
                 }
             };
             let done = match listening(credentials).await {
