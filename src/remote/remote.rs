@@ -58,7 +58,7 @@ pub struct Remote {
     /// The same bucket, if it is encrypted, and the id of the key that encrypts.
     sealed: Option<(Arc<Sealed>, String)>,
     #[cfg(any(test, feature = "testing"))]
-    is_patient: bool,
+    pub(super) is_patient: bool,
 }
 
 impl std::fmt::Debug for Remote {
@@ -253,14 +253,6 @@ impl Remote {
         Ok(memory.inner.seen(self.known())?.is_some())
     }
 
-    /// Returns whether a call may wait.
-    pub(super) fn is_patient(&self) -> bool {
-        #[cfg(any(test, feature = "testing"))]
-        return self.is_patient;
-        #[cfg(not(any(test, feature = "testing")))]
-        true
-    }
-
     pub(super) fn known(&self) -> Known<'_> {
         Known {
             name: &self.name,
@@ -313,6 +305,11 @@ impl Remote {
     /// # Durability
     /// When the call returns, what was sent is as durable as the bucket promises.
     pub fn push(&self, memory: &Memory, writer: &Writer) -> Result<Pushed> {
+        self.push_behind(memory, writer, false)
+    }
+
+    /// Pushes as [`Self::push`] does. `is_read` says that the caller has just read the manifest.
+    pub(super) fn push_behind(&self, memory: &Memory, writer: &Writer, is_read: bool) -> Result<Pushed> {
         let (place, writer) = (self.place(memory), &self.lane_of(writer));
         memory.inner.check_main()?;
         memory.sync()?;
@@ -322,7 +319,7 @@ impl Remote {
         let cached = self.cached(memory)?;
         let newest = cached.clone().filter(|known| Some(seen_in(&known.log)) == seen);
         if let Some(newest) = newest
-            && let Some(pushed) = self.push_on(memory, &place, newest, true, writer)?
+            && let Some(pushed) = self.push_on(memory, &place, newest, !is_read, writer)?
         {
             return Ok(pushed);
         }
