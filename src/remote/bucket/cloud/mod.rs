@@ -257,10 +257,9 @@ impl Cloud {
         let task = async move {
             let credentials = async {
                 if signs {
-                    client.authenticate().await
-                } else {
-                    Ok(())
+                    client.authenticate().await?;
                 }
+                Ok(())
             };
             let done = match listening(credentials).await {
                 (Err(_), heard) => Err(Failure::NoCredentials(heard)),

@@ -2,6 +2,7 @@
 //! `tests/remote/check.sh` has the same suite against real servers.
 
 use std::collections::VecDeque;
+use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
@@ -165,8 +166,12 @@ impl Server {
             return Answer::new(416, Vec::new());
         }
         let mut answer = Answer::new(206, stored.bytes[start..end].to_vec()).with(&stored.version);
-        let range = format!("Content-Range: bytes {start}-{}/{length}\r\n", end - 1);
-        answer.headers.push_str(&range);
+        write!(
+            answer.headers,
+            "Content-Range: bytes {start}-{}/{length}\r\n",
+            end - 1
+        )
+        .unwrap();
         answer
     }
 
@@ -274,8 +279,11 @@ impl Answer {
     }
 
     fn with(mut self, Version(version): &Version) -> Self {
-        let headers = format!("ETag: \"{version}\"\r\nx-goog-generation: {version}\r\n");
-        self.headers.push_str(&headers);
+        write!(
+            self.headers,
+            "ETag: \"{version}\"\r\nx-goog-generation: {version}\r\n"
+        )
+        .unwrap();
         self
     }
 
@@ -435,8 +443,7 @@ fn a_service_may_ignore_that_a_part_was_asked_for() {
     cloud.put_new("a", b"abcdef").unwrap();
     for range in [1..3, 4..9, 8..9] {
         let part = cloud.get("a", Some(range.clone())).unwrap();
-        server.fail(Fault::IgnoresRange);
-        server.fail(Fault::IgnoresRange);
+        [Fault::IgnoresRange, Fault::IgnoresRange].map(|fault| server.fail(fault));
         assert_eq!(cloud.get("a", Some(range)).unwrap(), part);
         server.faults.lock().clear();
     }
