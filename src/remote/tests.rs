@@ -7,3 +7,4 @@ mod machines;
 #[cfg(feature = "signed")]
 mod signing;
 mod sync;
+mod trust;

@@ -221,6 +221,12 @@ fn what_comes_from_a_remote_is_capped() {
         two.on("b", &["fetch"]);
         assert_eq!(two.refused(1, "b", call), "invalid_input", "{call:?}");
     }
+    // What was fetched and not merged is read with the cap, too.
+    let found = two.on("b", &["recall", "plan", "--at", "remote:origin/main"]);
+    let found = found["items"].as_array().unwrap();
+    assert!(!found.is_empty() && found.iter().all(|item| item["trust"] == "model"));
+    let exported = two.on("b", &["get", "plan", "--at", "remote:origin/main"]);
+    assert_eq!(text(&exported["origin"]), "model");
 }
 
 #[test]

@@ -241,7 +241,7 @@ impl Inner {
         let state = draft.base().state.clone();
         for entry in state.entries() {
             let object = state.load(&entry?)?;
-            if object.origin().is_above(cap) && !object.is_placeholder() && !object.lacks_content() {
+            if object.stored_origin().is_above(cap) && !object.is_placeholder() && !object.lacks_content() {
                 draft.stamp(&object, cap)?;
             }
         }
@@ -343,7 +343,7 @@ impl<'a> Intake<'a> {
             marks: HashMap::new(),
             supply: Supply::default(),
             thinned: None,
-            latest: inner.settings().latest_time(),
+            latest: inner.settings().latest(),
             group: Vec::new(),
             commits: 0,
         }
@@ -426,11 +426,11 @@ impl<'a> Intake<'a> {
             let store = self.store.main_line().line(&name)?;
             let store = store.ok_or_else(|| Error::internal("a line of a remote is missing"))?;
             let head = store.head()?;
-            return Ok((known, ForeignLine::behind(&store, &head)?));
+            return Ok((known, ForeignLine::behind(&store, &head, self.known.cap)?));
         }
         let foreign = match (self.marks.get(&before), self.store.commit_of_any(before)?) {
             (Some(mark), _) => mark.mark(),
-            (None, Some((store, base))) => ForeignLine::behind(&store, &base)?,
+            (None, Some((store, base))) => ForeignLine::behind(&store, &base, self.known.cap)?,
             (None, None) => return Err(Self::lacks_base(before)),
         };
         if let Some(known) = known {
@@ -494,9 +494,13 @@ impl<'a> Intake<'a> {
             .is_some_and(|thinned| thinned.contains(&digest)))
     }
 
-    /// Takes over the taints of sessions. They only add to those of this store.
+    /// Takes over the taints of sessions. They only add to those of this store. A remote that nobody trusts like a host
+    /// taints nothing: all that it wrote is capped, and it could name the sessions of this machine.
     fn take_taints(&mut self, batch: &Batch) -> Result<()> {
         let mut builder = BatchBuilder::new();
+        if !self.known.cap.is_above(Origin::Model) {
+            return Ok(());
+        }
         for mut taint in taints_in(batch)? {
             if self.store.references().get(&taint.name).is_none() {
                 // The commit is for information, and this store may not have it.

@@ -30,6 +30,8 @@ enum Fault {
     CutsAnswer,
     /// The service names a version that it keeps.
     NamesVersion,
+    /// The service ignores that only a part was asked for.
+    IgnoresRange,
 }
 
 /// The server, and what it was asked.
@@ -76,7 +78,7 @@ impl Server {
                     line => head.push(line.to_owned()),
                 }
             }
-            let request = Request { head };
+            let mut request = Request { head };
             let mut body = vec![
                 0;
                 request
@@ -93,7 +95,13 @@ impl Server {
                     let text = format!("<Error><Code>{code}</Code><Message>{SECRET}</Message></Error>");
                     Answer::new(status, text.into_bytes())
                 }
-                _ => self.answer(&request, &body),
+                _ => {
+                    let ignores_range = matches!(fault, Some(Fault::IgnoresRange));
+                    request
+                        .head
+                        .retain(|line| !ignores_range || !line.to_lowercase().starts_with("range:"));
+                    self.answer(&request, &body)
+                }
             };
             if matches!(fault, Some(Fault::NamesVersion)) {
                 answer.headers += "x-amz-version-id: 17\r\n";
@@ -413,6 +421,19 @@ fn a_read_that_fails_may_be_repeated() {
     let client = Counted::new(Arc::new(cloud));
     assert_eq!(client.get("a", u64::MAX).unwrap().bytes, [7; 100_000]);
     assert_eq!(client.requests(), 2);
+}
+
+#[test]
+fn a_service_may_ignore_that_a_part_was_asked_for() {
+    let server = Server::start();
+    let cloud = cloud(&server);
+    cloud.put_new("a", b"abcdef").unwrap();
+    for range in [1..3, 4..9, 8..9] {
+        let part = cloud.get("a", Some(range.clone())).unwrap();
+        [Fault::IgnoresRange, Fault::IgnoresRange].map(|fault| server.fail(fault));
+        assert_eq!(cloud.get("a", Some(range)).unwrap(), part);
+        server.faults.lock().clear();
+    }
 }
 
 /// RTR-1
