@@ -210,6 +210,28 @@ shape! {
         changes: NativeChanges = NativeChanges,
     }
 
+    /// The result of a pull.
+    Pulled(done: treering::remote::Pulled) {
+        /// The commit of the merge, or the head if there was nothing new.
+        #[serde(rename = "$commit")]
+        commit: Commit<'a> = (&done.merged.committed.commit).into(),
+        #[serde(flatten)]
+        done: &'a treering::remote::Pulled = done,
+        /// Whether the remote had something new.
+        new: bool = done.merged.committed.changed,
+    }
+
+    /// The result of a sync.
+    Synced(done: treering::remote::Synced) {
+        /// The commit of the merge, or the head if there was nothing new.
+        #[serde(rename = "$commit")]
+        commit: Commit<'a> = (&done.pulled.merged.committed.commit).into(),
+        #[serde(flatten)]
+        done: &'a treering::remote::Synced = done,
+        /// Whether the store or the remote changed.
+        new: bool = done.changed(),
+    }
+
     /// A version of an open conflict.
     ConflictSide(side: treering::merge::ConflictSide) {
         /// The version; `None` if the side removed the object.
@@ -461,6 +483,12 @@ classes! {
     Merged: Merged<'_>,
     ConflictSide: ConflictSide<'_>,
     Conflict: Conflict<'_>,
+    BackedUp: treering::remote::BackedUp,
+    Cloned: treering::remote::Cloned,
+    Pushed: treering::remote::Pushed,
+    Fetched: treering::remote::Fetched,
+    Pulled: Pulled<'_>,
+    Synced: Synced<'_>,
     Finding: Finding<'_>,
     VerifyReport: VerifyReport<'_>,
     GcReport: treering::upkeep::GcReport,

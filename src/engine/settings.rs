@@ -215,6 +215,12 @@ impl Settings {
         Ok(())
     }
 
+    /// Returns the latest time that a commit of a remote may have.
+    #[cfg(feature = "remote")]
+    pub(crate) fn latest(&self) -> Time {
+        Time::from_micros(self.clock.now().as_micros().saturating_add(CLOCK_OFF_MICROS_MAX))
+    }
+
     pub(crate) fn check_stop(&self) -> Result<()> {
         match &self.stop {
             Some(stop) if stop() => {

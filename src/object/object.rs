@@ -55,7 +55,9 @@ tags! {
 #[derive(Clone)]
 pub struct Object {
     bytes: Bytes,
-    digest: ObjectDigest,
+    /// The digest, from the first time that a caller asks for it, and the hash of its store.
+    digest: OnceLock<ObjectDigest>,
+    suite: HashSuite,
     /// The id, from the first time that a caller asks for it as a value of its own.
     id: OnceLock<Id>,
     /// The best class that the object has for its reader.
@@ -102,8 +104,17 @@ impl Object {
     /// Wraps bytes that were checked before, with their digest.
     pub(crate) fn from_verified(bytes: Bytes, digest: ObjectDigest) -> Self {
         Self {
+            digest: digest.into(),
+            ..Self::undigested(bytes, HashSuite::new(HashAlgorithm::Blake3))
+        }
+    }
+
+    /// Wraps bytes that were checked before, together with their digest, which `suite` computes again if a caller asks.
+    pub(crate) fn undigested(bytes: Bytes, suite: HashSuite) -> Self {
+        Self {
             bytes,
-            digest,
+            digest: OnceLock::new(),
+            suite,
             id: OnceLock::new(),
             best_origin: Origin::DirectUser,
             apart: None,
@@ -245,19 +256,23 @@ impl Object {
         self.added_content().is_none() && content_digest_field(&self.bytes).is_some()
     }
 
-    /// Limits the class of trust that [`origin`](Self::origin) returns to `best`.
+    /// Limits the class of trust that [`origin`](Self::origin) returns to `best`, besides earlier limits.
     #[must_use]
     pub(crate) fn with_best_origin(mut self, best: Origin) -> Self {
-        self.best_origin = best;
+        self.best_origin = Origin::least(self.best_origin, best);
         self
     }
 
-    /// Returns the stored class of trust, or a lower one if the program reads the store with `--untrusted-store`. Invalid
-    /// bytes have the least trusted class.
+    /// Returns the stored class of trust. It is lower if the version came from a capped remote, or the program reads the store
+    /// with `--untrusted-store`. Invalid bytes have the least trusted class.
     pub fn origin(&self) -> Origin {
+        Origin::least(self.stored_origin(), self.best_origin)
+    }
+
+    /// Returns the class of trust in the bytes, which no reader but [`origin`](Self::origin) decides by.
+    pub(crate) fn stored_origin(&self) -> Origin {
         let field = self.field(tag::ORIGIN).unwrap_or_default();
-        let stored = Origin::decode(field).unwrap_or(Origin::Import);
-        Origin::least(stored, self.best_origin)
+        Origin::decode(field).unwrap_or(Origin::Import)
     }
 
     /// Returns the versions from which this object is derived, in ascending order.
@@ -292,7 +307,7 @@ impl Object {
 
     /// Returns the digest of [`Self::bytes`], which together with the id names the version.
     pub fn digest(&self) -> ObjectDigest {
-        self.digest
+        *self.digest.get_or_init(|| Self::hash(&self.bytes, self.suite))
     }
 
     /// Returns the canonical bytes.
@@ -384,7 +399,7 @@ impl Eq for Object {}
 
 impl fmt::Debug for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Object({:?}, {:?})", self.id().as_str(), self.digest)
+        write!(f, "Object({:?}, {:?})", self.id().as_str(), self.digest())
     }
 }
 

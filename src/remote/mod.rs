@@ -4,24 +4,34 @@
 //! one store has. Several stores push to a remote.
 //!
 //! # Layer
-//! Layer 6. Knows buckets and batches. Nothing below it knows a bucket.
+//! Layer 7. Knows buckets and batches. Nothing below it knows a bucket.
 
 mod backup;
 #[doc(hidden)]
 pub mod bucket;
 mod clone;
+mod keys;
 mod place;
 #[expect(
     clippy::module_inception,
     reason = "the type and the module have the name of the thing"
 )]
 mod remote;
+#[cfg(feature = "signed")]
+mod signing;
+mod sync;
 
-pub use backup::{BackedUp, backup};
+pub use backup::{BackedUp, backup, backup_with};
+#[doc(hidden)]
+pub use bucket::check_apart;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use clone::clone_on;
-pub use clone::{Cloned, clone};
+pub use clone::{Cloned, clone, clone_with};
+pub use keys::Keys;
 pub use remote::Remote;
+pub use sync::Synced;
+#[doc(hidden)]
+pub use sync::not_pushed;
 
 use crate::digest::CommitDigest;
 use crate::engine::{Memory, Merged};

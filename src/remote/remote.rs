@@ -1,7 +1,7 @@
 //! A remote of a store, and the calls about it.
 //!
 //! # Layer
-//! Layer 6.
+//! Layer 7.
 //!
 //! # Invariants
 //! - REM-1: a remote whose generation is lower than one that was seen, or that another remote replaced, is refused before
@@ -9,7 +9,8 @@
 
 use std::sync::Arc;
 
-use super::bucket::{Bucket, Counted, Version, open_bucket, probe};
+use super::bucket::{Bucket, BucketError, Counted, KeyFault, Sealed, Version, open_bucket, probe};
+use super::keys::Keys;
 use super::place::{Outcome, Place, Published, head_of};
 use super::{Fetched, Pulled, Pushed, RemoteState};
 use crate::codec::{Reader, put_sized};
@@ -18,10 +19,15 @@ use crate::disk::random_bytes;
 use crate::engine::{
     Known, Memory, Outgoing, PushPlan, PushTarget, RemoteLine, Seen, Strategy, Writer, went_back,
 };
-use crate::error::{Error, ErrorCode, Result};
-use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLine, ClosedLog, Group, Purpose, Source};
-use crate::log::{Batch, Format};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::log::Format;
+use crate::log::closed::{
+    CLOSED_SEGMENT_BYTES, ClosedLine, ClosedLog, FORMAT_FILE, Group, MANIFEST_FILE, Purpose, Source,
+};
 use crate::object::{Origin, check_snapshot_name};
+
+/// How often a fetch checks what it got.
+const TAKE_TRIES: u32 = 4;
 
 /// A remote: a closed log in a bucket, to which several stores push their main line, and from which they pull what others
 /// pushed.
@@ -36,7 +42,7 @@ use crate::object::{Origin, check_snapshot_name};
 /// let (laptop, ann) = (Memory::create(folder.join("laptop"))?, Writer::person("ann"));
 /// laptop.put(NewObject::new(Id::new("plan")?, Kind::new("note")?), &ann)?;
 ///
-/// let remote = Remote::open("origin", &url, Origin::DirectUser)?;
+/// let remote = Remote::create("origin", &url, Origin::DirectUser)?;
 /// remote.push(&laptop, &ann)?;
 /// assert_eq!(remote.pull(&laptop, &ann)?.fetched.commits, 0, "nobody else pushed");
 /// # drop(laptop);
@@ -47,8 +53,12 @@ pub struct Remote {
     name: String,
     cap: Origin,
     bucket: Arc<dyn Bucket>,
+    #[cfg(feature = "signed")]
+    pub(super) keys: super::signing::Keys,
+    /// The same bucket, if it is encrypted, and the id of the key that encrypts.
+    sealed: Option<(Arc<Sealed>, String)>,
     #[cfg(any(test, feature = "testing"))]
-    is_patient: bool,
+    pub(super) is_patient: bool,
 }
 
 impl std::fmt::Debug for Remote {
@@ -65,10 +75,19 @@ impl Remote {
     /// comes from it.
     ///
     /// # Errors
-    /// `InvalidInput` if the name or the URL is invalid; `Io`.
+    /// `InvalidInput` if the name or the URL is invalid; `NotFound` if the folder of the remote does not exist; `Io`.
     pub fn open(name: &str, url: &str, cap: Origin) -> Result<Self> {
         check_name(name)?;
-        Self::on(name, open_bucket(url, true)?, cap)
+        Self::on(name, open_bucket(url, false).map_err(unreachable)?, cap)
+    }
+
+    /// Opens the remote at `url` as [`Self::open`] does, and makes a missing folder.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the name or the URL is invalid; `Io`.
+    pub fn create(name: &str, url: &str, cap: Origin) -> Result<Self> {
+        check_name(name)?;
+        Self::on(name, open_bucket(url, true).map_err(unreachable)?, cap)
     }
 
     /// Opens the remote in a bucket.
@@ -82,9 +101,77 @@ impl Remote {
             name: name.to_owned(),
             cap,
             bucket,
+            #[cfg(feature = "signed")]
+            keys: super::signing::Keys::default(),
+            sealed: None,
             #[cfg(any(test, feature = "testing"))]
             is_patient: true,
         })
+    }
+
+    /// Encrypts what this store sends with the first of the keys, and decrypts what it gets. The remote must be empty or
+    /// encrypted with one of them.
+    ///
+    /// Every call returns `InvalidInput` (code `wrong_key` or `not_encrypted`) if the keys do not fit. Without keys, the code
+    /// is `no_key`.
+    #[must_use]
+    pub fn with_keys(self, keys: &Keys) -> Self {
+        let sealed = Arc::new(Sealed::new(self.bucket, keys.clone()));
+        Self {
+            bucket: Arc::clone(&sealed) as Arc<dyn Bucket>,
+            sealed: Some((sealed, keys.ids().swap_remove(0))),
+            ..self
+        }
+    }
+
+    /// Returns whether the remote is encrypted with the first of the keys.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `not_encrypted`); `Io`.
+    #[doc(hidden)]
+    pub fn has_newest_key(&self) -> Result<bool> {
+        let (sealed, _) = self.sealed()?;
+        let current = sealed.is_current(FORMAT_FILE);
+        Ok(current.map_err(|error| error.at(&**sealed, "cannot read"))? == Some(true))
+    }
+
+    /// Encrypts all files of the remote anew with the first of the keys. Returns their number. Others may push meanwhile.
+    /// A call that was interrupted goes on where it stopped.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `wrong_key` or `not_encrypted`); `Corrupt` if a file is damaged; `Io`.
+    pub fn rotate(&self, memory: &Memory) -> Result<u64> {
+        let (sealed, _) = self.sealed()?;
+        let (place, mut rotated) = (self.place(memory), 0);
+        let bucket = &place.bucket;
+        let failed = |error: BucketError| error.at(bucket.bucket(), "cannot rewrite");
+        loop {
+            let before = rotated;
+            let mut names = place.segment_names()?;
+            // A reader begins with the format file, so it is last.
+            names.extend([MANIFEST_FILE.to_owned(), FORMAT_FILE.to_owned()]);
+            for name in names {
+                if sealed.is_current(&name).map_err(failed)? != Some(false) {
+                    continue;
+                }
+                let Some(stored) = bucket.find(&name, u64::MAX).map_err(failed)? else {
+                    continue;
+                };
+                match bucket.swap(&name, &stored.version, &stored.bytes) {
+                    // Another client replaced it meanwhile. The next round looks again.
+                    Ok(_) | Err(BucketError::Stale) => rotated += 1,
+                    Err(error) => return Err(failed(error)),
+                }
+            }
+            if rotated == before {
+                return Ok(rotated);
+            }
+        }
+    }
+
+    fn sealed(&self) -> Result<&(Arc<Sealed>, String)> {
+        let fault = || KeyFault::NotEncrypted.at(&self.bucket.describe());
+        self.sealed.as_ref().ok_or_else(fault)
     }
 
     /// Makes the calls repeat a request once and at once, for a simulated service.
@@ -104,17 +191,29 @@ impl Remote {
     /// `InvalidInput` (code `no_conditional_writes`, `not_a_remote` or `unrelated`); `Io`.
     #[doc(hidden)]
     pub fn check(&self, memory: &Memory) -> Result<RemoteState> {
-        let place = self.place();
+        let place = self.place(memory);
         place.check_closed()?;
-        probe(&*self.bucket, random_bytes()?)?;
+        let (probed, found) = (probe(&*self.bucket, random_bytes()?), place.format()?);
+        match probed {
+            // Who may only read there can pull.
+            Err(error) if found.is_some() && is_denied(&error) => {}
+            probed => probed?,
+        }
         let format = memory.inner.log.lock().log.format().to_owned();
-        if let Some(found) = place.format()? {
+        if let Some(found) = found {
             place.check_related(&found, &format)?;
             if let Some(published) = place.published(found)? {
                 place.check_purpose(&published.log, Purpose::Shared)?;
             }
         }
         Self::known_state(&self.name, memory)
+    }
+
+    /// Returns whether the bucket keeps the bytes of what was replaced or deleted, as far as [`Self::check`] saw; `None` if
+    /// that is unknown.
+    #[doc(hidden)]
+    pub fn keeps_old_bytes(&self) -> Option<bool> {
+        self.bucket.keeps_old_bytes()
     }
 
     /// Returns how many commits of this store a remote lacks, and how many of the remote were fetched and not merged. Asks no
@@ -145,14 +244,23 @@ impl Remote {
         memory.inner.forget_remote(known, writer)
     }
 
-    fn known(&self) -> Known<'_> {
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns whether this store has read or written the remote before.
+    pub(super) fn is_known(&self, memory: &Memory) -> Result<bool> {
+        Ok(memory.inner.seen(self.known())?.is_some())
+    }
+
+    pub(super) fn known(&self) -> Known<'_> {
         Known {
             name: &self.name,
             cap: self.cap,
         }
     }
 
-    fn place(&self) -> Place {
+    fn place(&self, memory: &Memory) -> Place {
         let counted = Counted::new(Arc::clone(&self.bucket));
         #[cfg(any(test, feature = "testing"))]
         let counted = if self.is_patient {
@@ -160,7 +268,7 @@ impl Remote {
         } else {
             counted.impatient()
         };
-        Place::of(counted)
+        Place::of(counted).waiting(memory.inner.settings().wait)
     }
 
     /// Returns the writer of the commits of this remote (lane `remote/NAME`).
@@ -197,33 +305,56 @@ impl Remote {
     /// # Durability
     /// When the call returns, what was sent is as durable as the bucket promises.
     pub fn push(&self, memory: &Memory, writer: &Writer) -> Result<Pushed> {
-        let (place, writer) = (self.place(), &self.lane_of(writer));
+        self.push_behind(memory, writer, false)
+    }
+
+    /// Pushes as [`Self::push`] does. `is_read` says that the caller has just read the manifest.
+    pub(super) fn push_behind(&self, memory: &Memory, writer: &Writer, is_read: bool) -> Result<Pushed> {
+        let (place, writer) = (self.place(memory), &self.lane_of(writer));
         memory.inner.check_main()?;
         memory.sync()?;
         memory.refresh()?;
         let seen = memory.inner.seen(self.known())?;
         // The manifest that this store read or wrote last saves the requests for it.
-        let cached = self
-            .cached(memory)?
-            .filter(|known| Some(seen_in(&known.log)) == seen);
-        if let Some(cached) = cached
-            && let Some(pushed) = self.push_on(memory, &place, cached, writer)?
+        let cached = self.cached(memory)?;
+        let newest = cached.clone().filter(|known| Some(seen_in(&known.log)) == seen);
+        if let Some(newest) = newest
+            && let Some(pushed) = self.push_on(memory, &place, newest, !is_read, writer)?
         {
             return Ok(pushed);
         }
-        let own = memory.inner.log.lock().log.format().to_owned();
-        let published = place.read_or_begin(&own, Purpose::Shared, Source::default())?;
-        Self::check_seen(&published.log, seen)?;
-        self.push_on(memory, &place, published, writer)?
+        let published = if seen.is_some() {
+            // INVARIANT REM-1: a place that lost its remote is not begun again.
+            Self::read_on(&place, cached, seen)?
+        } else {
+            let own = memory.inner.log.lock().log.format().to_owned();
+            place.read_or_begin(&own, Purpose::Shared, Source::default())?
+        };
+        self.push_on(memory, &place, published, false, writer)?
             .ok_or_else(|| self.ahead())
     }
 
-    /// Pushes on a manifest. Returns `None` if the remote has another one by now.
+    /// Returns what is published, if it continues what this store has seen (REM-1).
+    fn read_on(place: &Place, cached: Option<Published>, seen: Option<Seen>) -> Result<Published> {
+        let published = place.read_with(cached.map(|cached| cached.log.format));
+        let published = published.map_err(|error| match seen {
+            Some(_) if error.kind() == ErrorKind::NotFound => went_back("nothing is there any more")
+                .with_hint("is the disk or the share mounted? If the remote is lost, `remote remove` and `remote add` begin it again"),
+            _ => error,
+        })?;
+        place.check_purpose(&published.log, Purpose::Shared)?;
+        Self::check_seen(&published.log, seen)?;
+        Ok(published)
+    }
+
+    /// Pushes on a manifest. Returns `None` if the remote has another one by now. A manifest that `is_cached` does not show
+    /// that the remote still has everything, so then the caller reads the manifest.
     fn push_on(
         &self,
         memory: &Memory,
         place: &Place,
         published: Published,
+        is_cached: bool,
         writer: &Writer,
     ) -> Result<Option<Pushed>> {
         let lines: Vec<RemoteLine> = published.log.lines.iter().map(of_closed).collect();
@@ -233,8 +364,15 @@ impl Remote {
         };
         let outgoing = match memory.inner.plan_push(self.known(), &target, writer)? {
             PushPlan::Behind => return Err(self.ahead()),
+            PushPlan::Nothing if is_cached => return Ok(None),
             PushPlan::Nothing => return Ok(Some(self.pushed(place, 0))),
             PushPlan::Send(outgoing) => outgoing,
+        };
+        #[cfg(feature = "signed")]
+        let outgoing = {
+            let mut outgoing = outgoing;
+            self.sign(memory, &published.log, &mut outgoing, writer)?;
+            outgoing
         };
         let commits = outgoing.commits;
         let Some(published) = Self::send(place, published, &outgoing)? else {
@@ -249,7 +387,10 @@ impl Remote {
 
     /// Returns the name of the derived file with the newest manifest of this remote.
     fn cache_name(&self) -> String {
-        format!("remote-{}", &to_hex(&sha256(self.name.as_bytes()))[..8])
+        // A manifest that was read with another key must not stand for one that this key reads.
+        let key = self.sealed.as_ref().map_or("", |(_, id)| id);
+        let name = format!("{}{key}", self.name);
+        format!("remote-{}", &to_hex(&sha256(name.as_bytes()))[..8])
     }
 
     /// Returns the manifest that this store read or wrote last; `None` if it is not at hand.
@@ -341,32 +482,17 @@ impl Remote {
     /// `Corrupt` if the remote is damaged, or (code `remote_went_back`) has less than this store has seen: then nothing is
     /// taken in; `InvalidInput` (code `unrelated`); `NotFound` (code `not_a_remote`); `Io`.
     pub fn fetch(&self, memory: &Memory, writer: &Writer) -> Result<Fetched> {
-        let (place, writer) = (self.place(), &self.lane_of(writer));
+        let (place, writer) = (self.place(memory), &self.lane_of(writer));
         memory.inner.check_main()?;
         memory.refresh()?;
         let seen = memory.inner.seen(self.known())?;
-        let cached = self.cached(memory)?;
-        let published = place.read_with(cached.map(|cached| cached.log.format))?;
+        let published = Self::read_on(&place, self.cached(memory)?, seen)?;
         let log = &published.log;
-        place.check_purpose(log, Purpose::Shared)?;
-        Self::check_seen(log, seen)?;
         let mut commits = 0;
         if seen.is_none_or(|seen| seen.generation < log.generation) {
             let own = memory.inner.log.lock().log.format().to_owned();
             place.check_related(&log.format, &own)?;
-            let after = seen.map_or(0, |seen| seen.batch);
-            let mut batches: Vec<Batch> = Vec::new();
-            for index in 0..log.segments.len() {
-                if log.segments[index].last_batch > after {
-                    memory.inner.settings().check_stop()?;
-                    let read = log.read(index, place.segment(log, index)?)?;
-                    batches.extend(read.into_iter().filter(|batch| batch.number > after));
-                }
-            }
-            let taken = memory
-                .inner
-                .take_remote(self.known(), &batches, seen_in(log), writer)?;
-            commits = taken.commits;
+            commits = self.take(memory, &place, log, writer)?;
             self.cache(memory, &published);
         }
         Ok(Fetched {
@@ -376,6 +502,50 @@ impl Remote {
             requests: place.bucket.requests(),
             head: log.head,
         })
+    }
+
+    /// Takes in the batches behind those that were read before, and returns the number of new commits. Nobody waits while
+    /// they are read and checked, so another process may change what the check relies on. Then it begins again.
+    fn take(&self, memory: &Memory, place: &Place, log: &ClosedLog, writer: &Writer) -> Result<u64> {
+        // An error with a file is about this store.
+        let of_remote = |error: Error| match error.damage() {
+            Some(_) => error,
+            None => place.damaged(error),
+        };
+        for _ in 0..TAKE_TRIES {
+            let mut intake = memory.inner.intake(self.known())?;
+            let seen = intake.seen();
+            if seen.is_some_and(|seen| seen.generation >= log.generation) {
+                return Ok(0);
+            }
+            #[cfg(feature = "signed")]
+            let mut signatures = self.signatures(memory, log, seen)?;
+            let after = seen.map_or(0, |seen| seen.batch);
+            for (index, segment) in log.segments.iter().enumerate() {
+                if segment.last_batch <= after {
+                    continue;
+                }
+                for batch in place.batches(log, index)? {
+                    if batch.number > after {
+                        #[cfg(feature = "signed")]
+                        signatures.add(&batch).map_err(of_remote)?;
+                        intake.take(&batch).map_err(of_remote)?;
+                    }
+                }
+            }
+            #[cfg(feature = "signed")]
+            signatures.check(self)?;
+            let taken = memory.inner.take_remote(intake, seen_in(log), writer);
+            if let Some(taken) = taken.map_err(of_remote)? {
+                return Ok(taken.commits);
+            }
+            memory.refresh()?;
+        }
+        let text = format!(
+            "other processes fetched from {} or rewrote the log meanwhile",
+            self.name
+        );
+        Err(Error::conflict(text).with_hint("try again"))
     }
 
     /// Takes in what others pushed, and merges it into the main line. What comes from the remote gets at most its class.
@@ -418,10 +588,25 @@ impl Remote {
     }
 }
 
+/// Names the error of a folder that cannot be opened: its disk may not be mounted.
+fn unreachable(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Io => error.with_code(ErrorCode::RemoteUnreachable),
+        _ => error,
+    }
+}
+
+/// Returns whether a service refused the caller.
+fn is_denied(error: &Error) -> bool {
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref());
+    matches!(source, Some(BucketError::Denied(_)))
+}
+
 fn check_name(name: &str) -> Result<()> {
-    check_snapshot_name(name).map_err(|error| error.context("the name of a remote"))?;
-    if name.contains('/') {
-        return Err(Error::invalid("the name of a remote contains '/'").with_hint("choose another name"));
+    if check_snapshot_name(name).is_err() || name.contains('/') {
+        let text = format!("a remote cannot have the name {name:?}");
+        let hint = "use 1 to 64 letters, digits, `.`, `_` and `-`, and no form of a revision";
+        return Err(Error::invalid(text).with_hint(hint));
     }
     Ok(())
 }

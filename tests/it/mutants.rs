@@ -7,6 +7,7 @@
 //! The crate itself contains no such switches.
 
 mod merge;
+mod places;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -355,7 +356,11 @@ const DURABILITY: &[Mutant] = &[
 
 /// All mutants.
 fn mutants() -> Vec<&'static Mutant> {
-    DURABILITY.iter().chain(merge::MUTANTS).collect()
+    DURABILITY
+        .iter()
+        .chain(merge::MUTANTS)
+        .chain(places::MUTANTS)
+        .collect()
 }
 
 fn root() -> &'static Path {

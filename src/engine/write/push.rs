@@ -11,11 +11,12 @@
 //! - PSH-2: versions that differ only in their class, or in what they are derived from, count as equal. Of two such
 //!   versions, the remote keeps its own. So the pull and push of a machine with a cap lower no class elsewhere.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use super::Writer;
 use super::fork::line_record;
+use super::merge::conflict::is_refused;
 use super::merge::{LineCommit, common_with};
 use super::remote::{Known, MAIN, SIDE, Seen};
 use crate::digest::{CommitDigest, Root, to_hex};
@@ -74,7 +75,7 @@ pub(crate) struct Outgoing {
 }
 
 /// The changes that a push makes to the newest state of the remote: the new version if there is one, and a version.
-type Changes = BTreeMap<[u8; 32], (Option<Entry>, Entry)>;
+pub(super) type Changes = BTreeMap<[u8; 32], (Option<Entry>, Entry)>;
 
 impl Inner {
     /// Plans a push of the main line to a remote.
@@ -89,6 +90,7 @@ impl Inner {
     ) -> Result<PushPlan> {
         let store = self.main().store();
         let head = store.head()?;
+        check_clock(&head, self.settings().latest())?;
         let Some(remote) = target.head else {
             let (batches, commits) = self.commits_behind(&store, 0, known, None)?;
             return Ok(PushPlan::Send(Box::new(Outgoing {
@@ -118,22 +120,13 @@ impl Inner {
             return Ok(PushPlan::Behind);
         };
         let (ours, theirs) = ((store, head), (Arc::clone(&line), line.head()?));
-        let changes = changes_between(&theirs, &ours)?;
-        let common = common_with(&ours, &theirs)?;
-        let brings_nothing = match common.as_slice() {
-            // After a pull without a commit, the remote has merged us and nothing else.
-            [base] => changes_between(base, &theirs)?.is_empty(),
-            _ => false,
-        };
-        let is_merged = common
-            .first()
-            .is_some_and(|base| base.1.digest == theirs.1.digest);
-        match (is_merged || brings_nothing, changes.is_empty()) {
+        let apart = Apart::of(&ours, &theirs)?;
+        match (apart.is_merged, apart.changes.is_empty()) {
             (false, _) => return Ok(PushPlan::Behind),
             (true, true) => return Ok(PushPlan::Nothing),
             (true, false) => {}
         }
-        self.plan_side_push(known, target, (&ours, &theirs), &changes, writer)
+        self.plan_side_push(known, target, (&ours, &theirs), &apart.changes, writer)
             .map(Box::new)
             .map(PushPlan::Send)
     }
@@ -268,12 +261,12 @@ impl Inner {
         let before = index
             .checked_sub(1)
             .map_or(Ok(None), |before| store.commit_at(before))?;
-        let mut commits = 0;
+        let (mut commits, mut sources) = (0, HashSet::new());
         for index in index..store.kept() {
             self.settings().check_stop()?;
             let entry = store.commit_at(index)?;
             let entry = entry.ok_or_else(|| Error::internal("a kept commit is missing"))?;
-            let mut batch = store.outgoing(&entry, &remote)?;
+            let mut batch = store.outgoing(&entry, &remote, &mut sources)?;
             if let Some(side) = side {
                 let record = line_record(side, Some(entry.digest), entry.commit.time)?;
                 batch.add(RecordKind::Line, 0, &record.encode()?);
@@ -302,6 +295,39 @@ impl Inner {
             }
         }
         Ok((!batch.is_empty()).then_some(batch))
+    }
+
+    /// Returns the digests of all commits of the main line of a remote as a push leaves it, oldest first.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a digest cannot be read.
+    #[cfg(feature = "signed")]
+    pub(crate) fn digests_behind_push(
+        &self,
+        known: Known<'_>,
+        outgoing: &Outgoing,
+    ) -> Result<Vec<CommitDigest>> {
+        if outgoing.pushed.is_none() {
+            return self.digests_up_to(outgoing.head);
+        }
+        let line = self.main().store().line(&known.line(MAIN))?;
+        let line = line.ok_or_else(|| Error::internal("the line of a remote is missing"))?;
+        let mut digests = line.digests(0, &*line.head()?)?;
+        digests.push(outgoing.head);
+        Ok(digests)
+    }
+
+    /// Returns the digests of all commits up to one that this store keeps, on any line, oldest first.
+    ///
+    /// # Errors
+    /// `NotFound` (code `thinned`); `Corrupt` or `Io` if a digest cannot be read.
+    #[cfg(feature = "signed")]
+    pub(crate) fn digests_up_to(&self, head: CommitDigest) -> Result<Vec<CommitDigest>> {
+        let found = self.main().store().commit_of_any(head)?;
+        let (store, entry) = found.ok_or_else(|| {
+            Error::not_found(format!("this store does not keep commit {head}")).with_code(ErrorCode::Thinned)
+        })?;
+        store.digests(0, &entry)
     }
 
     /// Notes a push that the remote has acknowledged.
@@ -335,6 +361,47 @@ impl Inner {
     }
 }
 
+/// How the main line and the line of a remote are apart.
+pub(super) struct Apart {
+    /// What a push changes there.
+    pub(super) changes: Changes,
+    /// Whether the main line has all that the remote has.
+    pub(super) is_merged: bool,
+    /// The newest commits from which both come, newest first.
+    pub(super) common: Vec<LineCommit>,
+}
+
+impl Apart {
+    pub(super) fn of(ours: &LineCommit, theirs: &LineCommit) -> Result<Self> {
+        let common = common_with(ours, theirs)?;
+        let brings_nothing = match common.as_slice() {
+            // After a pull without a commit, the remote has merged us and nothing else.
+            [base] => changes_between(base, theirs, ours)?.is_empty(),
+            _ => false,
+        };
+        let has_newest = common
+            .first()
+            .is_some_and(|base| base.1.digest == theirs.1.digest);
+        Ok(Self {
+            changes: changes_between(theirs, ours, ours)?,
+            is_merged: has_newest || brings_nothing,
+            common,
+        })
+    }
+}
+
+/// Returns an error if the newest commit is later than `latest`, because nobody could fetch it. Earlier ones are earlier.
+fn check_clock(head: &CommitEntry, latest: Time) -> Result<()> {
+    if head.commit.time <= latest {
+        return Ok(());
+    }
+    let text = "the newest commit is more than a day ahead of the clock, so other machines would refuse it";
+    let hint = "a clock was wrong, and times in a history stay: `export` what is good into a new store";
+    Err(Error::invalid(text)
+        .with_code(ErrorCode::ClockAhead)
+        .with_hint(hint))
+}
+
 /// Returns the side line as a line, for its records.
 fn side_info(store: &Arc<Store>, side: &RemoteLine) -> Result<LineInfo> {
     let base = store.by_digest(side.base)?;
@@ -350,12 +417,27 @@ fn side_info(store: &Arc<Store>, side: &RemoteLine) -> Result<LineInfo> {
     ))
 }
 
-/// Returns the changes from the state of one commit to that of another, without versions that count as equal (PSH-2).
-fn changes_between(older: &LineCommit, newer: &LineCommit) -> Result<Changes> {
+/// Returns whether the remote has all that is here, and nothing else (PSH-2, CFL-3).
+///
+/// # Errors
+/// `Corrupt` or `Io` if an object cannot be read.
+pub(super) fn has_same(theirs: &LineCommit, ours: &LineCommit) -> Result<bool> {
+    Ok(changes_between(theirs, ours, ours)?.is_empty())
+}
+
+/// Returns the changes from the state of one commit to that of another, without versions that count as equal (PSH-2), and
+/// those that the policy of `ours` refused (CFL-3).
+fn changes_between(older: &LineCommit, newer: &LineCommit, ours: &LineCommit) -> Result<Changes> {
     let (older, newer) = (State::of(&older.0, &older.1)?, State::of(&newer.0, &newer.1)?);
+    let ours = State::of(&ours.0, &ours.1)?;
     let (nodes, mut changes) = (older.nodes_with(&newer), Changes::new());
     for change in older.diff(&newer, &nodes) {
         let change = change?;
+        if is_refused(&ours, &change.key, change.new.as_ref(), change.old.as_ref())?
+            || is_refused(&ours, &change.key, change.old.as_ref(), change.new.as_ref())?
+        {
+            continue;
+        }
         if let (Some(old), Some(new)) = (change.old, change.new) {
             let [old, new] = [older.load(&old)?, newer.load(&new)?];
             if counts_as_equal(&old, &new)? {

@@ -21,7 +21,6 @@ use super::{Authorisation, LogHandle, Writer, body_bytes};
 use crate::digest::CommitDigest;
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
-use crate::engine::settings::CLOCK_OFF_MICROS_MAX;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{Batch, BatchBuilder, RecordKind};
 use crate::object::{Origin, Reference, ReferenceClass, ReferenceName, Time};
@@ -99,7 +98,7 @@ pub(crate) struct Taken {
 pub(crate) fn went_back(what: &str) -> Error {
     Error::corrupt(format!("the remote went back: {what}"))
         .with_code(ErrorCode::RemoteWentBack)
-        .with_hint("an older copy of it was restored, or somebody else replaced it: `remote remove` and `remote add` accept it as it is; nothing was changed")
+        .with_hint("an older copy of it was restored, or somebody else replaced it: `remote remove` and `remote add --trust-cap CLASS` accept it as it is; nothing was changed")
 }
 
 impl Inner {
@@ -110,38 +109,64 @@ impl Inner {
         Ok(references.get(&name).and_then(|entry| Seen::of(&entry.reference)))
     }
 
-    /// Takes in the batches of a remote behind those that were read before (RML-1).
+    /// Begins the check of what a remote has behind what was read before (RML-1). The check takes no lock, because it may
+    /// take long.
     ///
     /// # Errors
-    /// `Corrupt` if a batch contradicts the others or what is known, or (code `remote_went_back`) does not continue it;
-    /// `InvalidInput` (code `unrelated`) if the remote has no commit in common; the errors of a write.
+    /// `Corrupt` or `Io` if the store cannot be read.
+    pub(crate) fn intake<'a>(&'a self, known: Known<'a>) -> Result<Intake<'a>> {
+        // The epoch is read first. So a store that is newer shows as changed.
+        let epoch = self.log.lock().log.epoch();
+        let main = self.main();
+        Ok(Intake::new(main, known, main.relied_on(known, epoch)?))
+    }
+
+    /// Returns what the check of a fetch relies on.
+    fn relied_on(&self, known: Known<'_>, epoch: u32) -> Result<ReliedOn> {
+        let (store, start) = (self.store(), known.line(""));
+        let lines = store.lines();
+        let own = lines.live().filter(|line| line.name.starts_with(&start));
+        Ok(ReliedOn {
+            seen: self.seen(known)?,
+            lines: own.map(|line| (Arc::clone(&line.name), line.head)).collect(),
+            epoch,
+        })
+    }
+
+    /// Takes in the batches that were checked. Returns `None`, and writes nothing, if another process changed meanwhile what
+    /// the check relied on.
+    ///
+    /// # Errors
+    /// `Corrupt` if the remote names another newest commit; the errors of a write.
     ///
     /// # Durability
     /// When the call returns, what was fetched is as durable as a commit.
     pub(crate) fn take_remote(
         &self,
-        known: Known<'_>,
-        batches: &[Batch],
+        intake: Intake<'_>,
         seen: Seen,
         writer: &Writer,
-    ) -> Result<Taken> {
+    ) -> Result<Option<Taken>> {
+        let Intake {
+            mut group,
+            commits,
+            heads,
+            known,
+            relied_on,
+            ..
+        } = intake;
+        if heads.get(MAIN) != Some(&seen.head) {
+            return Err(Error::corrupt(
+                "the remote names another newest commit than its batches have",
+            ));
+        }
         self.main().write_as(writer, |writing| {
-            let mut intake = Intake::new(self.main(), known, self.seen(known)?);
-            for batch in batches {
-                self.settings().check_stop()?;
-                intake.take(batch)?;
+            if self.main().relied_on(known, writing.log.epoch())? != relied_on {
+                return Ok(None);
             }
-            if intake.heads.get(MAIN) != Some(&seen.head) {
-                return Err(Error::corrupt(
-                    "the remote names another newest commit than its batches have",
-                ));
-            }
-            let Intake {
-                mut group, commits, ..
-            } = intake;
             group.push(self.note_seen(known, MAIN, seen.head, Some(seen))?);
             self.write_remote(writing, group)?;
-            Ok(Taken { commits })
+            Ok(Some(Taken { commits }))
         })
     }
 
@@ -216,7 +241,7 @@ impl Inner {
         let state = draft.base().state.clone();
         for entry in state.entries() {
             let object = state.load(&entry?)?;
-            if object.origin().is_above(cap) && !object.is_placeholder() && !object.lacks_content() {
+            if object.stored_origin().is_above(cap) && !object.is_placeholder() && !object.lacks_content() {
                 draft.stamp(&object, cap)?;
             }
         }
@@ -276,9 +301,19 @@ fn of_line(
     Ok(batch)
 }
 
+/// What the check of a fetch relies on. If it is the same later, the check holds: the store has at least what it had.
+#[derive(PartialEq, Eq)]
+struct ReliedOn {
+    seen: Option<Seen>,
+    lines: Vec<(Arc<str>, CommitDigest)>,
+    /// The number of rewrites of the log.
+    epoch: u32,
+}
+
 /// The check of what was fetched.
-struct Intake<'a> {
+pub(crate) struct Intake<'a> {
     inner: &'a Inner,
+    relied_on: ReliedOn,
     known: Known<'a>,
     store: Arc<Store>,
     /// The newest commit of each line of the remote, as far as its batches were read.
@@ -296,11 +331,11 @@ struct Intake<'a> {
 }
 
 impl<'a> Intake<'a> {
-    fn new(inner: &'a Inner, known: Known<'a>, seen: Option<Seen>) -> Self {
-        let now = inner.settings().clock.now().as_micros();
-        let heads = seen.map(|seen| (MAIN.to_owned(), seen.head));
+    fn new(inner: &'a Inner, known: Known<'a>, relied_on: ReliedOn) -> Self {
+        let heads = relied_on.seen.map(|seen| (MAIN.to_owned(), seen.head));
         Self {
             inner,
+            relied_on,
             known,
             store: inner.store(),
             heads: heads.into_iter().collect(),
@@ -308,14 +343,24 @@ impl<'a> Intake<'a> {
             marks: HashMap::new(),
             supply: Supply::default(),
             thinned: None,
-            latest: Time::from_micros(now.saturating_add(CLOCK_OFF_MICROS_MAX)),
+            latest: inner.settings().latest(),
             group: Vec::new(),
             commits: 0,
         }
     }
 
+    /// Returns how far the remote was read before.
+    pub(crate) fn seen(&self) -> Option<Seen> {
+        self.relied_on.seen
+    }
+
     /// Checks a batch of the remote, and adds what this store lacks to the group.
-    fn take(&mut self, batch: &Batch) -> Result<()> {
+    ///
+    /// # Errors
+    /// `Corrupt` if a batch contradicts the others or what is known, or (code `remote_went_back`) does not continue it;
+    /// `InvalidInput` (code `unrelated`) if the remote has no commit in common.
+    pub(crate) fn take(&mut self, batch: &Batch) -> Result<()> {
+        self.inner.settings().check_stop()?;
         let suite = self.store.suite;
         let Some(commit) = ForeignCommit::of(batch, suite)? else {
             return self.take_taints(batch);
@@ -381,11 +426,11 @@ impl<'a> Intake<'a> {
             let store = self.store.main_line().line(&name)?;
             let store = store.ok_or_else(|| Error::internal("a line of a remote is missing"))?;
             let head = store.head()?;
-            return Ok((known, ForeignLine::behind(&store, &head)?));
+            return Ok((known, ForeignLine::behind(&store, &head, self.known.cap)?));
         }
         let foreign = match (self.marks.get(&before), self.store.commit_of_any(before)?) {
             (Some(mark), _) => mark.mark(),
-            (None, Some((store, base))) => ForeignLine::behind(&store, &base)?,
+            (None, Some((store, base))) => ForeignLine::behind(&store, &base, self.known.cap)?,
             (None, None) => return Err(Self::lacks_base(before)),
         };
         if let Some(known) = known {
@@ -449,9 +494,13 @@ impl<'a> Intake<'a> {
             .is_some_and(|thinned| thinned.contains(&digest)))
     }
 
-    /// Takes over the taints of sessions. They only add to those of this store.
+    /// Takes over the taints of sessions. They only add to those of this store. A remote that nobody trusts like a host
+    /// taints nothing: all that it wrote is capped, and it could name the sessions of this machine.
     fn take_taints(&mut self, batch: &Batch) -> Result<()> {
         let mut builder = BatchBuilder::new();
+        if !self.known.cap.is_above(Origin::Model) {
+            return Ok(());
+        }
         for mut taint in taints_in(batch)? {
             if self.store.references().get(&taint.name).is_none() {
                 // The commit is for information, and this store may not have it.
@@ -473,8 +522,37 @@ fn is_side_line(name: &str) -> bool {
         return false;
     };
     let (instance, number) = rest.split_at_checked(32).unwrap_or((rest, ""));
-    let is_number = |number: &str| number.parse::<u32>().is_ok();
+    let is_number = |text: &str| {
+        let number = text.parse::<u32>();
+        number.is_ok_and(|number| number > 0 && number.to_string() == text)
+    };
     instance.len() == 32
-        && instance.bytes().all(|byte| byte.is_ascii_hexdigit())
+        && instance
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
         && (number.is_empty() || number.strip_prefix('-').is_some_and(is_number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_side_line_has_the_name_that_its_machine_gives() {
+        let own = format!("{SIDE}{}", "0a".repeat(16));
+        for (rest, is_fine) in [
+            ("", true),
+            ("-1", true),
+            ("-12", true),
+            ("-0", false),
+            ("-+1", false),
+            ("-007", false),
+            ("-", false),
+            ("1", false),
+        ] {
+            assert_eq!(is_side_line(&format!("{own}{rest}")), is_fine, "{rest}");
+        }
+        assert!(!is_side_line(&own.to_uppercase().replace("AT-", SIDE)));
+        assert!(!is_side_line("main") && !is_side_line(&own[..own.len() - 1]));
+    }
 }
