@@ -64,6 +64,8 @@ codes! {
     ChangedSince = "changed_since",
     /// A checkpoint is damaged. No data is lost, because the log contains all data.
     CheckpointDamaged = "checkpoint_damaged",
+    /// A commit is more than a day ahead of the clock of this machine.
+    ClockAhead = "clock_ahead",
     /// The folder is a backup or a remote, which no program writes as a store.
     Closed = "closed",
     /// The command that answers a prompt failed or exceeded its time limit.
@@ -176,6 +178,8 @@ codes! {
     NotAsWritten = "not_as_written",
     /// The folder is not empty.
     NotEmpty = "not_empty",
+    /// The remote or backup is not encrypted, and the call named a key file.
+    NotEncrypted = "not_encrypted",
     /// The chosen format cannot express an object of the export.
     NotExportable = "not_exportable",
     /// The target of the call, such as an object, commit or file, does not exist.
@@ -274,6 +278,8 @@ codes! {
     Usage = "usage",
     /// The call is about the whole store, and not about a fork.
     WholeStore = "whole_store",
+    /// The remote or backup is encrypted with another key.
+    WrongKey = "wrong_key",
     /// The good state of a bisect is not older than the bad one.
     WrongOrder = "wrong_order",
 }

@@ -10,7 +10,8 @@
 //!   of the old one goes, so nothing erased stays. The next run removes what an interrupted one left.
 
 use super::Progress;
-use super::bucket::without_password;
+use super::bucket::{check_apart, without_password};
+use super::keys::Keys;
 use super::place::{Outcome, Place, Published, garbage, head_of, highest_number};
 use crate::engine::{Copied, Memory, copied};
 use crate::error::{Error, Result};
@@ -45,7 +46,21 @@ pub struct BackedUp {
 /// # Durability
 /// When the call returns, the backup is as durable as the bucket promises.
 pub fn backup(memory: &Memory, url: &str) -> Result<BackedUp> {
-    let place = Place::open(url, true)?.waiting(memory.inner.settings().wait);
+    backup_with(memory, url, None)
+}
+
+/// Copies as [`backup`] does, and encrypts with the first of the keys. An earlier run must have had one of them.
+///
+/// # Errors
+/// The errors of [`backup`]; `InvalidInput` (code `no_key`, `wrong_key` or `not_encrypted`) if the keys do not fit.
+///
+/// # Durability
+/// As [`backup`].
+pub fn backup_with(memory: &Memory, url: &str, keys: Option<&Keys>) -> Result<BackedUp> {
+    if let Some(path) = memory.path() {
+        check_apart(url, path)?;
+    }
+    let place = Place::open(url, true, keys)?.waiting(memory.inner.settings().wait);
     back_up(memory, &place, url)
 }
 

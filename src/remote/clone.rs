@@ -5,19 +5,23 @@
 //!
 //! # Invariants
 //! - CLE-1: a batch is written only after the digest of its segment matched the manifest, and its own digest its bytes.
+//! - CLE-2: each batch is written with the cap, before the folder is a store. The commit that stamps the objects follows.
 
 use std::path::Path;
 use std::sync::Arc;
 
+use super::bucket::check_apart;
+use super::keys::Keys;
 use super::place::{Place, Published};
 use super::remote::seen_in;
 use crate::digest::Root;
 use crate::disk::{Disk, FileDisk};
-use crate::engine::{CLOCK_HINT, Known, Memory, Options, Writer};
+use crate::engine::{Known, Memory, Options, Writer};
 use crate::error::{Error, Result};
 use crate::log::closed::{ClosedLog, Group, Purpose, Target};
 use crate::log::{Batch, BatchBuilder, RecordKind};
 use crate::object::{Commit, Origin, Reference, ReferenceClass, ReferenceName, Time};
+use crate::store::{capped, check_time};
 
 /// The result of a clone.
 #[derive(Clone, Debug)]
@@ -48,9 +52,29 @@ pub(super) const ORIGIN: &str = "origin";
 /// store; `InvalidInput` (codes `store_exists` and `exists`) if the folder contains other files; `Io`.
 ///
 /// # Durability
-/// When the call returns, the store is durable. After a crash before that, the folder contains no store.
+/// When the call returns, the store is durable. After a crash before that, the folder contains no store, or a whole one in
+/// which nothing is above the cap (CLE-2).
 pub fn clone(url: &str, path: impl AsRef<Path>, cap: Origin, options: &Options) -> Result<(Memory, Cloned)> {
-    clone_from(&Place::open(url, false)?, path.as_ref(), cap, options)
+    clone_with(url, path, cap, options, None)
+}
+
+/// Clones as [`clone`] does, with the keys of an encrypted place.
+///
+/// # Errors
+/// The errors of [`clone`]; `InvalidInput` (code `no_key`, `wrong_key` or `not_encrypted`) if the keys do not fit. Nothing was
+/// made then.
+///
+/// # Durability
+/// As [`clone`].
+pub fn clone_with(
+    url: &str,
+    path: impl AsRef<Path>,
+    cap: Origin,
+    options: &Options,
+    keys: Option<&Keys>,
+) -> Result<(Memory, Cloned)> {
+    check_apart(url, path.as_ref())?;
+    clone_from(&Place::open(url, false, keys)?, path.as_ref(), cap, options)
 }
 
 pub(super) fn clone_from(
@@ -61,7 +85,7 @@ pub(super) fn clone_from(
 ) -> Result<(Memory, Cloned)> {
     let Published { log, .. } = place.read()?;
     let disk: Arc<dyn Disk> = Arc::new(FileDisk::create(path)?);
-    copy(place, &log, &disk, options)?;
+    copy(place, &log, cap, &disk, options)?;
     let memory = options.clone().open(path)?;
     settle_in(&memory, &log, cap)?;
     let view = memory.view();
@@ -88,7 +112,7 @@ pub(crate) fn clone_on(
 ) -> Result<Memory> {
     let place = Place::of(super::bucket::Counted::new(bucket).impatient());
     let log = place.read()?.log;
-    copy(&place, &log, disk, options)?;
+    copy(&place, &log, cap, disk, options)?;
     let memory = Memory::on_disk(Arc::clone(disk), options.clone(), false, None)?;
     settle_in(&memory, &log, cap)?;
     Ok(memory)
@@ -105,8 +129,19 @@ fn settle_in(memory: &Memory, log: &ClosedLog, cap: Origin) -> Result<()> {
 }
 
 /// Writes the batches of a closed log to a new store on a disk.
-fn copy(place: &Place, log: &ClosedLog, disk: &Arc<dyn Disk>, options: &Options) -> Result<()> {
-    let mut target = Target::begin(Arc::clone(disk), log)?;
+pub(super) fn copy(
+    place: &Place,
+    log: &ClosedLog,
+    cap: Origin,
+    disk: &Arc<dyn Disk>,
+    options: &Options,
+) -> Result<()> {
+    // CLE-2: the interrupted call may have had another cap.
+    let fits = |batch: &Batch| {
+        let mut records = batch.records.iter();
+        records.all(|record| record.flags == capped(record, cap))
+    };
+    let mut target = Target::begin(Arc::clone(disk), log, &fits)?;
     let total: u64 = log.segments.iter().map(|segment| segment.length).sum();
     let mut done: u64 = log
         .segments
@@ -115,7 +150,6 @@ fn copy(place: &Place, log: &ClosedLog, disk: &Arc<dyn Disk>, options: &Options)
         .map(|segment| segment.length)
         .sum();
     let settings = &options.settings;
-    let latest = settings.latest_time();
     let mut head = log.head;
     for index in target.found..log.segments.len() {
         settings.check_stop()?;
@@ -123,14 +157,12 @@ fn copy(place: &Place, log: &ClosedLog, disk: &Arc<dyn Disk>, options: &Options)
         // CLE-1
         let batches = place.batches(log, index)?;
         head = batches.last().map_or(head, |batch| batch.commit);
+        if log.purpose == Purpose::Shared {
+            check_times(&batches, settings.latest())?;
+        }
         let group: Group = batches
             .iter()
-            .map(|batch| {
-                if log.purpose == Purpose::Shared {
-                    check_time(batch, latest)?;
-                }
-                Ok((of_target(batch, log.purpose)?, batch.commit))
-            })
+            .map(|batch| Ok((of_target(batch, log.purpose, cap)?, batch.commit)))
             .collect::<Result<_>>()?;
         target.add(&log.segments[index], group)?;
         done += log.segments[index].length;
@@ -144,34 +176,25 @@ fn copy(place: &Place, log: &ClosedLog, disk: &Arc<dyn Disk>, options: &Options)
     target.finish(log.head)
 }
 
-/// Returns an error if a batch of a remote has a commit that a pull refuses because of its time.
-fn check_time(batch: &Batch, latest: Time) -> Result<()> {
-    for record in &batch.records {
+/// Returns an error if a commit is later than `latest`: no fetch would take it.
+fn check_times(batches: &[Batch], latest: Time) -> Result<()> {
+    for record in batches.iter().flat_map(|batch| &batch.records) {
         if record.kind == RecordKind::Commit {
             let commit = Commit::decode(&record.body);
-            let commit = commit
-                .map_err(|error| Error::corrupt(format!("a commit of the remote is damaged: {error}")))?;
-            if commit.time > latest {
-                let text = format!(
-                    "commit seq:{} of the remote is more than a day ahead of the clock of this machine",
-                    commit.seq
-                );
-                return Err(Error::corrupt(text).with_hint(CLOCK_HINT));
-            }
+            let damaged = |error| Error::corrupt(format!("a commit of the remote is damaged: {error}"));
+            check_time(&commit.map_err(damaged)?, latest)?;
         }
     }
     Ok(())
 }
 
-/// Returns a batch of the clone. The side lines of a remote become lines of the remote `origin`.
-fn of_target(batch: &Batch, purpose: Purpose) -> Result<BatchBuilder> {
-    if purpose == Purpose::Backup {
-        return Ok(BatchBuilder::copy_of(batch));
-    }
+/// Returns a batch of the clone, whose versions are at most of the class `cap` (RCS-3). The side lines of a remote become
+/// lines of the remote `origin`.
+fn of_target(batch: &Batch, purpose: Purpose, cap: Origin) -> Result<BatchBuilder> {
     let mut copy = BatchBuilder::new();
     for record in &batch.records {
-        if record.kind != RecordKind::Line {
-            copy.add(record.kind, record.flags, &record.body);
+        if record.kind != RecordKind::Line || purpose == Purpose::Backup {
+            copy.add(record.kind, capped(record, cap), &record.body);
             continue;
         }
         let decoded = Reference::decode(&record.body);

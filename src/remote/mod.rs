@@ -10,6 +10,7 @@ mod backup;
 #[doc(hidden)]
 pub mod bucket;
 mod clone;
+mod keys;
 mod place;
 #[expect(
     clippy::module_inception,
@@ -20,10 +21,13 @@ mod remote;
 mod signing;
 mod sync;
 
-pub use backup::{BackedUp, backup};
+pub use backup::{BackedUp, backup, backup_with};
+#[doc(hidden)]
+pub use bucket::check_apart;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use clone::clone_on;
-pub use clone::{Cloned, clone};
+pub use clone::{Cloned, clone, clone_with};
+pub use keys::Keys;
 pub use remote::Remote;
 pub use sync::Synced;
 #[doc(hidden)]

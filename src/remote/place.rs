@@ -10,9 +10,11 @@
 //! - RPL-3: a writer whose swap failed deletes nothing. A service may carry out a delete late, when another writer has
 //!   taken the number. Its segment is garbage, which nobody reads.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::bucket::{BucketError, Counted, Stored, Version, open_bucket};
+use super::bucket::{BucketError, Counted, KeyFault, Sealed, Stored, Version, open_bucket};
+use super::keys::Keys;
 use crate::digest::CommitDigest;
 use crate::disk::random_bytes;
 use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Result};
@@ -20,7 +22,7 @@ use crate::log::closed::{
     ClosedLog, ClosedSegment, FORMAT_FILE, FORMAT_LIMIT, Group, LIVE_FILE, MANIFEST_FILE, MANIFEST_LIMIT,
     NewSegment, Purpose, Source,
 };
-use crate::log::{Batch, Format};
+use crate::log::{Batch, Format, sealed_format};
 
 /// The most numbers that other writers took between a manifest and a new segment.
 const NUMBERS_MAX: u64 = 1_000;
@@ -45,10 +47,13 @@ pub(super) enum Outcome {
 }
 
 impl Place {
-    pub(super) fn open(url: &str, create: bool) -> Result<Self> {
-        Ok(Self {
-            bucket: Counted::new(open_bucket(url, create)?),
-        })
+    /// Opens the place at a URL, encrypted with `keys` if there are some.
+    pub(super) fn open(url: &str, create: bool, keys: Option<&Keys>) -> Result<Self> {
+        let bucket = open_bucket(url, create)?;
+        Ok(Self::of(Counted::new(match keys {
+            Some(keys) => Arc::new(Sealed::new(bucket, keys.clone())),
+            None => bucket,
+        })))
     }
 
     pub(super) fn of(bucket: Counted) -> Self {
@@ -103,9 +108,14 @@ impl Place {
 
     /// Returns the format of the closed log; `None` if the place is empty.
     pub(super) fn format(&self) -> Result<Option<Format>> {
-        let stored = self.find(FORMAT_FILE, FORMAT_LIMIT)?;
-        let format = stored.map(|stored| Format::of_bytes(&stored.bytes));
-        format.transpose().map_err(|error| self.damaged(error))
+        let Some(stored) = self.find(FORMAT_FILE, FORMAT_LIMIT)? else {
+            return Ok(None);
+        };
+        if matches!(sealed_format(&stored.bytes), Ok(Some(_))) {
+            return Err(KeyFault::Needed.at(&self.bucket.bucket().describe()));
+        }
+        let format = Format::of_bytes(&stored.bytes).map(Some);
+        format.map_err(|error| self.damaged(error))
     }
 
     /// Returns what is published with this format; `None` if nothing is.
@@ -179,10 +189,9 @@ impl Place {
         let mut format = self.format()?;
         if format.is_none() {
             self.check_closed()?;
-            match self.check_empty() {
+            if let Err(damage) = self.check_empty() {
                 // Another writer may have begun just now.
-                Err(damage) => format = Some(self.format()?.ok_or(damage)?),
-                Ok(()) => {}
+                format = Some(self.format()?.ok_or(damage)?);
             }
         }
         if format.is_none() {

@@ -9,7 +9,8 @@
 
 use std::sync::Arc;
 
-use super::bucket::{Bucket, Counted, Version, open_bucket, probe};
+use super::bucket::{Bucket, BucketError, Counted, KeyFault, Sealed, Version, open_bucket, probe};
+use super::keys::Keys;
 use super::place::{Outcome, Place, Published, head_of};
 use super::{Fetched, Pulled, Pushed, RemoteState};
 use crate::codec::{Reader, put_sized};
@@ -20,7 +21,9 @@ use crate::engine::{
 };
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::Format;
-use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLine, ClosedLog, Group, Purpose, Source};
+use crate::log::closed::{
+    CLOSED_SEGMENT_BYTES, ClosedLine, ClosedLog, FORMAT_FILE, Group, MANIFEST_FILE, Purpose, Source,
+};
 use crate::object::{Origin, check_snapshot_name};
 
 /// How often a fetch checks what it got.
@@ -52,6 +55,8 @@ pub struct Remote {
     bucket: Arc<dyn Bucket>,
     #[cfg(feature = "signed")]
     pub(super) keys: super::signing::Keys,
+    /// The same bucket, if it is encrypted, and the id of the key that encrypts.
+    sealed: Option<(Arc<Sealed>, String)>,
     #[cfg(any(test, feature = "testing"))]
     pub(super) is_patient: bool,
 }
@@ -98,9 +103,75 @@ impl Remote {
             bucket,
             #[cfg(feature = "signed")]
             keys: super::signing::Keys::default(),
+            sealed: None,
             #[cfg(any(test, feature = "testing"))]
             is_patient: true,
         })
+    }
+
+    /// Encrypts what this store sends with the first of the keys, and decrypts what it gets. The remote must be empty or
+    /// encrypted with one of them.
+    ///
+    /// Every call returns `InvalidInput` (code `wrong_key` or `not_encrypted`) if the keys do not fit. Without keys, the code
+    /// is `no_key`.
+    #[must_use]
+    pub fn with_keys(self, keys: &Keys) -> Self {
+        let sealed = Arc::new(Sealed::new(self.bucket, keys.clone()));
+        Self {
+            bucket: Arc::clone(&sealed) as Arc<dyn Bucket>,
+            sealed: Some((sealed, keys.ids().swap_remove(0))),
+            ..self
+        }
+    }
+
+    /// Returns whether the remote is encrypted with the first of the keys.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `not_encrypted`); `Io`.
+    #[doc(hidden)]
+    pub fn has_newest_key(&self) -> Result<bool> {
+        let (sealed, _) = self.sealed()?;
+        let current = sealed.is_current(FORMAT_FILE);
+        Ok(current.map_err(|error| error.at(&**sealed, "cannot read"))? == Some(true))
+    }
+
+    /// Encrypts all files of the remote anew with the first of the keys. Returns their number. Others may push meanwhile.
+    /// A call that was interrupted goes on where it stopped.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `wrong_key` or `not_encrypted`); `Corrupt` if a file is damaged; `Io`.
+    pub fn rotate(&self, memory: &Memory) -> Result<u64> {
+        let (sealed, _) = self.sealed()?;
+        let (place, mut rotated) = (self.place(memory), 0);
+        let bucket = &place.bucket;
+        let failed = |error: BucketError| error.at(bucket.bucket(), "cannot rewrite");
+        loop {
+            let before = rotated;
+            let mut names = place.segment_names()?;
+            // A reader begins with the format file, so it is last.
+            names.extend([MANIFEST_FILE.to_owned(), FORMAT_FILE.to_owned()]);
+            for name in names {
+                if sealed.is_current(&name).map_err(failed)? != Some(false) {
+                    continue;
+                }
+                let Some(stored) = bucket.find(&name, u64::MAX).map_err(failed)? else {
+                    continue;
+                };
+                match bucket.swap(&name, &stored.version, &stored.bytes) {
+                    // Another client replaced it meanwhile. The next round looks again.
+                    Ok(_) | Err(BucketError::Stale) => rotated += 1,
+                    Err(error) => return Err(failed(error)),
+                }
+            }
+            if rotated == before {
+                return Ok(rotated);
+            }
+        }
+    }
+
+    fn sealed(&self) -> Result<&(Arc<Sealed>, String)> {
+        let fault = || KeyFault::NotEncrypted.at(&self.bucket.describe());
+        self.sealed.as_ref().ok_or_else(fault)
     }
 
     /// Makes the calls repeat a request once and at once, for a simulated service.
@@ -122,15 +193,27 @@ impl Remote {
     pub fn check(&self, memory: &Memory) -> Result<RemoteState> {
         let place = self.place(memory);
         place.check_closed()?;
-        probe(&*self.bucket, random_bytes()?)?;
+        let (probed, found) = (probe(&*self.bucket, random_bytes()?), place.format()?);
+        match probed {
+            // Who may only read there can pull.
+            Err(error) if found.is_some() && is_denied(&error) => {}
+            probed => probed?,
+        }
         let format = memory.inner.log.lock().log.format().to_owned();
-        if let Some(found) = place.format()? {
+        if let Some(found) = found {
             place.check_related(&found, &format)?;
             if let Some(published) = place.published(found)? {
                 place.check_purpose(&published.log, Purpose::Shared)?;
             }
         }
         Self::known_state(&self.name, memory)
+    }
+
+    /// Returns whether the bucket keeps the bytes of what was replaced or deleted, as far as [`Self::check`] saw; `None` if
+    /// that is unknown.
+    #[doc(hidden)]
+    pub fn keeps_old_bytes(&self) -> Option<bool> {
+        self.bucket.keeps_old_bytes()
     }
 
     /// Returns how many commits of this store a remote lacks, and how many of the remote were fetched and not merged. Asks no
@@ -222,6 +305,11 @@ impl Remote {
     /// # Durability
     /// When the call returns, what was sent is as durable as the bucket promises.
     pub fn push(&self, memory: &Memory, writer: &Writer) -> Result<Pushed> {
+        self.push_behind(memory, writer, false)
+    }
+
+    /// Pushes as [`Self::push`] does. `is_read` says that the caller has just read the manifest.
+    pub(super) fn push_behind(&self, memory: &Memory, writer: &Writer, is_read: bool) -> Result<Pushed> {
         let (place, writer) = (self.place(memory), &self.lane_of(writer));
         memory.inner.check_main()?;
         memory.sync()?;
@@ -231,7 +319,7 @@ impl Remote {
         let cached = self.cached(memory)?;
         let newest = cached.clone().filter(|known| Some(seen_in(&known.log)) == seen);
         if let Some(newest) = newest
-            && let Some(pushed) = self.push_on(memory, &place, newest, true, writer)?
+            && let Some(pushed) = self.push_on(memory, &place, newest, !is_read, writer)?
         {
             return Ok(pushed);
         }
@@ -299,7 +387,10 @@ impl Remote {
 
     /// Returns the name of the derived file with the newest manifest of this remote.
     fn cache_name(&self) -> String {
-        format!("remote-{}", &to_hex(&sha256(self.name.as_bytes()))[..8])
+        // A manifest that was read with another key must not stand for one that this key reads.
+        let key = self.sealed.as_ref().map_or("", |(_, id)| id);
+        let name = format!("{}{key}", self.name);
+        format!("remote-{}", &to_hex(&sha256(name.as_bytes()))[..8])
     }
 
     /// Returns the manifest that this store read or wrote last; `None` if it is not at hand.
@@ -505,10 +596,17 @@ fn unreachable(error: Error) -> Error {
     }
 }
 
+/// Returns whether a service refused the caller.
+fn is_denied(error: &Error) -> bool {
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref());
+    matches!(source, Some(BucketError::Denied(_)))
+}
+
 fn check_name(name: &str) -> Result<()> {
-    check_snapshot_name(name).map_err(|error| error.context("the name of a remote"))?;
-    if name.contains('/') {
-        return Err(Error::invalid("the name of a remote contains '/'").with_hint("choose another name"));
+    if check_snapshot_name(name).is_err() || name.contains('/') {
+        let text = format!("a remote cannot have the name {name:?}");
+        let hint = "use 1 to 64 letters, digits, `.`, `_` and `-`, and no form of a revision";
+        return Err(Error::invalid(text).with_hint(hint));
     }
     Ok(())
 }

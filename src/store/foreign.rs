@@ -17,13 +17,13 @@ use super::decoded::{decode, hashed};
 use super::edit::{Edit, Removed};
 use super::lines::LineRecord;
 use super::past::{check_root, missing_version, unknown_root};
-use super::records::digest_of;
+use super::records::{capped, digest_of};
 use super::rewritten::Erased;
 use super::up_to::UpTo;
 use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, ObjectDigest, Root};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::log::{Batch, BatchBuilder, LINK_BYTES, Record, RecordKind, UNLINKED};
-use crate::object::{Commit, HistoryTree, Object, Reference, Time};
+use crate::object::{Commit, HistoryTree, Object, Origin, Reference, Time};
 use crate::trie::{Shape, Trie};
 
 /// A commit of a remote, with the line of the remote to which it belongs.
@@ -82,6 +82,8 @@ pub(crate) struct ForeignLine {
     trie: Trie,
     root: Root,
     roots: HashMap<Root, Trie>,
+    /// The most trusted class of its versions here.
+    cap: Origin,
 }
 
 impl ForeignLine {
@@ -89,7 +91,7 @@ impl ForeignLine {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the commit or its state cannot be read.
-    pub(crate) fn behind(store: &Arc<Store>, entry: &CommitEntry) -> Result<Self> {
+    pub(crate) fn behind(store: &Arc<Store>, entry: &CommitEntry, cap: Origin) -> Result<Self> {
         let up_to = UpTo::of(store, entry.digest)?;
         let up_to = up_to.ok_or_else(|| Error::internal("a commit is not in its line"))?;
         let trie = store.state(entry)?;
@@ -101,6 +103,7 @@ impl ForeignLine {
             root: entry.commit.root,
             roots: HashMap::from([(entry.commit.root, trie.clone())]),
             trie,
+            cap,
         })
     }
 
@@ -156,14 +159,13 @@ impl ForeignLine {
             "its history root does not match the chain"
         } else if found.time <= self.time {
             "its time is not after the time of its parent"
-        } else if found.time > latest {
-            "its time is more than a day ahead of the clock of this machine"
         } else {
             ""
         };
         if !rule.is_empty() {
             return wrong(rule);
         }
+        check_time(found, latest)?;
         let before = std::mem::take(&mut self.trie);
         self.trie = if contents.changes_state() {
             let known = |digest: ObjectDigest| self.has_version(digest, supply);
@@ -266,7 +268,7 @@ impl ForeignLine {
         self.add(content.ok_or_else(missing)?, 0, built)
     }
 
-    /// Adds a record, or its marker if it was erased here (FOR-2).
+    /// Adds a record with the cap of the line, or its marker if it was erased here (FOR-2).
     fn add(&self, record: &Record, flags: u8, built: &mut BatchBuilder) -> Result<()> {
         let suite = self.store.suite;
         if let Some(digest) = self.store.erasable(record)
@@ -283,9 +285,26 @@ impl ForeignLine {
             );
             return Ok(());
         }
+        // INVARIANT RCS-3
+        let flags = (flags & UNLINKED) | (capped(record, self.cap) & !UNLINKED);
         built.add(record.kind, flags, &record.body);
         Ok(())
     }
+}
+
+/// Returns an error if a commit of a remote is later than `latest`.
+///
+/// # Errors
+/// `Corrupt` (code `clock_ahead`).
+pub(crate) fn check_time(commit: &Commit, latest: Time) -> Result<()> {
+    if commit.time <= latest {
+        return Ok(());
+    }
+    let text = "a commit of the remote is more than a day ahead of the clock of this machine";
+    let error = Error::corrupt(text).with_code(ErrorCode::ClockAhead);
+    Err(error.with_hint(
+        "set the clock of this machine; if it is right, the one of the machine that pushed was wrong",
+    ))
 }
 
 /// Returns the taints of sessions that a batch of a remote has.

@@ -75,7 +75,7 @@ pub use commits::ChangeCounts;
 pub(crate) use commits::{CommitEntry, Gap};
 use covered::Covered;
 #[cfg(feature = "remote")]
-pub(crate) use foreign::{ForeignCommit, ForeignLine, Supply, taints_in};
+pub(crate) use foreign::{ForeignCommit, ForeignLine, Supply, check_time, taints_in};
 pub(crate) use id_changes::{IdChange, IdChanges};
 pub(crate) use known::{Known, StagedState, Unlinked};
 use lines::LineRecord;
@@ -86,6 +86,8 @@ pub(crate) use outgoing::Changed;
 use past::Runs;
 pub(crate) use places::IdHash;
 use places::PlaceCache;
+#[cfg(feature = "remote")]
+pub(crate) use records::capped;
 pub(crate) use records::{erased_error, object_of};
 pub(crate) use references::{RING, ReferenceEntry, References, kept_commit};
 pub(crate) use rewrite::{Erasure, KeptLines, Live, Plan, Sink};

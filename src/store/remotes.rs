@@ -1,4 +1,4 @@
-//! What came from remotes: the lines that have it, and the class that it gets at most.
+//! What came from remotes: the lines that have it.
 //!
 //! # Layer
 //! Layer 4.
@@ -6,8 +6,6 @@
 use super::Store;
 use super::lines::{LineInfo, REMOTE};
 use crate::error::{Error, Result};
-use crate::log::Locator;
-use crate::object::Origin;
 
 impl Store {
     /// Returns the line that has a commit in this batch; `None` for the main line.
@@ -18,18 +16,6 @@ impl Store {
             batches.binary_search_by_key(&batch, |(batch, _)| *batch).is_ok()
         };
         lines.iter().find(has).cloned()
-    }
-
-    /// Returns the most trusted class of a version whose record came from a remote; `None` if it did not.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if the record cannot be read.
-    pub(crate) fn cap_at(&self, place: Locator) -> Result<Option<Origin>> {
-        if !self.has_lines() {
-            return Ok(None);
-        }
-        let line = self.line_of_batch(self.records.batch_of(place.to_u64())?);
-        Ok(line.filter(LineInfo::is_of_remote).map(|line| line.cap))
     }
 
     /// Returns an error if this is the store of a line of a remote, whose versions may be more trusted than its cap.

@@ -310,7 +310,7 @@ fn a_witness_signs_one_history_and_refuses_a_second() {
     assert_eq!(auditor.refused(5, &witness)["code"], "bad_note");
 }
 
-/// A key that is trusted for one origin signs no other, and no error repeats a private key.
+/// WIT-2: a key that is trusted for one origin signs no other. No error repeats a private key.
 #[test]
 fn a_key_is_trusted_for_its_origin_and_never_printed() {
     let (folder, vera) = with_key();

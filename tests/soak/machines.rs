@@ -64,7 +64,7 @@ pub(crate) fn check_contract(url: &str) {
     if url == "memory" {
         return bucket_contract::check(&bucket::Folder::in_memory(), 20);
     }
-    bucket_contract::check(&*bucket::open_bucket(&own_place(url), true).unwrap(), 20);
+    bucket_contract::check(&*bucket::open_bucket(&own_place(url), true).unwrap(), 4);
 }
 
 fn writer(number: usize) -> Writer {
@@ -323,7 +323,7 @@ pub(crate) fn run(round: &Round) -> Counts {
             while !is_over.load(Ordering::Relaxed) {
                 fleet.check_clone();
                 clones += 1;
-                std::thread::sleep(Duration::from_millis(500));
+                std::thread::sleep(Duration::from_secs(2));
             }
             clones
         });

@@ -81,6 +81,11 @@ fn with_option(text: &str, option: &str) -> String {
     let mut parts = text.split_inclusive("treering ");
     let mut complete = parts.next().unwrap_or_default().to_owned();
     for part in parts {
+        if part.starts_with('-') {
+            // An option before the verb may have a value, so the other option goes in front of it.
+            complete.extend([option.trim_start(), " ", part]);
+            continue;
+        }
         let end = part.find(|c: char| !c.is_ascii_lowercase() && c != '-');
         let (verb, rest) = part.split_at(end.unwrap_or(part.len()));
         // A slash follows only the name of a folder.
@@ -101,6 +106,10 @@ mod tests {
             (
                 "return with: treering log --at seq:3",
                 r"return with: treering log --store 'it'\''s/s' --at seq:3",
+            ),
+            (
+                "write to it with: treering --fork f put ID --kind KIND",
+                r"write to it with: treering --store 'it'\''s/s' --fork f put ID --kind KIND",
             ),
             (
                 "run `treering gc`, then treering head",

@@ -37,6 +37,8 @@ mod parse;
 #[cfg(feature = "mcp")]
 mod plugin_folder;
 #[cfg(feature = "remote")]
+mod remote_keys;
+#[cfg(feature = "remote")]
 mod remotes;
 #[cfg(feature = "signed")]
 mod signing_keys;

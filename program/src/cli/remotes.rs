@@ -6,8 +6,11 @@
 //! # Layer
 //! Layer 10, part of cli.
 
+use std::path::{Path, PathBuf};
+
 use serde::{Deserialize, Serialize};
 
+use super::remote_keys;
 #[cfg(feature = "signed")]
 use super::signing_keys;
 use treering::inspect::agent::projects::UserRegister;
@@ -16,7 +19,7 @@ use treering::inspect::remote::without_password;
 use treering::remote::Remote;
 #[cfg(feature = "signed")]
 use treering::signed::VerifierKey;
-use treering::{Error, ErrorCode, Memory, Origin, Result};
+use treering::{Error, ErrorCode, ErrorKind, Memory, Origin, Result};
 
 /// The name of the register.
 const REGISTER: &str = "remotes";
@@ -37,6 +40,9 @@ pub(crate) struct RemoteEntry {
     /// The name of the key that signs each push.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) sign_key: Option<String>,
+    /// The file with the keys, if the remote is encrypted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) key_file: Option<PathBuf>,
 }
 
 impl RemoteEntry {
@@ -49,7 +55,20 @@ impl RemoteEntry {
             cap: cap.to_string(),
             signed_by: Vec::new(),
             sign_key: None,
+            key_file: None,
         }
+    }
+
+    /// Returns the remote with the file of the keys that encrypt it.
+    ///
+    /// # Errors
+    /// `Io` if the path of the current folder is unknown.
+    pub(crate) fn encrypted(self, key_file: Option<&Path>) -> Result<Self> {
+        let key_file = key_file.map(std::path::absolute).transpose();
+        Ok(Self {
+            key_file: key_file.map_err(|error| Error::io("cannot find the key file", error))?,
+            ..self
+        })
     }
 
     /// Returns the remote with the keys of which one must have signed what is fetched, and the key that signs each push.
@@ -70,7 +89,7 @@ impl RemoteEntry {
     /// # Errors
     /// The errors of [`Remote::open`], and of a key.
     pub(crate) fn open(&self) -> Result<Remote> {
-        self.keyed(Remote::open(&self.name, &self.url, self.cap())?)
+        self.keyed(self.unlocked(Remote::open(&self.name, &self.url, self.cap())?)?)
     }
 
     /// Opens the remote, and makes a missing folder.
@@ -78,7 +97,7 @@ impl RemoteEntry {
     /// # Errors
     /// The errors of [`Remote::create`], and of a key.
     pub(crate) fn create(&self) -> Result<Remote> {
-        self.keyed(Remote::create(&self.name, &self.url, self.cap())?)
+        self.keyed(self.unlocked(Remote::create(&self.name, &self.url, self.cap())?)?)
     }
 
     #[cfg(feature = "signed")]
@@ -98,6 +117,18 @@ impl RemoteEntry {
             return Err(Error::denied(ErrorCode::UnsignedRemote, text));
         }
         Ok(remote)
+    }
+
+    /// Gives a remote the keys of this entry.
+    ///
+    /// # Errors
+    /// The errors of [`remote_keys::load`].
+    pub(crate) fn unlocked(&self, remote: Remote) -> Result<Remote> {
+        let keys = remote_keys::load_if(self.key_file.as_ref())?;
+        Ok(match keys {
+            Some(keys) => remote.with_keys(&keys),
+            None => remote,
+        })
     }
 }
 
@@ -128,8 +159,14 @@ impl Remotes {
     /// `NotFound` if no variable names a folder; `Denied` if other users may change the register; `Io`.
     pub(crate) fn of(memory: &Memory) -> Result<Self> {
         let id = memory.path().map(Memory::id_of_store).transpose()?;
+        let register = UserRegister::open(REGISTER, "remotes").map_err(|error| match error.kind() {
+            ErrorKind::NotFound => {
+                error.with_hint("set HOME or XDG_STATE_HOME: your list of remotes is there")
+            }
+            _ => error,
+        });
         Ok(Self {
-            register: UserRegister::open(REGISTER, "remotes")?,
+            register: register?,
             store: to_hex(&id.unwrap_or_default()),
         })
     }
@@ -171,14 +208,17 @@ impl Remotes {
             store: self.store.clone(),
             ..new
         };
-        let name = &entry.name;
         let is_same = |known: &RemoteEntry| known.store == entry.store && known.name == entry.name;
         let is_new = self.register.change(|entries| {
             let is_new = !entries.iter().any(is_same);
             entries.extend(is_new.then(|| entry.clone()));
             is_new
         })?;
-        if is_new { Ok(entry) } else { Err(name_taken(name)) }
+        if is_new {
+            Ok(entry)
+        } else {
+            Err(name_taken(&entry.name))
+        }
     }
 
     /// Returns an error if the store has a remote of this name.

@@ -11,7 +11,7 @@
 //! - PSH-2: versions that differ only in their class, or in what they are derived from, count as equal. Of two such
 //!   versions, the remote keeps its own. So the pull and push of a machine with a cap lower no class elsewhere.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use super::Writer;
@@ -22,7 +22,6 @@ use super::remote::{Known, MAIN, SIDE, Seen};
 use crate::digest::{CommitDigest, Root, to_hex};
 use crate::engine::inner::Inner;
 use crate::engine::read::State;
-use crate::engine::settings::CLOCK_HINT;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Commit, Object, Op, Origin, Time};
@@ -91,6 +90,7 @@ impl Inner {
     ) -> Result<PushPlan> {
         let store = self.main().store();
         let head = store.head()?;
+        check_clock(&head, self.settings().latest())?;
         let Some(remote) = target.head else {
             let (batches, commits) = self.commits_behind(&store, 0, known, None)?;
             return Ok(PushPlan::Send(Box::new(Outgoing {
@@ -261,20 +261,12 @@ impl Inner {
         let before = index
             .checked_sub(1)
             .map_or(Ok(None), |before| store.commit_at(before))?;
-        let (mut commits, latest) = (0, self.settings().latest_time());
+        let (mut commits, mut sources) = (0, HashSet::new());
         for index in index..store.kept() {
             self.settings().check_stop()?;
             let entry = store.commit_at(index)?;
             let entry = entry.ok_or_else(|| Error::internal("a kept commit is missing"))?;
-            if entry.commit.time > latest {
-                // Every machine would refuse it, and with it all that follows.
-                let text = format!(
-                    "commit seq:{} is more than a day ahead of the clock of this machine",
-                    entry.seq()
-                );
-                return Err(Error::invalid(text).with_hint(CLOCK_HINT));
-            }
-            let mut batch = store.outgoing(&entry, &remote)?;
+            let mut batch = store.outgoing(&entry, &remote, &mut sources)?;
             if let Some(side) = side {
                 let record = line_record(side, Some(entry.digest), entry.commit.time)?;
                 batch.add(RecordKind::Line, 0, &record.encode()?);
@@ -396,6 +388,18 @@ impl Apart {
             common,
         })
     }
+}
+
+/// Returns an error if the newest commit is later than `latest`, because nobody could fetch it. Earlier ones are earlier.
+fn check_clock(head: &CommitEntry, latest: Time) -> Result<()> {
+    if head.commit.time <= latest {
+        return Ok(());
+    }
+    let text = "the newest commit is more than a day ahead of the clock, so other machines would refuse it";
+    let hint = "a clock was wrong, and times in a history stay: `export` what is good into a new store";
+    Err(Error::invalid(text)
+        .with_code(ErrorCode::ClockAhead)
+        .with_hint(hint))
 }
 
 /// Returns the side line as a line, for its records.

@@ -98,7 +98,7 @@ pub(crate) struct Taken {
 pub(crate) fn went_back(what: &str) -> Error {
     Error::corrupt(format!("the remote went back: {what}"))
         .with_code(ErrorCode::RemoteWentBack)
-        .with_hint("an older copy of it was restored, or somebody else replaced it: `remote remove` and `remote add` accept it as it is; nothing was changed")
+        .with_hint("an older copy of it was restored, or somebody else replaced it: `remote remove` and `remote add --trust-cap CLASS` accept it as it is; nothing was changed")
 }
 
 impl Inner {
@@ -241,7 +241,7 @@ impl Inner {
         let state = draft.base().state.clone();
         for entry in state.entries() {
             let object = state.load(&entry?)?;
-            if object.origin().is_above(cap) && !object.is_placeholder() && !object.lacks_content() {
+            if object.stored_origin().is_above(cap) && !object.is_placeholder() && !object.lacks_content() {
                 draft.stamp(&object, cap)?;
             }
         }
@@ -343,7 +343,7 @@ impl<'a> Intake<'a> {
             marks: HashMap::new(),
             supply: Supply::default(),
             thinned: None,
-            latest: inner.settings().latest_time(),
+            latest: inner.settings().latest(),
             group: Vec::new(),
             commits: 0,
         }
@@ -426,11 +426,11 @@ impl<'a> Intake<'a> {
             let store = self.store.main_line().line(&name)?;
             let store = store.ok_or_else(|| Error::internal("a line of a remote is missing"))?;
             let head = store.head()?;
-            return Ok((known, ForeignLine::behind(&store, &head)?));
+            return Ok((known, ForeignLine::behind(&store, &head, self.known.cap)?));
         }
         let foreign = match (self.marks.get(&before), self.store.commit_of_any(before)?) {
             (Some(mark), _) => mark.mark(),
-            (None, Some((store, base))) => ForeignLine::behind(&store, &base)?,
+            (None, Some((store, base))) => ForeignLine::behind(&store, &base, self.known.cap)?,
             (None, None) => return Err(Self::lacks_base(before)),
         };
         if let Some(known) = known {
@@ -494,9 +494,13 @@ impl<'a> Intake<'a> {
             .is_some_and(|thinned| thinned.contains(&digest)))
     }
 
-    /// Takes over the taints of sessions. They only add to those of this store.
+    /// Takes over the taints of sessions. They only add to those of this store. A remote that nobody trusts like a host
+    /// taints nothing: all that it wrote is capped, and it could name the sessions of this machine.
     fn take_taints(&mut self, batch: &Batch) -> Result<()> {
         let mut builder = BatchBuilder::new();
+        if !self.known.cap.is_above(Origin::Model) {
+            return Ok(());
+        }
         for mut taint in taints_in(batch)? {
             if self.store.references().get(&taint.name).is_none() {
                 // The commit is for information, and this store may not have it.
@@ -518,8 +522,37 @@ fn is_side_line(name: &str) -> bool {
         return false;
     };
     let (instance, number) = rest.split_at_checked(32).unwrap_or((rest, ""));
-    let is_number = |number: &str| number.parse::<u32>().is_ok();
+    let is_number = |text: &str| {
+        let number = text.parse::<u32>();
+        number.is_ok_and(|number| number > 0 && number.to_string() == text)
+    };
     instance.len() == 32
-        && instance.bytes().all(|byte| byte.is_ascii_hexdigit())
+        && instance
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
         && (number.is_empty() || number.strip_prefix('-').is_some_and(is_number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_side_line_has_the_name_that_its_machine_gives() {
+        let own = format!("{SIDE}{}", "0a".repeat(16));
+        for (rest, is_fine) in [
+            ("", true),
+            ("-1", true),
+            ("-12", true),
+            ("-0", false),
+            ("-+1", false),
+            ("-007", false),
+            ("-", false),
+            ("1", false),
+        ] {
+            assert_eq!(is_side_line(&format!("{own}{rest}")), is_fine, "{rest}");
+        }
+        assert!(!is_side_line(&own.to_uppercase().replace("AT-", SIDE)));
+        assert!(!is_side_line("main") && !is_side_line(&own[..own.len() - 1]));
+    }
 }

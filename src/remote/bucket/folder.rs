@@ -30,6 +30,9 @@ const UNFINISHED: &str = ".part";
 /// The wait of one call for the lock. The caller repeats a call that found the folder busy.
 const WAIT: Duration = Duration::from_millis(250);
 
+/// A file of more bytes is no manifest.
+const OBJECT_BYTES_MAX: u64 = 256 << 20;
+
 /// A bucket whose objects are the files of a folder.
 #[derive(Clone)]
 pub struct Folder {
@@ -59,19 +62,20 @@ impl Folder {
         }
     }
 
-    /// Returns the bytes of a file in `range`, and the version of the file if that is all of it. Of a longer file, only the
-    /// range is read.
+    /// Returns the bytes of a file in `range`, and the version of the file. A file that is too long for an object of ours has
+    /// no version, and only the range of it is read.
     fn read(&self, name: &str, range: Range<u64>) -> io::Result<Stored> {
         let file = self.disk.open(name, Access::Read)?;
         let length = file.length()?;
         let size = |length: u64| usize::try_from(length).map_err(io::Error::other);
-        if length > range.end {
+        if length > range.end.max(OBJECT_BYTES_MAX) {
             let bytes = read_bytes(&*file, range.start, size(range.end.saturating_sub(range.start))?)?;
             let version = Version(format!("{length}+"));
             return Ok(Stored { bytes, version });
         }
         let mut bytes = read_bytes(&*file, 0, size(length)?)?;
         let version = version_of(&bytes);
+        bytes.truncate(usize::try_from(range.end).unwrap_or(usize::MAX));
         bytes.drain(..(range.start as usize).min(bytes.len()));
         Ok(Stored { bytes, version })
     }

@@ -18,10 +18,11 @@ mod folder;
 #[cfg(feature = "remote-postgres")]
 mod postgres;
 mod probe;
+mod sealed;
 
 use std::fmt;
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
@@ -31,6 +32,7 @@ pub use folder::Folder;
 #[cfg(feature = "remote-postgres")]
 pub use postgres::Postgres;
 pub use probe::{Fault, probe};
+pub use sealed::Sealed;
 
 /// The version of an object, as its store names it. Two contents of a name never have the same version.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +64,47 @@ pub enum BucketError {
     Denied(String),
     /// The call failed, and trying again does not help. Nothing changed.
     Failed(String),
+    /// The object is damaged.
+    Damaged(String),
+    /// The key does not fit. Nothing changed.
+    Key(KeyFault),
+}
+
+/// A key that does not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyFault {
+    /// The place is encrypted, and there is no key.
+    Needed,
+    /// The place is encrypted with another key.
+    Other,
+    /// The place is not encrypted.
+    NotEncrypted,
+}
+
+impl KeyFault {
+    /// Returns the error of a place with this fault.
+    pub(super) fn at(self, place: &str) -> Error {
+        let (code, what, hint) = match self {
+            Self::Needed => (
+                ErrorCode::NoKey,
+                "is encrypted",
+                "name the file with its key: --key-file FILE, or TREERING_KEY_FILE for --store URL",
+            ),
+            Self::Other => (
+                ErrorCode::WrongKey,
+                "is encrypted with a key that the key file lacks",
+                "use the key file of this place; if its key was rotated, copy the new file from the machine that did it",
+            ),
+            Self::NotEncrypted => (
+                ErrorCode::NotEncrypted,
+                "is not encrypted",
+                "use it without a key file, or choose an empty place; nothing was changed",
+            ),
+        };
+        Error::invalid(format!("{place} {what}"))
+            .with_code(code)
+            .with_hint(hint)
+    }
 }
 
 /// The result of a call of a bucket.
@@ -103,7 +146,10 @@ impl fmt::Display for BucketError {
             Self::Exists => f.write_str("the object exists already"),
             Self::Stale => f.write_str("the object was replaced meanwhile"),
             Self::Unclear(what) => write!(f, "{what}; the outcome is unknown"),
-            Self::Busy(what) | Self::Denied(what) | Self::Failed(what) => f.write_str(what),
+            Self::Busy(what) | Self::Denied(what) | Self::Failed(what) | Self::Damaged(what) => {
+                f.write_str(what)
+            }
+            Self::Key(fault) => write!(f, "{}", fault.at("the place")),
         }
     }
 }
@@ -114,6 +160,11 @@ impl BucketError {
     /// Returns the error of a call of `bucket`, which was `doing` something.
     pub(super) fn at(self, bucket: &dyn Bucket, doing: impl fmt::Display) -> Error {
         let hint = match &self {
+            Self::Key(fault) => return fault.at(&bucket.describe()),
+            Self::Damaged(what) => {
+                return Error::corrupt(format!("{}: {what}", bucket.describe()))
+                    .with_hint("restore the place from a copy; nothing was changed here");
+            }
             Self::Unclear(_) => "try again: the call continues where it stopped",
             Self::Denied(_) => "check the permissions of this user or of its credentials",
             Self::Missing | Self::Exists | Self::Stale => {
@@ -132,7 +183,9 @@ impl BucketError {
             Self::Unclear(_) | Self::Denied(_) | Self::Failed(_) => {
                 error.with_code(ErrorCode::RemoteUnreachable).with_source(self)
             }
-            Self::Missing | Self::Exists | Self::Stale | Self::Busy(_) => error.with_source(self),
+            Self::Missing | Self::Exists | Self::Stale | Self::Busy(_) | Self::Damaged(_) | Self::Key(_) => {
+                error.with_source(self)
+            }
         }
     }
 }
@@ -149,10 +202,9 @@ pub fn open_bucket(url: &str, create: bool) -> Result<Arc<dyn Bucket>> {
         .ok_or_else(|| invalid("the place of a remote is not a URL"))?;
     match scheme {
         "file" => {
-            let rest = rest.strip_prefix("localhost").unwrap_or(rest);
-            let path = decoded(rest).filter(|path| path.starts_with('/'));
+            let path = path_in(rest);
             let path = path.ok_or_else(|| invalid("the path in a file URL is not absolute"))?;
-            let folder = Folder::at(Path::new(&path), create);
+            let folder = Folder::at(&path, create);
             let folder = folder.map_err(|error| match error.kind() {
                 // A folder that is made in place of a disk would hide that the disk is missing.
                 ErrorKind::NotFound => {
@@ -186,6 +238,43 @@ pub fn open_bucket(url: &str, create: bool) -> Result<Arc<dyn Bucket>> {
             Err(invalid(&text).with_code(ErrorCode::UnsupportedRemote))
         }
     }
+}
+
+/// Returns the path of a `file` URL, without its scheme.
+fn path_in(rest: &str) -> Option<PathBuf> {
+    let rest = rest.strip_prefix("localhost").unwrap_or(rest);
+    decoded(rest)
+        .filter(|path| path.starts_with('/'))
+        .map(PathBuf::from)
+}
+
+/// Returns an error if the folder of a store is in the place of a URL, or that place is in the folder. A change of one would
+/// be damage of the other.
+///
+/// # Errors
+/// `InvalidInput` (code `not_a_remote`).
+pub fn check_apart(url: &str, folder: &Path) -> Result<()> {
+    let Some(place) = url.strip_prefix("file://").and_then(path_in) else {
+        return Ok(());
+    };
+    let (place, folder) = (real(&place), real(folder));
+    if !place.starts_with(&folder) && !folder.starts_with(&place) {
+        return Ok(());
+    }
+    let text = format!("{} and {} are not apart", place.display(), folder.display());
+    Err(Error::invalid(text)
+        .with_code(ErrorCode::NotARemote)
+        .with_hint("choose a folder that is not inside the other one"))
+}
+
+/// Returns the path of a folder that need not exist, without links.
+fn real(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    let found = path.ancestors().find_map(|above| {
+        let rest = path.strip_prefix(above).ok()?;
+        Some(above.canonicalize().ok()?.join(rest))
+    });
+    found.unwrap_or(path)
 }
 
 /// Returns a URL without the password of its user. The path of a file may contain anything.

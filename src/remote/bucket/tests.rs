@@ -66,6 +66,26 @@ fn a_url_that_is_not_understood_is_refused() {
     }
 }
 
+#[test]
+fn a_place_is_not_inside_a_store_nor_around_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    std::fs::create_dir(at("store")).unwrap();
+    std::os::unix::fs::symlink(at("store"), at("link")).unwrap();
+    for (place, is_apart) in [
+        ("backup", true),
+        ("store2", true),
+        ("store", false),
+        ("store/a/b", false),
+        ("link/a", false),
+        ("", false),
+    ] {
+        let url = format!("file://{}", at(place).display());
+        assert_eq!(check_apart(&url, &at("store")).is_ok(), is_apart, "{place}");
+    }
+    assert!(check_apart("s3://bucket/a", &at("store")).is_ok());
+}
+
 /// FLD-1: what a writer that was killed left goes, and what another one is writing stays.
 #[test]
 fn a_writer_waits_as_long_as_it_may_and_cleans_up() {

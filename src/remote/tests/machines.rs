@@ -11,7 +11,7 @@ use crate::error::{ErrorCode, ErrorKind};
 use crate::log::closed::NewSegment;
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Commit, Id, Origin};
-use crate::remote::bucket::{Bucket, BucketResult, Counted, Stored, Version};
+use crate::remote::bucket::{Bucket, BucketError, BucketResult, Counted, Stored, Version};
 use crate::remote::clone::clone_from;
 use crate::remote::place::Place;
 use crate::remote::{Pulled, Remote};
@@ -122,13 +122,13 @@ fn two_machines_share_a_memory_and_come_to_rest() {
     put(&b, "more", "3");
     put(&b, "more", "4");
     put(&a, "of a", "5");
-    assert_eq!((apart(&a), apart(&b)), ((1, 0), (2, 0)));
+    assert_eq!((apart(&a), apart(&b)), ((2, 0), (2, 0)), "with the merge of a");
     remote.push(&b, &ann()).unwrap();
     remote.fetch(&a, &ann()).unwrap();
-    assert_eq!((apart(&a).0, apart(&b)), (1, (0, 0)));
+    assert_eq!((apart(&a).0, apart(&b)), (2, (0, 0)));
     assert!((1..=2).contains(&apart(&a).1), "{:?}", apart(&a));
     pull(&remote, &a);
-    assert_eq!(apart(&a), (2, 0), "the commit and the merge");
+    assert_eq!(apart(&a), (3, 0), "the commit and two merges");
     remote.push(&a, &ann()).unwrap();
     assert_eq!(apart(&a), (0, 0));
     assert!(a.forks().unwrap().is_empty() && a.open_fork("remote:origin/main").is_err());
@@ -531,9 +531,10 @@ fn forge(service: &SimBucket, change: impl Fn(&mut Commit)) {
     service.restore(objects);
 }
 
-/// A bucket in which somebody acts before a segment is read.
+/// A bucket in which somebody acts before a segment is read, or to which nobody may write.
 struct During {
     sound: SimBucket,
+    denies: bool,
     act: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
@@ -548,6 +549,9 @@ impl Bucket for During {
     }
 
     fn put_new(&self, name: &str, bytes: &[u8]) -> BucketResult<()> {
+        if self.denies {
+            return Err(BucketError::Denied("no".to_owned()));
+        }
         self.sound.put_new(name, bytes)
     }
 
@@ -597,6 +601,7 @@ fn a_fetch_keeps_nobody_waiting() {
     let during = |act: Box<dyn FnOnce() + Send>| {
         let bucket = During {
             sound: fleet.service.clone(),
+            denies: false,
             act: Mutex::new(Some(act)),
         };
         Remote::on("origin", Arc::new(bucket), Origin::DirectUser).unwrap()
@@ -625,6 +630,28 @@ fn a_fetch_keeps_nobody_waiting() {
     assert_eq!(content(&b, "of a").as_deref(), Some("1"));
     drop(b);
     verified(&path);
+}
+
+/// A remote that this user may only read can be added, for its pulls. An empty place cannot.
+#[test]
+fn who_may_only_read_adds_a_remote() {
+    let fleet = Fleet::new();
+    let a = fleet.first();
+    let of = |sound: &SimBucket| {
+        let bucket = During {
+            sound: sound.clone(),
+            denies: true,
+            act: Mutex::new(None),
+        };
+        Remote::on("origin", Arc::new(bucket), Origin::DirectUser).unwrap()
+    };
+    let read_only = of(&fleet.service);
+    read_only.check(&a).unwrap();
+    pull(&read_only, &a);
+    put(&a, "plan", "two");
+    assert_eq!(read_only.push(&a, &ann()).unwrap_err().kind(), ErrorKind::Io);
+    let empty = of(&SimBucket::default()).check(&a).unwrap_err();
+    assert_eq!(empty.kind(), ErrorKind::Io);
 }
 
 /// A commit of a wrong clock stays here: no machine would pull it.

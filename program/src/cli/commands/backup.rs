@@ -4,6 +4,7 @@
 //! Layer 10, part of cli.
 
 use super::prelude::*;
+use crate::cli::remote_keys;
 use crate::cli::remotes::{RemoteEntry, Remotes};
 use treering::inspect::remote::without_password;
 use treering::remote::{self, BackedUp, Cloned};
@@ -27,6 +28,9 @@ use treering::remote::{self, BackedUp, Cloned};
 pub(crate) struct Backup {
     /// The place of the backup
     url: String,
+    /// Encrypt with the key in this file; treering remote keygen makes it
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
 }
 
 impl Verb for Backup {
@@ -35,7 +39,8 @@ impl Verb for Backup {
     fn run(self, context: &mut Context) -> Done {
         context.whole_store()?;
         let memory = context.open_to_read()?;
-        let done = remote::backup(&memory, &self.url)?;
+        let keys = remote_keys::load_if(self.key_file.as_ref())?;
+        let done = remote::backup_with(&memory, &self.url, keys.as_ref())?;
         let sent = match done.commits {
             0 if done.bytes == 0 => "the backup has everything already".to_owned(),
             commits => format!("sent {}, {}", counted(commits, "commit"), bytes(done.bytes)),
@@ -67,6 +72,9 @@ pub(crate) struct Clone {
     /// The most trusted class of what it has [default: asked for; import without a terminal]
     #[arg(long, value_name = "CLASS", value_parser = Origin::from_text)]
     trust_cap: Option<Origin>,
+    /// The key file of an encrypted place
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
 }
 
 impl Verb for Clone {
@@ -76,11 +84,20 @@ impl Verb for Clone {
         context.whole_store()?;
         context.options.check_may_write()?;
         let cap = context.cap_of_remote(self.trust_cap)?;
-        let (memory, cloned) = remote::clone(&self.url, &self.folder, cap, &context.engine_options())?;
+        let keys = remote_keys::load_if(self.key_file.as_ref())?;
+        let options = context.engine_options();
+        let (memory, cloned) = remote::clone_with(&self.url, &self.folder, cap, &options, keys.as_ref())?;
         context.register(&self.folder);
         if let Some(name) = &cloned.remote {
             let entry = RemoteEntry::new(name, &without_password(&self.url), cap);
-            Remotes::of(&memory)?.add(entry)?;
+            let entry = entry.encrypted(self.key_file.as_deref())?;
+            let added = Remotes::of(&memory).and_then(|mut remotes| remotes.add(entry));
+            added.map_err(|error| {
+                let hint = format!(
+                    "the clone is whole; if HOME and XDG_STATE_HOME are not set, set one; then add its remote: treering remote add {name} URL --trust-cap {cap}"
+                );
+                error.with_hint(hint)
+            })?;
         }
         let (objects, commits) = (
             counted(cloned.objects, "object"),

@@ -4,12 +4,13 @@
 //! Layer 10, part of cli.
 
 use super::prelude::*;
+use crate::cli::remote_keys;
 use crate::cli::remotes::{RemoteEntry, Remotes, check_url};
 #[cfg(feature = "signed")]
 use crate::cli::signing_keys;
 use treering::inspect::remote::RemoteState;
 use treering::merge::{MergeConflict, Strategy};
-use treering::remote::{self, Fetched, Pulled, Pushed};
+use treering::remote::{self, Fetched, Keys, Pulled, Pushed};
 #[cfg(feature = "signed")]
 use treering::signed::VerifierKey;
 
@@ -62,6 +63,37 @@ enum RemoteVerb {
         #[cfg(feature = "signed")]
         #[arg(long, value_name = "NAME")]
         sign_key: Option<String>,
+        /// Encrypt with the key in this file; treering remote keygen makes it
+        #[arg(long, value_name = "FILE")]
+        key_file: Option<PathBuf>,
+    },
+    /// Make a key that encrypts remotes and backups
+    ///
+    /// Without the file, all data that it encrypted is lost: keep a copy in a safe place. Each machine needs the file.
+    ///
+    /// # Examples
+    /// ```text
+    /// treering remote keygen ~/memory.key
+    /// treering remote add origin file:///mnt/shared/memory --key-file ~/memory.key
+    /// ```
+    #[command(verbatim_doc_comment)]
+    Keygen {
+        /// The new file
+        file: PathBuf,
+    },
+    /// Encrypt a remote anew with a new key
+    ///
+    /// Adds a new key to its key file. Other machines cannot use the remote until they have the new file. A call that was
+    /// interrupted goes on where it stopped.
+    ///
+    /// # Examples
+    /// ```text
+    /// treering remote rotate origin
+    /// ```
+    #[command(verbatim_doc_comment)]
+    Rotate {
+        /// The name
+        name: String,
     },
     /// List the remotes
     ///
@@ -101,6 +133,30 @@ struct RemoteRow {
     ahead: u64,
     /// The number of commits that were fetched and not merged.
     behind: u64,
+    /// The file with the keys of an encrypted remote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_file: Option<String>,
+}
+
+/// The answer of `remote keygen` and `remote rotate`.
+#[derive(Serialize, JsonSchema)]
+struct RemoteKey {
+    /// The key file.
+    file: String,
+    /// The public id of its newest key.
+    key: String,
+    /// The number of files of the remote that were encrypted anew.
+    files: u64,
+}
+
+impl RemoteKey {
+    fn of(file: &Path, keys: &Keys, files: u64) -> Self {
+        Self {
+            file: file.display().to_string(),
+            key: keys.ids().swap_remove(0),
+            files,
+        }
+    }
 }
 
 impl RemoteRow {
@@ -113,12 +169,17 @@ impl RemoteRow {
             url: entry.url.clone(),
             ahead: state.ahead,
             behind: state.behind,
+            key_file: entry.key_file.as_ref().map(|file| file.display().to_string()),
         }
     }
 }
 
 impl Verb for Remote {
-    const ANSWERS: &'static [Form] = &[form::<RemoteRow>(""), form::<RemoteRow>("list, one per line")];
+    const ANSWERS: &'static [Form] = &[
+        form::<RemoteRow>(""),
+        form::<RemoteRow>("list, one per line"),
+        form::<RemoteKey>("keygen and rotate"),
+    ];
 
     fn run(self, context: &mut Context) -> Done {
         context.whole_store()?;
@@ -131,21 +192,47 @@ impl Verb for Remote {
                 signed_by,
                 #[cfg(feature = "signed")]
                 sign_key,
+                key_file,
             } => {
                 context.options.check_may_write()?;
                 check_url(&url)?;
                 let memory = context.open_to_read()?;
                 let mut remotes = Remotes::of(&memory)?;
                 remotes.check_free(&name)?;
+                if let Some(path) = memory.path() {
+                    remote::check_apart(&url, path)?;
+                }
                 let cap = context.cap_of_remote(trust_cap)?;
                 let new = RemoteEntry::new(&name, &url, cap);
                 #[cfg(feature = "signed")]
                 let new = new.with_keys(&signed_by, sign_key);
-                let state = new.create()?.check(&memory)?;
+                let new = new.encrypted(key_file.as_deref())?;
+                let remote = new.create()?;
+                // Before anything is encrypted.
+                if key_file.is_some() {
+                    context.output.note("key", remote_keys::LOSS);
+                }
+                let state = remote.check(&memory)?;
                 let row = RemoteRow::of(&remotes.add(new)?, state);
+                let kept = match remote.keeps_old_bytes() {
+                    Some(false) => None,
+                    Some(true) => Some(
+                        "the bucket keeps old versions, so erased content stays in it: switch versioning off",
+                    ),
+                    None => {
+                        Some("the bucket may keep what is deleted: switch versioning and soft delete off")
+                    }
+                };
+                kept.inspect(|what| context.output.warn("old_bytes_stay", what));
                 let text = format!("added the remote {name}; what comes from it is at most {cap}");
                 context.say_with_note(&row, text, "next", "send your commits with: treering push")
             }
+            RemoteVerb::Keygen { file } => {
+                let answer = RemoteKey::of(&file, &remote_keys::make(&file)?, 0);
+                let text = format!("made the key {} in {}", answer.key, shown(&file));
+                context.say_with_note(&answer, text, "key", remote_keys::LOSS)
+            }
+            RemoteVerb::Rotate { name } => context.rotate(&name),
             RemoteVerb::List => {
                 let memory = context.open_to_read()?;
                 let rows = Remotes::of(&memory)?.entries().into_iter().map(|entry| {
@@ -168,6 +255,32 @@ impl Verb for Remote {
                 )
             }
         }
+    }
+}
+
+impl Context {
+    /// Encrypts a remote anew with a new key, or with the newest one if an interrupted call made it.
+    fn rotate(&mut self, name: &str) -> Done {
+        self.options.check_may_write()?;
+        let memory = self.open_to_read()?;
+        let entry = Remotes::of(&memory)?.find(Some(name))?;
+        let remote = entry.open()?;
+        let Some(file) = &entry.key_file else {
+            let error = Error::invalid(format!("the remote {name} is not encrypted"));
+            return Err(error.with_code(ErrorCode::NotEncrypted).into());
+        };
+        if remote.has_newest_key()? {
+            remote_keys::replace(file, &remote_keys::load(file)?.with_new()?)?;
+        }
+        let files = entry.open()?.rotate(&memory)?;
+        let answer = RemoteKey::of(file, &remote_keys::load(file)?, files);
+        let text = format!(
+            "encrypted {} of {name} anew with the key {}",
+            counted(files, "file"),
+            answer.key
+        );
+        let note = "copy the key file to the other machines; until then they cannot use the remote";
+        self.say_with_note(&answer, text, "key", note)
     }
 }
 

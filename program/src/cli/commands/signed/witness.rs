@@ -4,9 +4,9 @@
 //! Layer 10, part of cli.
 //!
 //! # Invariants
+//! - WIT-1: a witness signs a head only after its file has it, and a head in the file gives way only to one that continues it.
 //! - WIT-2: a head of a known origin is signed by a key that signed the head before. So a key that is trusted for one
 //!   origin signs no other.
-//! - WIT-1: a witness signs a head only after its file has it, and a head in the file gives way only to one that continues it.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
