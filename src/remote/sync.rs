@@ -80,7 +80,8 @@ impl Remote {
         }
     }
 
-    /// Calls `write`, then pushes, or syncs if another machine pushed meanwhile: a write is acknowledged only when the remote has it, too.
+    /// Calls `write`, then pushes, or syncs if another machine pushed meanwhile. So a write is acknowledged only when the
+    /// remote has it, too.
     ///
     /// ```
     /// use treering::remote::Remote;
