@@ -9,8 +9,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::place::{Place, Published};
-use super::remote::seen_in;
+use super::cache::seen_in;
+use super::place::Place;
 use crate::digest::Root;
 use crate::disk::{Disk, FileDisk};
 use crate::engine::{Known, Memory, Options, Writer};
@@ -57,9 +57,8 @@ pub(super) fn clone_from(
     cap: Origin,
     options: &Options,
 ) -> Result<(Memory, Cloned)> {
-    let Published { log, .. } = place.read()?;
     let disk: Arc<dyn Disk> = Arc::new(FileDisk::create(path)?);
-    copy(place, &log, &disk, options)?;
+    let log = copy(place, &disk, options)?;
     let memory = options.clone().open(path)?;
     settle_in(&memory, &log, cap)?;
     let view = memory.view();
@@ -84,8 +83,7 @@ pub(crate) fn clone_on(
     options: &Options,
 ) -> Result<Memory> {
     let place = Place::of(super::bucket::Counted::new(bucket).impatient());
-    let log = place.read()?.log;
-    copy(&place, &log, disk, options)?;
+    let log = copy(&place, disk, options)?;
     let memory = Memory::on_disk(Arc::clone(disk), options.clone(), false, None)?;
     settle_in(&memory, &log, cap)?;
     Ok(memory)
@@ -101,8 +99,18 @@ fn settle_in(memory: &Memory, log: &ClosedLog, cap: Origin) -> Result<()> {
     memory.inner.stamp_all(cap, &writer)
 }
 
-/// Writes the batches of a closed log to a new store on a disk.
-fn copy(place: &Place, log: &ClosedLog, disk: &Arc<dyn Disk>, options: &Options) -> Result<()> {
+/// Writes the batches of the closed log to a new store on a disk. Returns the log.
+fn copy(place: &Place, disk: &Arc<dyn Disk>, options: &Options) -> Result<ClosedLog> {
+    let mut copied = None;
+    place.reading(None, &mut |published| {
+        copy_log(place, &published.log, disk, options)?;
+        copied = Some(published.log.clone());
+        Ok(())
+    })?;
+    copied.ok_or_else(|| Error::internal("a clone copied nothing"))
+}
+
+fn copy_log(place: &Place, log: &ClosedLog, disk: &Arc<dyn Disk>, options: &Options) -> Result<()> {
     let mut target = Target::begin(Arc::clone(disk), log)?;
     let total: u64 = log.segments.iter().map(|segment| segment.length).sum();
     let mut done: u64 = log

@@ -9,13 +9,17 @@
 mod backup;
 #[doc(hidden)]
 pub mod bucket;
+mod cache;
 mod clone;
+mod fetch;
 mod place;
+mod push;
 #[expect(
     clippy::module_inception,
     reason = "the type and the module have the name of the thing"
 )]
 mod remote;
+mod rewrite;
 
 pub use backup::{BackedUp, backup};
 #[cfg(any(test, feature = "testing"))]
@@ -57,6 +61,10 @@ pub struct Fetched {
     pub requests: u64,
     /// The newest commit of the main line of the remote.
     pub head: CommitDigest,
+    /// The number of records that others erased, and that this fetch erased here.
+    pub erased: u64,
+    /// The number of records that others erased, and that stay here: the cap of the remote is below `host`.
+    pub not_erased: u64,
 }
 
 /// The result of a pull.

@@ -22,6 +22,9 @@ use crate::log::closed::{
 /// The most numbers that other writers took between a manifest and a new segment.
 const NUMBERS_MAX: u64 = 1_000;
 
+/// How often a reader reads a manifest whose segments others replace meanwhile.
+const READS: u32 = 6;
+
 /// The place of a closed log.
 pub(super) struct Place {
     pub(super) bucket: Counted,
@@ -133,6 +136,32 @@ impl Place {
             // Another remote may have taken its place.
             _ => self.read(),
         }
+    }
+
+    /// Passes what is published to `read`. If a segment is missing or another one is in its place, and another manifest is
+    /// published by now, `read` gets that one (FET-2). `format` is the format that the place had before.
+    ///
+    /// # Errors
+    /// The errors of [`Self::read`] and of `read`.
+    pub(super) fn reading(
+        &self,
+        format: Option<Format>,
+        read: &mut dyn FnMut(&Published) -> Result<()>,
+    ) -> Result<()> {
+        let mut published = self.read_with(format)?;
+        for _ in 1..READS {
+            match read(&published) {
+                Err(error) if error.is_corruption() => {
+                    let now = self.read()?;
+                    if now.version == published.version {
+                        return Err(error);
+                    }
+                    published = now;
+                }
+                done => return done,
+            }
+        }
+        read(&published)
     }
 
     /// Returns what is published, or an empty closed log of the store `own`. Writes the format file of the latter.

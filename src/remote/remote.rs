@@ -9,18 +9,13 @@
 
 use std::sync::Arc;
 
-use super::bucket::{Bucket, Counted, Version, open_bucket, probe};
-use super::place::{Outcome, Place, Published, head_of};
-use super::{Fetched, Pulled, Pushed, RemoteState};
-use crate::codec::{Reader, put_sized};
-use crate::digest::{sha256, to_hex};
+use super::bucket::{Bucket, Counted, open_bucket, probe};
+use super::place::Place;
+use super::{Pulled, RemoteState};
 use crate::disk::random_bytes;
-use crate::engine::{
-    Known, Memory, Outgoing, PushPlan, PushTarget, RemoteLine, Seen, Strategy, Writer, went_back,
-};
-use crate::error::{Error, ErrorCode, Result};
-use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLine, ClosedLog, Group, Purpose, Source};
-use crate::log::{Batch, Format};
+use crate::engine::{Known, Memory, Seen, Strategy, Writer, went_back};
+use crate::error::{Error, Result};
+use crate::log::closed::{ClosedLog, Purpose};
 use crate::object::{Origin, check_snapshot_name};
 
 /// A remote: a closed log in a bucket, to which several stores push their main line, and from which they pull what others
@@ -44,7 +39,7 @@ use crate::object::{Origin, check_snapshot_name};
 /// # Ok::<(), treering::Error>(())
 /// ```
 pub struct Remote {
-    name: String,
+    pub(super) name: String,
     cap: Origin,
     bucket: Arc<dyn Bucket>,
     #[cfg(any(test, feature = "testing"))]
@@ -145,14 +140,14 @@ impl Remote {
         memory.inner.forget_remote(known, writer)
     }
 
-    fn known(&self) -> Known<'_> {
+    pub(super) fn known(&self) -> Known<'_> {
         Known {
             name: &self.name,
             cap: self.cap,
         }
     }
 
-    fn place(&self) -> Place {
+    pub(super) fn place(&self) -> Place {
         let counted = Counted::new(Arc::clone(&self.bucket));
         #[cfg(any(test, feature = "testing"))]
         let counted = if self.is_patient {
@@ -164,12 +159,12 @@ impl Remote {
     }
 
     /// Returns the writer of the commits of this remote (lane `remote/NAME`).
-    fn lane_of(&self, writer: &Writer) -> Writer {
+    pub(super) fn lane_of(&self, writer: &Writer) -> Writer {
         writer.clone().session(format!("remote/{}", self.name))
     }
 
     /// Returns an error if the remote has less than this store has seen of it (REM-1).
-    fn check_seen(log: &ClosedLog, seen: Option<Seen>) -> Result<()> {
+    pub(super) fn check_seen(log: &ClosedLog, seen: Option<Seen>) -> Result<()> {
         let Some(seen) = seen else { return Ok(()) };
         if log.format.instance != seen.instance {
             return Err(went_back("another remote took its place"));
@@ -185,197 +180,6 @@ impl Remote {
             ));
         }
         Ok(())
-    }
-
-    /// Sends the commits of the main line that the remote lacks.
-    ///
-    /// # Errors
-    /// `Conflict` (code `remote_ahead`) if the remote has commits that were not pulled; `Corrupt` (code `remote_went_back`)
-    /// if the remote has less than this store has seen; `InvalidInput` if the place is for something else; `Io`. After
-    /// `Io`, the push may have succeeded, and the next call finds out.
-    ///
-    /// # Durability
-    /// When the call returns, what was sent is as durable as the bucket promises.
-    pub fn push(&self, memory: &Memory, writer: &Writer) -> Result<Pushed> {
-        let (place, writer) = (self.place(), &self.lane_of(writer));
-        memory.inner.check_main()?;
-        memory.sync()?;
-        memory.refresh()?;
-        let seen = memory.inner.seen(self.known())?;
-        // The manifest that this store read or wrote last saves the requests for it.
-        let cached = self
-            .cached(memory)?
-            .filter(|known| Some(seen_in(&known.log)) == seen);
-        if let Some(cached) = cached
-            && let Some(pushed) = self.push_on(memory, &place, cached, writer)?
-        {
-            return Ok(pushed);
-        }
-        let own = memory.inner.log.lock().log.format().to_owned();
-        let published = place.read_or_begin(&own, Purpose::Shared, Source::default())?;
-        Self::check_seen(&published.log, seen)?;
-        self.push_on(memory, &place, published, writer)?
-            .ok_or_else(|| self.ahead())
-    }
-
-    /// Pushes on a manifest. Returns `None` if the remote has another one by now.
-    fn push_on(
-        &self,
-        memory: &Memory,
-        place: &Place,
-        published: Published,
-        writer: &Writer,
-    ) -> Result<Option<Pushed>> {
-        let lines: Vec<RemoteLine> = published.log.lines.iter().map(of_closed).collect();
-        let target = PushTarget {
-            head: (published.log.last_batch() > 0).then_some(published.log.head),
-            lines: &lines,
-        };
-        let outgoing = match memory.inner.plan_push(self.known(), &target, writer)? {
-            PushPlan::Behind => return Err(self.ahead()),
-            PushPlan::Nothing => return Ok(Some(self.pushed(place, 0))),
-            PushPlan::Send(outgoing) => outgoing,
-        };
-        let commits = outgoing.commits;
-        let Some(published) = Self::send(place, published, &outgoing)? else {
-            return Ok(None);
-        };
-        let seen = seen_in(&published.log);
-        let noted = memory.inner.note_push(self.known(), *outgoing, seen, writer);
-        noted.map_err(|error| error.behind_change("the next `fetch` notes the push in this store"))?;
-        self.cache(memory, &published);
-        Ok(Some(self.pushed(place, commits)))
-    }
-
-    /// Returns the name of the derived file with the newest manifest of this remote.
-    fn cache_name(&self) -> String {
-        format!("remote-{}", &to_hex(&sha256(self.name.as_bytes()))[..8])
-    }
-
-    /// Returns the manifest that this store read or wrote last; `None` if it is not at hand.
-    fn cached(&self, memory: &Memory) -> Result<Option<Published>> {
-        let Some(bytes) = memory.derived(&self.cache_name())? else {
-            return Ok(None);
-        };
-        let mut reader = Reader::new(&bytes);
-        let parts = reader
-            .text()
-            .and_then(|version| Ok((version.to_owned(), reader.sized()?)));
-        let Ok((version, format)) = parts else {
-            return Ok(None);
-        };
-        let manifest = reader.bytes(reader.left()).unwrap_or_default();
-        let log = Format::of_bytes(format).and_then(|format| ClosedLog::decode(format, manifest));
-        // The file is derived, so what is wrong with it is read again.
-        Ok(log.ok().flatten().map(|log| Published {
-            log,
-            version: Some(Version(version)),
-        }))
-    }
-
-    /// Keeps a manifest for the next call. It only saves requests, so an error does not matter.
-    fn cache(&self, memory: &Memory, published: &Published) {
-        let Some(Version(version)) = &published.version else {
-            return;
-        };
-        let mut bytes = Vec::new();
-        put_sized(&mut bytes, version.as_bytes());
-        put_sized(&mut bytes, &published.log.format.to_bytes());
-        bytes.extend_from_slice(&published.log.encode());
-        drop(memory.keep_derived(&self.cache_name(), &bytes, &memory.view()));
-    }
-
-    fn pushed(&self, place: &Place, commits: u64) -> Pushed {
-        Pushed {
-            remote: self.name.clone(),
-            commits,
-            bytes: place.bucket.sent(),
-            requests: place.bucket.requests(),
-        }
-    }
-
-    fn ahead(&self) -> Error {
-        let name = &self.name;
-        Error::conflict(format!("the remote {name} has commits that were not pulled"))
-            .with_code(ErrorCode::RemoteAhead)
-            .with_hint("`treering pull` brings them in; then push again")
-    }
-
-    /// Stores the batches of a push in segments, and publishes each segment. The commit that moves the main line of the
-    /// remote to a merge is in the last batch, so no reader sees half of a push there. Returns `None` if another writer
-    /// published first.
-    fn send(place: &Place, mut published: Published, outgoing: &Outgoing) -> Result<Option<Published>> {
-        let mut left = outgoing.batches.iter().cloned().peekable();
-        while left.peek().is_some() {
-            let (mut group, mut bytes, mut side) = (Group::new(), 0, None);
-            while let Some(sent) = left.next_if(|sent| {
-                group.is_empty() || bytes + sent.batch.encoded_bytes() <= CLOSED_SEGMENT_BYTES
-            }) {
-                bytes += sent.batch.encoded_bytes();
-                side = sent.side.or(side);
-                group.push((sent.batch, sent.head));
-            }
-            let head = head_of(&group).unwrap_or(published.log.head);
-            let first = published.log.last_batch() + 1;
-            let segment = place.put(&published.log, 0, first, group)?;
-            let mut next = published.log.with(&segment, head);
-            if let Some((line, head)) = outgoing.line.as_ref().zip(side) {
-                next.lines.retain(|known| known.name != line.name);
-                next.lines.push(ClosedLine {
-                    name: line.name.clone(),
-                    base: line.base,
-                    head,
-                });
-            }
-            match place.publish(&published, next)? {
-                Outcome::Done(done) => published = done,
-                Outcome::Lost => return Ok(None),
-            }
-        }
-        Ok(Some(published))
-    }
-
-    /// Takes in what others pushed, as lines `remote:NAME/LINE`. Merges nothing.
-    ///
-    /// # Errors
-    /// `Corrupt` if the remote is damaged, or (code `remote_went_back`) has less than this store has seen: then nothing is
-    /// taken in; `InvalidInput` (code `unrelated`); `NotFound` (code `not_a_remote`); `Io`.
-    pub fn fetch(&self, memory: &Memory, writer: &Writer) -> Result<Fetched> {
-        let (place, writer) = (self.place(), &self.lane_of(writer));
-        memory.inner.check_main()?;
-        memory.refresh()?;
-        let seen = memory.inner.seen(self.known())?;
-        let cached = self.cached(memory)?;
-        let published = place.read_with(cached.map(|cached| cached.log.format))?;
-        let log = &published.log;
-        place.check_purpose(log, Purpose::Shared)?;
-        Self::check_seen(log, seen)?;
-        let mut commits = 0;
-        if seen.is_none_or(|seen| seen.generation < log.generation) {
-            let own = memory.inner.log.lock().log.format().to_owned();
-            place.check_related(&log.format, &own)?;
-            let after = seen.map_or(0, |seen| seen.batch);
-            let mut batches: Vec<Batch> = Vec::new();
-            for index in 0..log.segments.len() {
-                if log.segments[index].last_batch > after {
-                    memory.inner.settings().check_stop()?;
-                    let read = log.read(index, place.segment(log, index)?)?;
-                    batches.extend(read.into_iter().filter(|batch| batch.number > after));
-                }
-            }
-            let taken = memory
-                .inner
-                .take_remote(self.known(), &batches, seen_in(log), writer)?;
-            commits = taken.commits;
-            self.cache(memory, &published);
-        }
-        Ok(Fetched {
-            remote: self.name.clone(),
-            commits,
-            bytes: place.bucket.received(),
-            requests: place.bucket.requests(),
-            head: log.head,
-        })
     }
 
     /// Takes in what others pushed, and merges it into the main line. What comes from the remote gets at most its class.
@@ -424,22 +228,4 @@ fn check_name(name: &str) -> Result<()> {
         return Err(Error::invalid("the name of a remote contains '/'").with_hint("choose another name"));
     }
     Ok(())
-}
-
-/// Returns how far a reader of this log has read.
-pub(super) fn seen_in(log: &ClosedLog) -> Seen {
-    Seen {
-        instance: log.format.instance,
-        generation: log.generation,
-        batch: log.last_batch(),
-        head: log.head,
-    }
-}
-
-fn of_closed(line: &ClosedLine) -> RemoteLine {
-    RemoteLine {
-        name: line.name.clone(),
-        base: line.base,
-        head: line.head,
-    }
 }

@@ -1,5 +1,6 @@
 //! Tests of backups, clones and remotes.
 
 mod backup;
+mod erasure;
 mod fleet;
 mod machines;

@@ -74,7 +74,9 @@ pub use commits::ChangeCounts;
 pub(crate) use commits::{CommitEntry, Gap};
 use covered::Covered;
 #[cfg(feature = "remote")]
-pub(crate) use foreign::{ForeignCommit, ForeignLine, Supply, taints_in};
+pub(crate) use foreign::{
+    Checked, ForeignCommit, ForeignLine, Supply, changes_in, gaps_in, needed_by, taints_in,
+};
 pub(crate) use id_changes::{IdChange, IdChanges};
 pub(crate) use known::{Known, StagedState, Unlinked};
 use lines::LineRecord;
@@ -85,6 +87,8 @@ pub(crate) use outgoing::Changed;
 use past::Runs;
 pub(crate) use records::{erased_error, object_of};
 pub(crate) use references::{RING, ReferenceEntry, References, kept_commit};
+#[cfg(feature = "remote")]
+pub(crate) use rewrite::erasure_marker;
 pub(crate) use rewrite::{Erasure, KeptLines, Live, Plan, Sink};
 pub(crate) use rewritten::Erased;
 pub use rewritten::MAP_ENTRY_BYTES;

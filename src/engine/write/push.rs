@@ -10,8 +10,10 @@
 //! - PSH-1: a push goes on only from a remote whose newest commit is here and was merged. So it takes back nothing of others.
 //! - PSH-2: versions that differ only in their class, or in what they are derived from, count as equal. Of two such
 //!   versions, the remote keeps its own. So the pull and push of a machine with a cap lower no class elsewhere.
+//! - PSH-3: the batch of a commit that erased something has the markers of all that it erased. So other machines learn of
+//!   it, also of versions that no batch of theirs names.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::Writer;
@@ -22,9 +24,9 @@ use crate::digest::{CommitDigest, Root, to_hex};
 use crate::engine::inner::Inner;
 use crate::engine::read::State;
 use crate::error::{Error, ErrorCode, Result};
-use crate::log::{BatchBuilder, RecordKind};
+use crate::log::{BatchBuilder, RecordKind, UNLINKED};
 use crate::object::{Commit, Object, Op, Origin, Time};
-use crate::store::{Changed, CommitEntry, LineInfo, ReferenceEntry, Store};
+use crate::store::{Changed, CommitEntry, Erased, Erasure, LineInfo, ReferenceEntry, Store};
 use crate::trie::{Entry, Shape};
 
 /// A line of a remote: its name, the commit at which it begins, and its newest commit.
@@ -69,8 +71,18 @@ pub(crate) struct Outgoing {
     /// The side line after the push.
     pub(crate) line: Option<RemoteLine>,
     pub(crate) commits: u64,
+    /// What the commits of the push erased (PSH-3).
+    pub(crate) erasure: Erasure,
     /// The batch of the commit `push`, for the line of the remote in this log.
     pushed: Option<(BatchBuilder, Commit)>,
+}
+
+/// The batches of the commits that a remote lacks.
+#[derive(Default)]
+struct Commits {
+    batches: Vec<Sent>,
+    count: u64,
+    erasure: Erasure,
 }
 
 /// The changes that a push makes to the newest state of the remote: the new version if there is one, and a version.
@@ -90,27 +102,13 @@ impl Inner {
         let store = self.main().store();
         let head = store.head()?;
         let Some(remote) = target.head else {
-            let (batches, commits) = self.commits_behind(&store, 0, known, None)?;
-            return Ok(PushPlan::Send(Box::new(Outgoing {
-                batches,
-                head: head.digest,
-                line: None,
-                commits,
-                pushed: None,
-            })));
+            return self.plan_main(&store, &head, 0, known);
         };
         if let Some(base) = store.by_digest(remote)? {
             if base.digest == head.digest {
                 return Ok(PushPlan::Nothing);
             }
-            let (batches, commits) = self.commits_behind(&store, base.seq() + 1, known, None)?;
-            return Ok(PushPlan::Send(Box::new(Outgoing {
-                batches,
-                head: head.digest,
-                line: None,
-                commits,
-                pushed: None,
-            })));
+            return self.plan_main(&store, &head, base.seq() + 1, known);
         }
         // INVARIANT PSH-1
         let line = store.line(&known.line(MAIN))?;
@@ -138,6 +136,25 @@ impl Inner {
             .map(PushPlan::Send)
     }
 
+    /// Plans a push of the commits from a seq on, which continue the main line of the remote.
+    fn plan_main(
+        &self,
+        store: &Arc<Store>,
+        head: &CommitEntry,
+        first: u64,
+        known: Known<'_>,
+    ) -> Result<PushPlan> {
+        let sent = self.commits_behind(store, first, known, None)?;
+        Ok(PushPlan::Send(Box::new(Outgoing {
+            batches: sent.batches,
+            head: head.digest,
+            line: None,
+            commits: sent.count,
+            erasure: sent.erasure,
+            pushed: None,
+        })))
+    }
+
     /// Plans a push of commits that travel as a side line (RML-3).
     fn plan_side_push(
         &self,
@@ -149,7 +166,11 @@ impl Inner {
     ) -> Result<Outgoing> {
         let (mut side, since) = self.side_line(store, line, target.lines)?;
         let info = side_info(store, &side)?;
-        let (mut batches, commits) = self.commits_behind(store, since + 1, known, Some(&info))?;
+        let Commits {
+            mut batches,
+            count,
+            erasure,
+        } = self.commits_behind(store, since + 1, known, Some(&info))?;
         if side.head == side.base {
             let mut batch = BatchBuilder::new();
             let begins = line_record(&info, Some(side.base), info.time)?;
@@ -189,7 +210,8 @@ impl Inner {
             batches,
             head: digest,
             line: Some(side),
-            commits: commits + 1,
+            commits: count + 1,
+            erasure,
             pushed: Some((batch, commit)),
         })
     }
@@ -262,35 +284,65 @@ impl Inner {
         first: u64,
         known: Known<'_>,
         side: Option<&LineInfo>,
-    ) -> Result<(Vec<Sent>, u64)> {
+    ) -> Result<Commits> {
         let (Ok(index) | Err(index)) = store.position(first)?;
-        let (mut batches, remote) = (Vec::new(), known.line(""));
+        let (mut sent, remote) = (Commits::default(), known.line(""));
+        // The commits that may have erased something, with the index of the batch that has the markers.
+        let mut erasers = HashMap::new();
         let before = index
             .checked_sub(1)
             .map_or(Ok(None), |before| store.commit_at(before))?;
-        let mut commits = 0;
         for index in index..store.kept() {
             self.settings().check_stop()?;
             let entry = store.commit_at(index)?;
             let entry = entry.ok_or_else(|| Error::internal("a kept commit is missing"))?;
-            let mut batch = store.outgoing(&entry, &remote)?;
+            let (mut batch, gap) = store.outgoing(&entry, &remote)?;
+            let is_erasure = entry.commit.op.as_str() == Op::ERASE;
+            let eraser = is_erasure.then_some(entry.digest);
+            erasers.extend(gap.into_iter().chain(eraser).map(|by| (by, sent.batches.len())));
             if let Some(side) = side {
                 let record = line_record(side, Some(entry.digest), entry.commit.time)?;
                 batch.add(RecordKind::Line, 0, &record.encode()?);
             }
-            batches.push(Sent {
+            sent.batches.push(Sent {
                 batch,
                 head: entry.digest,
                 side: side.map(|_| entry.digest),
             });
-            commits += 1;
+            sent.count += 1;
         }
+        self.add_markers(&erasers, &mut sent)?;
         let since = before.map(|before| before.commit.time);
-        if let Some((batch, last)) = self.taints(since)?.zip(batches.last()) {
+        if let Some((batch, last)) = self.taints(since)?.zip(sent.batches.last()) {
             let (head, side) = (last.head, None);
-            batches.push(Sent { batch, head, side });
+            sent.batches.push(Sent { batch, head, side });
         }
-        Ok((batches, commits))
+        Ok(sent)
+    }
+
+    /// Adds the markers of what these commits erased to their batches (PSH-3).
+    fn add_markers(&self, erasers: &HashMap<CommitDigest, usize>, sent: &mut Commits) -> Result<()> {
+        if erasers.is_empty() {
+            return Ok(());
+        }
+        let cut = self.main().cut(&self.log.lock());
+        cut.read(self.settings(), "search", &mut |batch| {
+            for record in batch
+                .records
+                .iter()
+                .filter(|record| record.kind == RecordKind::Erased)
+            {
+                let erased = Erased::decode(&record.body)
+                    .map_err(|error| Error::corrupt(format!("a marker of an erasure is damaged: {error}")))?;
+                if let Some(index) = erasers.get(&erased.by)
+                    && sent.erasure.insert(erased.digest, erased.by).is_none()
+                    && let Some(sent) = sent.batches.get_mut(*index)
+                {
+                    sent.batch.add(RecordKind::Erased, UNLINKED, &record.body);
+                }
+            }
+            Ok(())
+        })
     }
 
     /// Returns a batch with the taints of sessions that are not older than a time; `None` if there are none.

@@ -14,44 +14,44 @@ use crate::remote::place::Place;
 use crate::remote::{Pulled, Remote};
 use crate::testing::sim_bucket::SimBucket;
 
-fn id(text: &str) -> Id {
+pub(super) fn id(text: &str) -> Id {
     Id::new(text).unwrap()
 }
 
-fn ann() -> Writer {
+pub(super) fn ann() -> Writer {
     Writer::person("ann")
 }
 
 /// A remote without faults, and folders for machines.
-struct Fleet {
-    service: SimBucket,
-    folder: tempfile::TempDir,
+pub(super) struct Fleet {
+    pub(super) service: SimBucket,
+    pub(super) folder: tempfile::TempDir,
 }
 
 impl Fleet {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self {
             service: SimBucket::default(),
             folder: tempfile::tempdir().unwrap(),
         }
     }
 
-    fn remote(&self, cap: Origin) -> Remote {
+    pub(super) fn remote(&self, cap: Origin) -> Remote {
         Remote::on("origin", Arc::new(self.service.clone()), cap).unwrap()
     }
 
-    fn origin(&self) -> Remote {
+    pub(super) fn origin(&self) -> Remote {
         self.remote(Origin::DirectUser)
     }
 
-    fn first(&self) -> Memory {
+    pub(super) fn first(&self) -> Memory {
         let memory = Memory::create(self.folder.path().join("first")).unwrap();
         put(&memory, "plan", "one");
         self.origin().push(&memory, &ann()).unwrap();
         memory
     }
 
-    fn clone(&self, name: &str, cap: Origin) -> Memory {
+    pub(super) fn clone(&self, name: &str, cap: Origin) -> Memory {
         let place = Place::of(Counted::new(Arc::new(self.service.clone())));
         clone_from(&place, &self.folder.path().join(name), cap, &Options::new())
             .unwrap()
@@ -59,12 +59,12 @@ impl Fleet {
     }
 }
 
-fn content(memory: &Memory, name: &str) -> Option<String> {
+pub(super) fn content(memory: &Memory, name: &str) -> Option<String> {
     let found = memory.view().get(&id(name)).unwrap();
     found.map(|object| object.content().unwrap_or_default().to_owned())
 }
 
-fn pull(remote: &Remote, memory: &Memory) -> Pulled {
+pub(super) fn pull(remote: &Remote, memory: &Memory) -> Pulled {
     remote.pull(memory, &ann()).unwrap()
 }
 

@@ -203,9 +203,20 @@ impl Verb for Fetch {
 }
 
 fn fetched_line(fetched: &Fetched) -> String {
-    match fetched.commits {
+    let commits = match fetched.commits {
         0 => format!("{} has nothing new", fetched.remote),
         commits => format!("fetched {} from {}", counted(commits, "commit"), fetched.remote),
+    };
+    match (fetched.erased, fetched.not_erased) {
+        (0, 0) => commits,
+        (erased, 0) => format!(
+            "{commits}; erased {} that others erased",
+            counted(erased, "record")
+        ),
+        (_, kept) => format!(
+            "{commits}; others erased {} that you keep, because the trust cap of the remote is below host",
+            counted(kept, "record")
+        ),
     }
 }
 
