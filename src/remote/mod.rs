@@ -12,6 +12,8 @@ pub mod bucket;
 mod cache;
 mod clone;
 mod fetch;
+mod gc;
+mod join;
 mod place;
 mod push;
 #[expect(
@@ -65,6 +67,27 @@ pub struct Fetched {
     pub erased: u64,
     /// The number of records that others erased, and that stay here: the cap of the remote is below `host`.
     pub not_erased: u64,
+}
+
+/// The result of a collection of the garbage of a remote.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Collected {
+    /// The name of the remote.
+    pub remote: String,
+    /// The names of the side lines that were dropped. Their commits were merged before.
+    pub dropped: Vec<String>,
+    /// The number of segments before the collection.
+    pub segments_before: u64,
+    /// The number of segments after it.
+    pub segments: u64,
+    /// The number of bytes before the collection.
+    pub bytes_before: u64,
+    /// The number of bytes after it.
+    pub bytes: u64,
+    /// The number of requests.
+    pub requests: u64,
 }
 
 /// The result of a pull.

@@ -286,10 +286,12 @@ impl Place {
         }
     }
 
-    /// Deletes the segments that a list from before the swap had and that the published manifest does not list.
+    /// Deletes the segments that a list from before the swap had and that the published manifest does not name.
     pub(super) fn collect(&self, listed: &[String], published: &ClosedLog) -> Result<()> {
         for name in listed {
-            if published.segments.iter().all(|segment| segment.name() != *name) {
+            let stays = published.segments.iter().any(|segment| segment.name() == *name)
+                || published.leaving.iter().any(|old| old.name() == *name);
+            if !stays {
                 self.bucket
                     .delete(name)
                     .map_err(self.failed("cannot delete from"))?;

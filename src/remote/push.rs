@@ -11,10 +11,10 @@
 use super::cache::seen_in;
 use super::place::{Outcome, Place, Published, head_of, highest_number};
 use super::remote::Remote;
-use super::{Pushed, rewrite};
+use super::{Pushed, join, rewrite};
 use crate::engine::{Memory, Outgoing, PushPlan, PushTarget, RemoteLine, Writer};
 use crate::error::{Error, ErrorCode, Result};
-use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLine, Group, Purpose, Source};
+use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLine, Group, Leaving, Purpose, Source};
 
 impl Remote {
     /// Sends the commits of the main line that the remote lacks.
@@ -117,6 +117,8 @@ impl Remote {
         // INVARIANT RPL-2: the new numbers are above those of all files that are deleted.
         let floor = highest_number(&listed);
         published.log.erasures += u64::from(!outgoing.erasure.is_empty());
+        let before = published.log.clone();
+        let mut log = join::with_join(place, &before, floor)?;
         while left.peek().is_some() {
             let (mut group, mut bytes, mut side) = (Group::new(), 0, None);
             while let Some(sent) = left.next_if(|sent| {
@@ -126,10 +128,9 @@ impl Remote {
                 side = sent.side.or(side);
                 group.push((sent.batch, sent.head));
             }
-            let head = head_of(&group).unwrap_or(published.log.head);
-            let first = published.log.last_batch() + 1;
-            let segment = place.put(&published.log, floor, first, group)?;
-            let mut next = published.log.with(&segment, head);
+            let head = head_of(&group).unwrap_or(log.head);
+            let segment = place.put(&log, floor, log.last_batch() + 1, group)?;
+            let mut next = log.with(&segment, head);
             if let Some((line, head)) = outgoing.line.as_ref().zip(side) {
                 next.lines.retain(|known| known.name != line.name);
                 next.lines.push(ClosedLine {
@@ -142,8 +143,12 @@ impl Remote {
                 Outcome::Done(done) => published = done,
                 Outcome::Lost => return Ok(None),
             }
+            log = published.log.clone();
         }
-        place.collect(&listed, &published.log)?;
+        let gone = before.leaving.iter().filter(|old| !log.leaving.contains(old));
+        let gone: Vec<String> = gone.map(Leaving::name).collect();
+        place.collect(&gone, &log)?;
+        place.collect(&listed, &log)?;
         Ok(Some(published))
     }
 }

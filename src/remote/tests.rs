@@ -4,3 +4,4 @@ mod backup;
 mod erasure;
 mod fleet;
 mod machines;
+mod upkeep;

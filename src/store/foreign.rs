@@ -436,3 +436,12 @@ pub(crate) fn needed_by(batch: &Batch) -> Vec<[u8; DIGEST_LEN]> {
         .chain(contents.map(|(content, _)| *content.as_bytes()))
         .collect()
 }
+
+/// Returns the name of the line of a batch of a remote, in the remote; `None` for the main line.
+///
+/// # Errors
+/// `Corrupt` if a record cannot be decoded.
+pub(crate) fn line_of(batch: &Batch, suite: HashSuite) -> Result<Option<String>> {
+    let line = LineRecord::of(&batch.records, suite)?;
+    Ok(line.map(|line| line.name().to_owned()))
+}

@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 
-use super::{ClosedLog, ClosedSegment, Group};
+use super::{ClosedLog, ClosedSegment, Group, Leaving};
 use crate::digest::Domain;
 use crate::error::{Cause, Error, Result};
 use crate::log::batch::{Batch, Continue, encode_group};
@@ -78,6 +78,13 @@ impl NewSegment {
 
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.bytes
+    }
+}
+
+impl Leaving {
+    /// Returns the name of the segment's file.
+    pub(crate) fn name(&self) -> String {
+        segment_name(self.id)
     }
 }
 

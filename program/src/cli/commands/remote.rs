@@ -7,9 +7,9 @@ use super::prelude::*;
 use crate::cli::remotes::{RemoteEntry, Remotes};
 use treering::inspect::remote::RemoteState;
 use treering::merge::Strategy;
-use treering::remote::{self, Fetched, Pulled, Pushed};
+use treering::remote::{self, Collected, Fetched, Pulled, Pushed};
 
-/// Add, list and remove remotes
+/// Add, list, remove and clean up remotes
 ///
 /// Several stores share a memory through a remote: each pushes its commits and pulls those of the others. The list of
 /// remotes belongs to you, and is not stored in the memory.
@@ -57,6 +57,20 @@ enum RemoteVerb {
     /// ```
     #[command(verbatim_doc_comment)]
     List,
+    /// Delete from a remote what nobody needs
+    ///
+    /// Writes small segments as large ones, and deletes files that nobody lists. Drops the side lines of machines that were merged and have been idle for 30 days. Keeps
+    /// all history.
+    ///
+    /// # Examples
+    /// ```text
+    /// treering remote gc origin
+    /// ```
+    #[command(verbatim_doc_comment)]
+    Gc {
+        /// The name
+        name: String,
+    },
     /// Remove a remote
     ///
     /// What was merged stays. Fetched commits that were not merged go. The remote itself stays as it is.
@@ -85,6 +99,15 @@ struct RemoteRow {
     behind: u64,
 }
 
+/// A remote after a collection of its garbage.
+#[derive(Serialize, JsonSchema)]
+struct CollectedRow {
+    #[serde(flatten)]
+    row: RemoteRow,
+    /// What the collection did.
+    collected: Collected,
+}
+
 impl RemoteRow {
     fn of(entry: &RemoteEntry, state: RemoteState) -> Self {
         Self {
@@ -98,7 +121,11 @@ impl RemoteRow {
 }
 
 impl Verb for Remote {
-    const ANSWERS: &'static [Form] = &[form::<RemoteRow>(""), form::<RemoteRow>("list, one per line")];
+    const ANSWERS: &'static [Form] = &[
+        form::<RemoteRow>(""),
+        form::<RemoteRow>("list, one per line"),
+        form::<CollectedRow>("gc"),
+    ];
 
     fn run(self, context: &mut Context) -> Done {
         context.whole_store()?;
@@ -121,6 +148,22 @@ impl Verb for Remote {
                     Ok(RemoteRow::of(&entry, state))
                 });
                 context.table(rows, &["name", "url", "trust_cap", "ahead", "behind"])
+            }
+            RemoteVerb::Gc { name } => {
+                context.options.check_may_write()?;
+                let memory = context.open_to_read()?;
+                let entry = Remotes::of(&memory)?.find(Some(&name))?;
+                let collected = entry.open()?.gc(&memory)?;
+                let state = remote::Remote::known_state(&name, &memory)?;
+                let text = format!(
+                    "{name}: {} instead of {}, {} instead of {}",
+                    counted(collected.segments, "segment"),
+                    collected.segments_before,
+                    bytes(collected.bytes),
+                    bytes(collected.bytes_before)
+                );
+                let row = RemoteRow::of(&entry, state);
+                context.say(&CollectedRow { row, collected }, text)
             }
             RemoteVerb::Remove { name } => {
                 let memory = context.open_to_write()?;

@@ -9,6 +9,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use crate::codec::DecodeError;
 use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath};
 use crate::engine::inner::Inner;
 use crate::engine::write::{LogHandle, Writer};
@@ -125,6 +126,37 @@ impl Inner {
         Ok(found)
     }
 
+    /// Returns all that was erased in this store, and the commits that erased it. Reads the whole log.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the log cannot be read.
+    pub(crate) fn all_erasures(&self) -> Result<Erasure> {
+        let cut = self.main().cut(&self.log.lock());
+        let mut erasure = Erasure::new();
+        cut.read(self.settings(), "search", &mut |batch| {
+            for record in batch
+                .records
+                .iter()
+                .filter(|record| record.kind == RecordKind::Erased)
+            {
+                let erased = Erased::decode(&record.body).map_err(|error| damaged(&error))?;
+                if !erased.is_lost() {
+                    erasure.insert(erased.digest, erased.by);
+                }
+            }
+            Ok(())
+        })?;
+        // What was put again afterwards stays.
+        let mut stays = HashSet::new();
+        for digest in erasure.keys() {
+            for kind in [RecordKind::Object, RecordKind::Content, RecordKind::Text] {
+                stays.extend(cut.store.records.find(kind, digest)?.map(|_| *digest));
+            }
+        }
+        erasure.retain(|digest, _| !stays.contains(digest));
+        Ok(erasure)
+    }
+
     /// Rewrites the log without these records.
     ///
     /// # Errors
@@ -152,4 +184,8 @@ impl Inner {
             self.publish(writing, rewritten)
         })
     }
+}
+
+fn damaged(error: &DecodeError) -> Error {
+    Error::corrupt(format!("a marker of an erasure is damaged: {error}"))
 }
