@@ -58,7 +58,7 @@ pub(super) fn clone_from(
     options: &Options,
 ) -> Result<(Memory, Cloned)> {
     let disk: Arc<dyn Disk> = Arc::new(FileDisk::create(path)?);
-    let log = copy(place, &disk, options)?;
+    let log = copy(place, &disk, cap, options)?;
     let memory = options.clone().open(path)?;
     settle_in(&memory, &log, cap)?;
     let view = memory.view();
@@ -83,7 +83,7 @@ pub(crate) fn clone_on(
     options: &Options,
 ) -> Result<Memory> {
     let place = Place::of(super::bucket::Counted::new(bucket).impatient());
-    let log = copy(&place, disk, options)?;
+    let log = copy(&place, disk, cap, options)?;
     let memory = Memory::on_disk(Arc::clone(disk), options.clone(), false, None)?;
     settle_in(&memory, &log, cap)?;
     Ok(memory)
@@ -96,21 +96,27 @@ fn settle_in(memory: &Memory, log: &ClosedLog, cap: Origin) -> Result<()> {
     if log.purpose == Purpose::Shared {
         memory.inner.note_clone(known, seen_in(log), &writer)?;
     }
+    memory.inner.forget_unreadable(known, &writer)?;
     memory.inner.stamp_all(cap, &writer)
 }
 
 /// Writes the batches of the closed log to a new store on a disk. Returns the log.
-fn copy(place: &Place, disk: &Arc<dyn Disk>, options: &Options) -> Result<ClosedLog> {
+fn copy(place: &Place, disk: &Arc<dyn Disk>, cap: Origin, options: &Options) -> Result<ClosedLog> {
     let mut copied = None;
     place.reading(None, &mut |published| {
-        copy_log(place, &published.log, disk, options)?;
+        copy_log(place, &published.log, disk, (cap, options))?;
         copied = Some(published.log.clone());
         Ok(())
     })?;
     copied.ok_or_else(|| Error::internal("a clone copied nothing"))
 }
 
-fn copy_log(place: &Place, log: &ClosedLog, disk: &Arc<dyn Disk>, options: &Options) -> Result<()> {
+fn copy_log(
+    place: &Place,
+    log: &ClosedLog,
+    disk: &Arc<dyn Disk>,
+    (cap, options): (Origin, &Options),
+) -> Result<()> {
     let mut target = Target::begin(Arc::clone(disk), log)?;
     let total: u64 = log.segments.iter().map(|segment| segment.length).sum();
     let mut done: u64 = log
@@ -129,7 +135,7 @@ fn copy_log(place: &Place, log: &ClosedLog, disk: &Arc<dyn Disk>, options: &Opti
         head = batches.last().map_or(head, |batch| batch.commit);
         let group: Group = batches
             .iter()
-            .map(|batch| Ok((of_target(batch, log.purpose)?, batch.commit)))
+            .map(|batch| Ok((of_target(batch, log.purpose, cap)?, batch.commit)))
             .collect::<Result<_>>()?;
         target.add(&log.segments[index], group)?;
         done += log.segments[index].length;
@@ -143,22 +149,34 @@ fn copy_log(place: &Place, log: &ClosedLog, disk: &Arc<dyn Disk>, options: &Opti
     target.finish(log.head)
 }
 
-/// Returns a batch of the clone. The side lines of a remote become lines of the remote `origin`.
-fn of_target(batch: &Batch, purpose: Purpose) -> Result<BatchBuilder> {
+/// Returns a batch of the clone. The side lines of a remote become lines of the remote `origin`, and its references get the
+/// names that a fetch gives them.
+fn of_target(batch: &Batch, purpose: Purpose, cap: Origin) -> Result<BatchBuilder> {
     if purpose == Purpose::Backup {
         return Ok(BatchBuilder::copy_of(batch));
     }
+    let known = Known { name: ORIGIN, cap };
     let mut copy = BatchBuilder::new();
     for record in &batch.records {
-        if record.kind != RecordKind::Line {
-            copy.add(record.kind, record.flags, &record.body);
-            continue;
+        let decoded = || {
+            let decoded = Reference::decode(&record.body);
+            decoded.map_err(|error| Error::corrupt(format!("a reference of the remote is damaged: {error}")))
+        };
+        match record.kind {
+            RecordKind::Line => {
+                let mut line = decoded()?;
+                line.name =
+                    ReferenceName::of(ReferenceClass::Remotes, &format!("{ORIGIN}/{}", line.name.rest()))?;
+                line.cap = line.cap.map(|own| Origin::least(own, cap));
+                copy.add(RecordKind::Line, 0, &line.encode()?);
+            }
+            RecordKind::Reference => {
+                if let Some(reference) = known.of_remote(decoded()?)? {
+                    copy.add(RecordKind::Reference, 0, &reference.encode()?);
+                }
+            }
+            kind => copy.add(kind, record.flags, &record.body),
         }
-        let decoded = Reference::decode(&record.body);
-        let mut line =
-            decoded.map_err(|error| Error::corrupt(format!("the record of a line is damaged: {error}")))?;
-        line.name = ReferenceName::of(ReferenceClass::Remotes, &format!("{ORIGIN}/{}", line.name.rest()))?;
-        copy.add(RecordKind::Line, 0, &line.encode()?);
     }
     Ok(copy)
 }

@@ -46,7 +46,7 @@ impl Remote {
     }
 
     /// Collects as [`Self::gc`] does. A side line is idle `idle` microseconds after its newest commit.
-    pub(super) fn collect_idle(&self, memory: &Memory, idle: i64) -> Result<Collected> {
+    pub(crate) fn collect_idle(&self, memory: &Memory, idle: i64) -> Result<Collected> {
         let place = self.place();
         memory.inner.check_main()?;
         memory.refresh()?;

@@ -139,6 +139,7 @@ impl Remote {
                     head,
                 });
             }
+            // INVARIANT RRW-2: nothing is deleted before the swap.
             match place.publish(&published, next)? {
                 Outcome::Done(done) => published = done,
                 Outcome::Lost => return Ok(None),

@@ -4,4 +4,5 @@ mod backup;
 mod erasure;
 mod fleet;
 mod machines;
+mod travel;
 mod upkeep;

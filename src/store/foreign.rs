@@ -357,24 +357,18 @@ impl ForeignLine {
     }
 }
 
-/// Returns the taints of sessions that a batch of a remote has.
+/// Returns the references that a batch of a remote has.
 ///
 /// # Errors
 /// `Corrupt` if a reference cannot be decoded.
-pub(crate) fn taints_in(batch: &Batch) -> Result<Vec<Reference>> {
-    let mut taints = Vec::new();
-    for record in batch
-        .records
-        .iter()
-        .filter(|record| record.kind == RecordKind::Reference)
-    {
-        let reference = Reference::decode(&record.body)
-            .map_err(|error| Error::corrupt(format!("a reference of the remote is damaged: {error}")))?;
-        taints.extend(
-            Some(reference).filter(|reference| reference.name.is_taint() && reference.commit.is_some()),
-        );
-    }
-    Ok(taints)
+pub(crate) fn references_in(batch: &Batch) -> Result<Vec<Reference>> {
+    let records = batch.records.iter();
+    let references = records.filter(|record| record.kind == RecordKind::Reference);
+    let decoded = references.map(|record| {
+        Reference::decode(&record.body)
+            .map_err(|error| Error::corrupt(format!("a reference of the remote is damaged: {error}")))
+    });
+    decoded.collect()
 }
 
 /// Returns the thinned commits before the commit of a batch.

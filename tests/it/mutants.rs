@@ -1,4 +1,4 @@
-//! Mutation tests of durability and of merges. Lists changes of the source that break a guarantee (mutants), each with
+//! Mutation tests of durability, of merges and of remotes. Lists changes of the source that break a guarantee (mutants), each with
 //! the tests that must fail.
 //!
 //! Every test run checks that each change can be applied to the source. `cargo durability-mutants` applies all changes
@@ -7,6 +7,7 @@
 //! The crate itself contains no such switches.
 
 mod merge;
+mod remote;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -355,7 +356,11 @@ const DURABILITY: &[Mutant] = &[
 
 /// All mutants.
 fn mutants() -> Vec<&'static Mutant> {
-    DURABILITY.iter().chain(merge::MUTANTS).collect()
+    DURABILITY
+        .iter()
+        .chain(merge::MUTANTS)
+        .chain(remote::MUTANTS)
+        .collect()
 }
 
 fn root() -> &'static Path {
@@ -449,6 +454,7 @@ fn build(folder: &Path) -> String {
             "--release",
             "--package=treering",
             "--lib",
+            "--features=remote",
             "--no-run",
             "--message-format=json-render-diagnostics",
         ])

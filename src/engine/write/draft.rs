@@ -416,6 +416,14 @@ impl Draft {
 
     /// Stages a version that history already keeps, without changing it. The commit links the version (DRA-3).
     pub(crate) fn stage_version(&mut self, object: Object) -> Result<()> {
+        // INVARIANT RCP-1
+        if !object.is_placeholder()
+            && !object.lacks_content()
+            && let Some(cap) = self.store().cap_of_clone(object.digest())?
+            && object.origin().is_above(cap)
+        {
+            return self.stage_as(object.to_new()?, cap).map(drop);
+        }
         let id = object.id().clone();
         let key = self.base.key(&id);
         let old = self.base_version(&id, &key)?;

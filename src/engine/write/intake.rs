@@ -15,16 +15,16 @@ use std::sync::Arc;
 
 use super::Writer;
 use super::remote::{Known, MAIN, SIDE, Seen, of_line, went_back};
-use crate::digest::{CommitDigest, DIGEST_LEN};
+use crate::digest::{CommitDigest, DIGEST_LEN, TextDigest, to_hex};
 use crate::engine::inner::Inner;
 use crate::engine::settings::CLOCK_OFF_MICROS_MAX;
 use crate::engine::upkeep::erase::Elsewhere;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{Batch, BatchBuilder, RecordKind};
-use crate::object::{Origin, Time};
+use crate::object::{Origin, Reference, ReferenceClass, Time};
 use crate::store::{
     Checked, ForeignCommit, ForeignLine, LineInfo, Store, Supply, gaps_in, needed_by, reference_of_line,
-    taints_in,
+    references_in,
 };
 
 /// A part of what was fetched. It is taken in as a whole.
@@ -208,7 +208,7 @@ impl<'a> Intake<'a> {
     fn take(&mut self, batch: &Batch) -> Result<()> {
         let suite = self.store.suite;
         let Some(commit) = ForeignCommit::of(batch, suite)? else {
-            return self.take_taints(batch);
+            return self.take_references(batch);
         };
         let line = commit.line.as_ref().map_or(MAIN, |(line, _)| line).to_owned();
         if line != MAIN && !is_side_line(&line) {
@@ -399,26 +399,65 @@ impl<'a> Intake<'a> {
             .is_some_and(|thinned| thinned.contains(&digest)))
     }
 
-    /// Takes over the taints of sessions. They only add to those of this store.
-    fn take_taints(&mut self, batch: &Batch) -> Result<()> {
+    /// Takes over snapshots, taints and signatures (TRV-1, TRV-2).
+    fn take_references(&mut self, batch: &Batch) -> Result<()> {
         let mut builder = BatchBuilder::new();
-        for mut taint in taints_in(batch)? {
-            if self.store.references().get(&taint.name).is_none() {
-                // The commit is for information, and this store may not have it.
-                taint.commit = Some(self.store.head()?.digest);
-                taint.reason = None;
-                builder.add(RecordKind::Reference, 0, &taint.encode()?);
+        for found in references_in(batch)? {
+            let Some(mut reference) = self.known.of_remote(found)? else {
+                continue;
+            };
+            let is_newer = {
+                let references = self.store.references();
+                let known = references.get(&reference.name);
+                known.is_none_or(|known| known.reference.time < reference.time)
+            };
+            let commit = reference.commit;
+            let is_taken = match reference.name.class() {
+                ReferenceClass::Snapshots => {
+                    is_newer && commit.map_or(Ok(false), |commit| self.is_readable(commit))?
+                }
+                ReferenceClass::Signatures => is_newer && !self.is_own(&reference),
+                _ => {
+                    // The commit is for information, and this store may not have it.
+                    reference.commit = Some(self.store.head()?.digest);
+                    self.store.references().get(&reference.name).is_none()
+                }
+            };
+            if !is_taken {
+                continue;
             }
+            let reason = reference.reason;
+            let text = batch.records.iter().find(|record| {
+                let digest = self.store.erasable(record);
+                record.kind == RecordKind::Text
+                    && digest.as_ref() == reason.as_ref().map(TextDigest::as_bytes)
+            });
+            match text {
+                Some(text) => builder.add(RecordKind::Text, 0, &text.body),
+                None => reference.reason = None,
+            }
+            builder.add(RecordKind::Reference, 0, &reference.encode()?);
         }
         if !builder.is_empty() {
             self.group.push(builder);
         }
         Ok(())
     }
+
+    /// Returns whether this store has a commit, or gets it with this part.
+    fn is_readable(&self, commit: CommitDigest) -> Result<bool> {
+        Ok(self.marks.contains_key(&commit) || self.store.commit_of_any(commit)?.is_some())
+    }
+
+    /// Returns whether this store made a signature.
+    fn is_own(&self, signature: &Reference) -> bool {
+        let own = format!("{SIDE}{}/", to_hex(&self.inner.opened().instance));
+        signature.name.rest().starts_with(&own)
+    }
 }
 
 /// Returns whether a line has the name of the side line of a machine.
-fn is_side_line(name: &str) -> bool {
+pub(super) fn is_side_line(name: &str) -> bool {
     let Some(rest) = name.strip_prefix(SIDE) else {
         return false;
     };

@@ -29,6 +29,8 @@ pub(crate) mod session;
 pub(crate) mod settle;
 pub(crate) mod snapshot;
 pub(crate) mod staging;
+#[cfg(feature = "remote")]
+pub(crate) mod travel;
 pub(crate) mod tree;
 pub(crate) mod writer;
 

@@ -26,7 +26,7 @@ use crate::engine::read::State;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind, UNLINKED};
 use crate::object::{Commit, Object, Op, Origin, Time};
-use crate::store::{Changed, CommitEntry, Erased, Erasure, LineInfo, ReferenceEntry, Store};
+use crate::store::{Changed, CommitEntry, Erased, Erasure, LineInfo, Store};
 use crate::trie::{Entry, Shape};
 
 /// A line of a remote: its name, the commit at which it begins, and its newest commit.
@@ -73,8 +73,25 @@ pub(crate) struct Outgoing {
     pub(crate) commits: u64,
     /// What the commits of the push erased (PSH-3).
     pub(crate) erasure: Erasure,
+    /// The time of the newest reference of the push.
+    sent_until: Option<Time>,
     /// The batch of the commit `push`, for the line of the remote in this log.
     pushed: Option<(BatchBuilder, Commit)>,
+}
+
+impl Outgoing {
+    /// Returns a push without a commit to a remote whose newest commit is `head`.
+    fn at(head: CommitDigest) -> Self {
+        Self {
+            batches: Vec::new(),
+            head,
+            line: None,
+            commits: 0,
+            erasure: Erasure::new(),
+            sent_until: None,
+            pushed: None,
+        }
+    }
 }
 
 /// The batches of the commits that a remote lacks.
@@ -89,11 +106,36 @@ struct Commits {
 type Changes = BTreeMap<[u8; 32], (Option<Entry>, Entry)>;
 
 impl Inner {
-    /// Plans a push of the main line to a remote.
+    /// Plans a push of the main line to a remote, with the references that it lacks.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a commit or record cannot be read.
     pub(crate) fn plan_push(
+        self: &Arc<Self>,
+        known: Known<'_>,
+        target: &PushTarget<'_>,
+        writer: &Writer,
+    ) -> Result<PushPlan> {
+        let plan = self.plan_commits(known, target, writer)?;
+        let references = match plan {
+            PushPlan::Behind => None,
+            _ => self.references_for(known)?,
+        };
+        let Some((batch, sent_until)) = references else {
+            return Ok(plan);
+        };
+        let mut outgoing = match (plan, target.head) {
+            (PushPlan::Send(outgoing), _) => outgoing,
+            (_, Some(head)) => Box::new(Outgoing::at(head)),
+            (plan, None) => return Ok(plan),
+        };
+        let (head, side) = (outgoing.head, None);
+        outgoing.batches.push(Sent { batch, head, side });
+        outgoing.sent_until = Some(sent_until);
+        Ok(PushPlan::Send(outgoing))
+    }
+
+    fn plan_commits(
         self: &Arc<Self>,
         known: Known<'_>,
         target: &PushTarget<'_>,
@@ -147,11 +189,9 @@ impl Inner {
         let sent = self.commits_behind(store, first, known, None)?;
         Ok(PushPlan::Send(Box::new(Outgoing {
             batches: sent.batches,
-            head: head.digest,
-            line: None,
             commits: sent.count,
             erasure: sent.erasure,
-            pushed: None,
+            ..Outgoing::at(head.digest)
         })))
     }
 
@@ -212,6 +252,7 @@ impl Inner {
             line: Some(side),
             commits: count + 1,
             erasure,
+            sent_until: None,
             pushed: Some((batch, commit)),
         })
     }
@@ -289,9 +330,6 @@ impl Inner {
         let (mut sent, remote) = (Commits::default(), known.line(""));
         // The commits that may have erased something, with the index of the batch that has the markers.
         let mut erasers = HashMap::new();
-        let before = index
-            .checked_sub(1)
-            .map_or(Ok(None), |before| store.commit_at(before))?;
         for index in index..store.kept() {
             self.settings().check_stop()?;
             let entry = store.commit_at(index)?;
@@ -312,11 +350,6 @@ impl Inner {
             sent.count += 1;
         }
         self.add_markers(&erasers, &mut sent)?;
-        let since = before.map(|before| before.commit.time);
-        if let Some((batch, last)) = self.taints(since)?.zip(sent.batches.last()) {
-            let (head, side) = (last.head, None);
-            sent.batches.push(Sent { batch, head, side });
-        }
         Ok(sent)
     }
 
@@ -345,17 +378,6 @@ impl Inner {
         })
     }
 
-    /// Returns a batch with the taints of sessions that are not older than a time; `None` if there are none.
-    fn taints(&self, since: Option<Time>) -> Result<Option<BatchBuilder>> {
-        let (store, mut batch) = (self.main().store(), BatchBuilder::new());
-        for ReferenceEntry { reference, .. } in store.references().iter() {
-            if reference.name.is_taint() && Some(reference.time) >= since {
-                batch.add(RecordKind::Reference, 0, &reference.encode()?);
-            }
-        }
-        Ok((!batch.is_empty()).then_some(batch))
-    }
-
     /// Notes a push that the remote has acknowledged.
     ///
     /// # Errors
@@ -381,7 +403,8 @@ impl Inner {
             if let Some(side) = &outgoing.line {
                 group.push(self.note_seen(known, &side.name, side.head, None)?);
             }
-            group.push(self.note_seen(known, MAIN, outgoing.head, Some(seen))?);
+            let noted = (Some(seen), outgoing.sent_until);
+            group.push(self.note_seen_until(known, MAIN, outgoing.head, noted)?);
             self.write_remote(writing, group)
         })
     }

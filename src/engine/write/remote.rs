@@ -13,14 +13,14 @@
 use std::sync::Arc;
 
 use super::fork::line_record;
-use super::{Authorisation, LogHandle, Writer, body_bytes};
+use super::{Authorisation, LogHandle, Writer, body_bytes, newest_references};
 use crate::digest::CommitDigest;
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Origin, Reference, ReferenceClass, ReferenceName, Time};
-use crate::store::{LineInfo, REMOTE};
+use crate::store::{LineInfo, REMOTE, clone_cap};
 
 /// The main line of a remote.
 pub(crate) const MAIN: &str = "main";
@@ -96,6 +96,21 @@ impl Inner {
         Ok(references.get(&name).and_then(|entry| Seen::of(&entry.reference)))
     }
 
+    /// Returns the time of the newest reference that was sent to a remote.
+    pub(super) fn sent_until(&self, known: Known<'_>) -> Result<Option<Time>> {
+        let (store, name) = (self.main().store(), known.reference(MAIN)?);
+        let references = store.references();
+        let bytes = references.get(&name).and_then(|entry| {
+            entry
+                .reference
+                .reserved
+                .get(&Reference::SENT)?
+                .first_chunk()
+                .copied()
+        });
+        Ok(bytes.map(|bytes| Time::from_micros(i64::from_le_bytes(bytes))))
+    }
+
     /// Returns a batch with the reference to a line of a remote.
     pub(super) fn note_seen(
         &self,
@@ -104,10 +119,25 @@ impl Inner {
         head: CommitDigest,
         seen: Option<Seen>,
     ) -> Result<BatchBuilder> {
+        self.note_seen_until(known, line, head, (seen, None))
+    }
+
+    /// Returns the batch of [`Self::note_seen`], and notes up to which time references were sent to the remote.
+    pub(super) fn note_seen_until(
+        &self,
+        known: Known<'_>,
+        line: &str,
+        head: CommitDigest,
+        (seen, sent_until): (Option<Seen>, Option<Time>),
+    ) -> Result<BatchBuilder> {
         let time = self.settings().clock.now();
         let mut reference = Reference::new(known.reference(line)?, Some(head), time);
         if let Some(seen) = seen {
             reference.reserved.insert(Reference::SEEN, seen.to_bytes());
+            if let Some(sent) = sent_until.max(self.sent_until(known)?) {
+                let sent = sent.as_micros().to_le_bytes();
+                reference.reserved.insert(Reference::SENT, sent.to_vec());
+            }
         }
         let mut batch = BatchBuilder::new();
         batch.add(RecordKind::Reference, 0, &reference.encode()?);
@@ -151,7 +181,28 @@ impl Inner {
         })
     }
 
-    /// Gives every object of the newest state at most the class `cap`, in one commit.
+    /// Drops the snapshots of a remote whose commits it no longer has.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a commit cannot be read; the errors of a write.
+    pub(crate) fn forget_unreadable(&self, known: Known<'_>, writer: &Writer) -> Result<()> {
+        let (store, start) = (self.store(), known.line(""));
+        for reference in newest_references(&store) {
+            let is_fetched = reference.name.class() == ReferenceClass::Snapshots
+                && reference.name.rest().starts_with(&start);
+            if let Some(commit) = reference.commit.filter(|_| is_fetched)
+                && store.commit_of_any(commit)?.is_none()
+            {
+                self.write_as(writer, |writing| {
+                    self.drop_reference(writing, reference.name.clone(), writer)
+                })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Gives every object of the newest state at most the class `cap`, in one commit. Notes that what came before it is at
+    /// most of this class, too (RCP-1).
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read; the errors of a write.
@@ -159,6 +210,13 @@ impl Inner {
         if cap == Origin::DirectUser {
             return Ok(());
         }
+        self.write_as(writer, |writing| {
+            let (mut batch, head) = (BatchBuilder::new(), self.store().head()?);
+            let (name, time) = (clone_cap(cap)?, head.commit.time);
+            let reference = self.reference(&mut batch, name, Some(head.digest), time, writer)?;
+            batch.add(RecordKind::Reference, 0, &reference.encode()?);
+            self.write_references(writing, batch, vec![reference])
+        })?;
         let memory = Memory {
             inner: Arc::clone(self),
         };
@@ -192,9 +250,14 @@ impl Inner {
             let names: Vec<ReferenceName> = {
                 let (references, start) = (store.references(), format!("{}/", known.name));
                 let own = references.iter().map(|entry| &entry.reference.name);
-                own.filter(|name| name.class() == ReferenceClass::Remotes && name.rest().starts_with(&start))
-                    .cloned()
-                    .collect()
+                let snapshot = format!("{REMOTE}{start}");
+                own.filter(|name| match name.class() {
+                    ReferenceClass::Remotes => name.rest().starts_with(&start),
+                    ReferenceClass::Snapshots => name.rest().starts_with(&snapshot),
+                    _ => false,
+                })
+                .cloned()
+                .collect()
             };
             let mut group = Vec::new();
             for name in names {

@@ -46,7 +46,9 @@ impl Draft {
                     .with_code(ErrorCode::ForeignView),
             );
         }
-        from.state.store.check_not_of_remote()?;
+        if from.state.store.line_name().is_some() {
+            from.state.store.check_not_of_remote(&from.entry)?;
+        }
         let now = self.digest(id)?;
         match from.get(id)? {
             Some(object) if Some(object.digest()) == now => Ok(false),

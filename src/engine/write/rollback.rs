@@ -297,9 +297,7 @@ impl Target {
         let own = inner.store();
         let (store, entry) = revision::resolve_in(&own, revision, lane)?;
         let is_own = own.by_digest(entry.digest)?.is_some();
-        if !is_own {
-            store.check_not_of_remote()?;
-        }
+        store.check_not_of_remote(&entry)?;
         let shared = if is_own {
             entry.seq()
         } else {

@@ -10,7 +10,7 @@ use crate::log::closed::Group;
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::Origin;
 use crate::remote::bucket::{Bucket, Counted};
-use crate::remote::place::Place;
+use crate::remote::place::{Outcome, Place};
 use crate::testing::sim_bucket::SimBucket;
 
 const SECRET: &str = "swordfish-4711";
@@ -143,6 +143,36 @@ fn a_push_lists_only_where_something_was_erased() {
     assert!(names.last().unwrap() > &garbage);
     put(&a, "three", "3");
     assert_eq!(remote.push(&a, &ann()).unwrap().requests, 3);
+}
+
+/// RRW-2: a pusher deletes nothing before its swap, because the writer of an unlisted segment may swap first.
+#[test]
+fn a_segment_of_a_writer_that_swaps_first_stays() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    put(&a, "one", "1");
+    erase(&a, "one");
+    remote.push(&a, &ann()).unwrap();
+    // Another writer has stored its segment, and swaps just before this push does.
+    let place = Place::of(Counted::new(Arc::new(fleet.service.clone())));
+    let published = place.read().unwrap();
+    let mut batch = BatchBuilder::new();
+    batch.add(RecordKind::Text, 0, b"of another writer");
+    let group: Group = vec![(batch, published.log.head)];
+    let first = published.log.last_batch() + 1;
+    let segment = place.put(&published.log, 0, first, group).unwrap();
+    fleet.service.before_swap(move || {
+        let next = published.log.with(&segment, published.log.head);
+        assert!(matches!(
+            place.publish(&published, next).unwrap(),
+            Outcome::Done(_)
+        ));
+    });
+    put(&a, "two", "2");
+    remote.push(&a, &ann()).unwrap();
+    assert_eq!(holders(&fleet.service, "of another writer").len(), 1);
+    let b = fleet.clone("b", Origin::DirectUser);
+    assert_eq!(a.view().root(), b.view().root());
 }
 
 /// Rule 19: a remote that is less trusted than a host does not erase, and is reported. What it erased is not sent back.
