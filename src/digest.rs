@@ -73,6 +73,16 @@ pub fn sha256(bytes: &[u8]) -> [u8; DIGEST_LEN] {
     sha2::Sha256::digest(bytes).into()
 }
 
+/// Derives a secret key for the purpose `context` from a secret key and other bytes.
+#[cfg(feature = "remote")]
+pub(crate) fn derive_key(context: &'static str, parts: &[&[u8]]) -> [u8; DIGEST_LEN] {
+    let mut hasher = blake3::Hasher::new_derive_key(context);
+    for part in parts {
+        hasher.update(part);
+    }
+    *hasher.finalize().as_bytes()
+}
+
 /// The derived keys of the contexts, in the order of [`Domain`], computed once.
 static CONTEXT_KEYS: LazyLock<[blake3::hazmat::ContextKey; Domain::ALL.len()]> =
     LazyLock::new(|| Domain::ALL.map(|domain| blake3::hazmat::hash_derive_key_context(domain.name())));

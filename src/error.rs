@@ -162,7 +162,9 @@ impl Error {
             Kind::PermissionDenied => {
                 "this user has no permission: compare the owner and mode of the path (`ls -ld PATH`) with the user (`id`)"
             }
-            Kind::ReadOnlyFilesystem => "read-only disk: to write, copy the store to a writable disk",
+            Kind::ReadOnlyFilesystem => {
+                "the disk is read-only: choose a place on a writable disk; to write to a store, copy it to one"
+            }
             Kind::StorageFull | Kind::QuotaExceeded => {
                 "free disk space, or run `treering gc`, which makes room in the store (it may remove checkpoint/ and derived/, which Treering rebuilds; `--newest 1 --keep-all 0s` keeps no history); no acknowledged change is lost"
             }

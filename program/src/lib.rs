@@ -27,3 +27,4 @@ mod hook;
 mod private_file;
 #[cfg(feature = "mcp")]
 mod serve;
+mod verified;

@@ -9,98 +9,21 @@ use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyString, PyTuple};
-use schemars::JsonSchema;
-use schemars::generate::SchemaSettings;
-use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::Value;
 use treering::CommitInfo;
 
 use crate::exit::Inside;
-use crate::shapes as shape;
+use crate::shapes::{self as shape, OfClass};
 
 static ANSWERS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static TABLE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 pub(crate) type Answer<'py> = PyResult<Bound<'py, PyAny>>;
 
-/// An answer that has a class in Python.
-pub(crate) trait OfClass: Serialize + JsonSchema {
-    /// The name of the class.
-    const CLASS: &'static str;
-}
-
-/// Names the classes in Python of the answers, and returns their schemas.
-macro_rules! classes {
-    ($($class:ident: $answer:ty,)*) => {
-        $(impl OfClass for $answer {
-            const CLASS: &'static str = stringify!($class);
-        })*
-
-        /// Returns the JSON schemas of the answers, from which `python/generate.py` writes their classes.
-        #[pyfunction]
-        pub(crate) fn schemas() -> String {
-            let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
-            let mut classes = Map::new();
-            $(classes.insert(
-                <$answer>::CLASS.to_owned(),
-                generator.subschema_for::<$answer>().to_value(),
-            );)*
-            let definitions = generator.take_definitions(true);
-            json!({ "classes": classes, "$defs": definitions }).to_string()
-        }
-    };
-}
-
-classes! {
-    Commit: shape::Commit<'_>,
-    RollbackPreview: shape::RollbackPreview<'_>,
-    Change: treering::Change,
-    HistoryEntry: shape::HistoryEntry<'_>,
-    Snapshot: shape::Snapshot<'_>,
-    HeadMoved: treering::HeadMoved,
-    BlamedPart: shape::BlamedPart<'_>,
-    Bisected: shape::Bisected<'_>,
-    RevertedObject: treering::revert::RevertedObject,
-    KeptObject: shape::KeptObject<'_>,
-    Reverted: shape::Reverted<'_>,
-    Fork: treering::fork::ForkInfo,
-    MergeConflict: treering::merge::MergeConflict,
-    Merged: shape::Merged<'_>,
-    ConflictSide: shape::ConflictSide<'_>,
-    Conflict: shape::Conflict<'_>,
-    Finding: shape::Finding<'_>,
-    VerifyReport: shape::VerifyReport<'_>,
-    GcReport: treering::upkeep::GcReport,
-    ErasedRecord: treering::upkeep::ErasedRecord,
-    ErasedReport: shape::ErasedReport<'_>,
-    Stats: treering::upkeep::Stats,
-    Alike: treering::agent::Alike,
-    Remembered: shape::Remembered<'_>,
-    RefusedItem: shape::RefusedItem<'_>,
-    RememberedMany: shape::RememberedMany<'_>,
-    Forgot: shape::Forgot<'_>,
-    Forgotten: shape::Forgotten<'_>,
-    Restored: shape::Restored<'_>,
-    Note: shape::Note<'_>,
-    NoteFound: shape::NoteFound<'_>,
-    NoteWritten: shape::NoteWritten<'_>,
-    NotStored: treering::agent::NotStored,
-    Appended: shape::Appended<'_>,
-    Shown: treering::agent::Shown,
-    Envelope: shape::Envelope<'_>,
-    Checked: treering::agent::Checked,
-    Report: shape::Report<'_>,
-    Quarantined: treering::agent::Quarantined,
-    HiddenItem: treering::agent::HiddenItem,
-    ActingField: treering::agent::ActingField,
-    Review: treering::agent::Review,
-    Promoted: shape::Promoted<'_>,
-    Move: treering::agent::Move,
-    Decayed: shape::Decayed<'_>,
-    Hit: treering::agent::RecallHit,
-    Recalled: shape::Recalled<'_>,
-    VectorCounts: treering::agent::VectorCounts,
-    BisectedAnswer: shape::BisectedAnswer<'_>,
+/// Returns the JSON schemas of the answers, from which `python/generate.py` writes their classes.
+#[pyfunction]
+pub(crate) fn schemas() -> String {
+    shape::schemas()
 }
 
 /// Returns an answer as an object of its class.

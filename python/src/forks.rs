@@ -256,7 +256,7 @@ impl Store {
     }
 }
 
-fn strategy_named(py: Python<'_>, given: &str) -> PyResult<Strategy> {
+pub(crate) fn strategy_named(py: Python<'_>, given: &str) -> PyResult<Strategy> {
     let found = Strategy::ALL.into_iter().find(|one| one.name() == given);
     found.ok_or_else(|| {
         let names = Strategy::ALL.map(Strategy::name).join(", ");

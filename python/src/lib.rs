@@ -23,6 +23,7 @@ mod handle;
 mod interrupt;
 mod memory;
 mod object;
+mod remotes;
 mod shapes;
 mod store;
 mod view;
@@ -47,6 +48,8 @@ mod _treering {
     use super::memory::Memory;
     #[pymodule_export]
     use super::object::Object;
+    #[pymodule_export]
+    use super::remotes::{Remote, clone};
     #[pymodule_export]
     use super::store::{Store, Watch};
     #[pymodule_export]

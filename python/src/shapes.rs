@@ -1,4 +1,4 @@
-//! The answers that Python users see in another shape than that of the library's JSON.
+//! The answers that users of Python and JavaScript see in another shape than that of the library's JSON.
 //!
 //! A commit is whole, where JSON has its name. Objects are native, and some counts are computed. An answer that Python
 //! shows as the library serialises it has no shape here. A field `$x` takes the place of the field `x` of a flattened
@@ -7,8 +7,10 @@
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
 
+use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
+use serde_json::{Map, json};
 use treering::agent::{Alike, LineVerdict, NotStored, RecallHit};
 use treering::revert::KeptBecause;
 use treering::upkeep::{ErasedRecord, Severity};
@@ -206,6 +208,28 @@ shape! {
         /// The changes of the merge, sorted by id.
         #[serde(rename = "$changes")]
         changes: NativeChanges = NativeChanges,
+    }
+
+    /// The result of a pull.
+    Pulled(done: treering::remote::Pulled) {
+        /// The commit of the merge, or the head if there was nothing new.
+        #[serde(rename = "$commit")]
+        commit: Commit<'a> = (&done.merged.committed.commit).into(),
+        #[serde(flatten)]
+        done: &'a treering::remote::Pulled = done,
+        /// Whether the remote had something new.
+        new: bool = done.merged.committed.changed,
+    }
+
+    /// The result of a sync.
+    Synced(done: treering::remote::Synced) {
+        /// The commit of the merge, or the head if there was nothing new.
+        #[serde(rename = "$commit")]
+        commit: Commit<'a> = (&done.pulled.merged.committed.commit).into(),
+        #[serde(flatten)]
+        done: &'a treering::remote::Synced = done,
+        /// Whether the store or the remote changed.
+        new: bool = done.changed(),
     }
 
     /// A version of an open conflict.
@@ -412,4 +436,90 @@ shape! {
         #[serde(rename = "$damage")]
         damage: Vec<Finding<'a>> = rows(&report.damage),
     }
+}
+
+/// An answer that has a class in Python and a type in JavaScript.
+pub(crate) trait OfClass: Serialize + JsonSchema {
+    /// The name of the class.
+    #[allow(dead_code, reason = "JavaScript has no classes")]
+    const CLASS: &'static str;
+}
+
+/// Names the classes of the answers, and returns their schemas.
+macro_rules! classes {
+    ($($class:ident: $answer:ty,)*) => {
+        $(impl OfClass for $answer {
+            const CLASS: &'static str = stringify!($class);
+        })*
+
+        /// Returns the JSON schemas of the answers, from which the packages write their classes and types.
+        pub(crate) fn schemas() -> String {
+            let mut generator = SchemaSettings::draft2020_12().for_serialize().into_generator();
+            let mut classes = Map::new();
+            $(classes.insert(
+                <$answer>::CLASS.to_owned(),
+                generator.subschema_for::<$answer>().to_value(),
+            );)*
+            let definitions = generator.take_definitions(true);
+            json!({ "classes": classes, "$defs": definitions }).to_string()
+        }
+    };
+}
+
+classes! {
+    Commit: Commit<'_>,
+    RollbackPreview: RollbackPreview<'_>,
+    Change: treering::Change,
+    HistoryEntry: HistoryEntry<'_>,
+    Snapshot: Snapshot<'_>,
+    HeadMoved: treering::HeadMoved,
+    BlamedPart: BlamedPart<'_>,
+    Bisected: Bisected<'_>,
+    RevertedObject: treering::revert::RevertedObject,
+    KeptObject: KeptObject<'_>,
+    Reverted: Reverted<'_>,
+    Fork: treering::fork::ForkInfo,
+    MergeConflict: treering::merge::MergeConflict,
+    Merged: Merged<'_>,
+    ConflictSide: ConflictSide<'_>,
+    Conflict: Conflict<'_>,
+    BackedUp: treering::remote::BackedUp,
+    Cloned: treering::remote::Cloned,
+    Pushed: treering::remote::Pushed,
+    Fetched: treering::remote::Fetched,
+    Pulled: Pulled<'_>,
+    Synced: Synced<'_>,
+    Finding: Finding<'_>,
+    VerifyReport: VerifyReport<'_>,
+    GcReport: treering::upkeep::GcReport,
+    ErasedRecord: treering::upkeep::ErasedRecord,
+    ErasedReport: ErasedReport<'_>,
+    Stats: treering::upkeep::Stats,
+    Alike: treering::agent::Alike,
+    Remembered: Remembered<'_>,
+    RefusedItem: RefusedItem<'_>,
+    RememberedMany: RememberedMany<'_>,
+    Forgot: Forgot<'_>,
+    Forgotten: Forgotten<'_>,
+    Restored: Restored<'_>,
+    Note: Note<'_>,
+    NoteFound: NoteFound<'_>,
+    NoteWritten: NoteWritten<'_>,
+    NotStored: treering::agent::NotStored,
+    Appended: Appended<'_>,
+    Shown: treering::agent::Shown,
+    Envelope: Envelope<'_>,
+    Checked: treering::agent::Checked,
+    Report: Report<'_>,
+    Quarantined: treering::agent::Quarantined,
+    HiddenItem: treering::agent::HiddenItem,
+    ActingField: treering::agent::ActingField,
+    Review: treering::agent::Review,
+    Promoted: Promoted<'_>,
+    Move: treering::agent::Move,
+    Decayed: Decayed<'_>,
+    Hit: treering::agent::RecallHit,
+    Recalled: Recalled<'_>,
+    VectorCounts: treering::agent::VectorCounts,
+    BisectedAnswer: BisectedAnswer<'_>,
 }

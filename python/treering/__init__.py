@@ -26,12 +26,14 @@ from ._treering import (
     Object,
     Objects,
     Proof,
+    Remote,
     Store,
     View,
     Watch,
     Writer,
 )
 from ._treering import after_fork as _after_fork
+from ._treering import clone as clone
 from ._treering import close_all as _close_all
 from ._treering import __VERSION__ as __version__
 from .answers import *  # noqa: F403
@@ -45,12 +47,14 @@ __all__ = [
     "Object",
     "Objects",
     "Proof",
+    "Remote",
     "Store",
     "Table",
     "View",
     "Watch",
     "Writer",
     "__version__",
+    "clone",
     "in_memory",
     "open",
 ]

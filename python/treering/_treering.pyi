@@ -35,12 +35,14 @@ __all__ = [
     "Object",
     "Objects",
     "Proof",
+    "Remote",
     "Store",
     "View",
     "Watch",
     "Writer",
     "__VERSION__",
     "after_fork",
+    "clone",
     "close_all",
     "schemas",
 ]
@@ -48,6 +50,7 @@ __all__ = [
 __VERSION__: Final[str]
 
 def after_fork() -> None: ...
+def clone(url: str, path: _Path, *, trust_cap: _Trust = "import") -> answers.Cloned: ...
 def close_all() -> None: ...
 def schemas() -> str: ...
 @final
@@ -330,6 +333,22 @@ class Watch:
 
     def poll(self, timeout: float = 0.0) -> answers.HeadMoved | None: ...
 
+@final
+class Remote:
+    """A remote of a store: a place to which several stores push, and from which they pull."""
+
+    @property
+    def name(self) -> str: ...
+    def push(self, *, writer: Writer | None = None) -> answers.Pushed: ...
+    def fetch(self, *, writer: Writer | None = None) -> answers.Fetched: ...
+    def pull(
+        self,
+        *,
+        strategy: Literal["ours", "theirs", "newer", "trusted"] | None = None,
+        writer: Writer | None = None,
+    ) -> answers.Pulled: ...
+    def sync(self, *, writer: Writer | None = None) -> answers.Synced: ...
+
 @disjoint_base
 class Store:
     """An open store: the base of ``Memory`` and ``Agent``."""
@@ -399,6 +418,15 @@ class Store:
         content: str | None = None,
         writer: Writer | None = None,
     ) -> Committed: ...
+    def remote(
+        self,
+        url: str,
+        *,
+        name: str = "origin",
+        trust_cap: _Trust = "import",
+        writer: Writer | None = None,
+    ) -> Remote: ...
+    def backup(self, url: str) -> answers.BackedUp: ...
     def diff(self, older: _Revision, newer: _Revision | None = None) -> Table[answers.Change]: ...
     def history(self, id: str) -> Table[answers.HistoryEntry]: ...
     def commits(self, *, limit: int | None = None) -> Table[answers.Commit]: ...

@@ -17,13 +17,14 @@ from collections.abc import AsyncGenerator, AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from os import PathLike
 from types import TracebackType
-from typing import Any, Concatenate, Generic, ParamSpec, TypeVar, cast
+from typing import Any, Concatenate, Generic, Literal, ParamSpec, TypeVar, cast
 
-from ._treering import Agent, Draft, Memory, Store, Watch, Writer
-from .answers import HeadMoved, Merged
+from ._treering import Agent, Draft, Memory, Remote, Store, Watch, Writer
+from ._treering import clone as _clone
+from .answers import Cloned, Fetched, HeadMoved, Merged, Origin, Pulled, Pushed, Synced
 from .errors import HandleError
 
-__all__ = ["AsyncAgent", "AsyncMemory", "Moves", "in_memory", "open"]
+__all__ = ["AsyncAgent", "AsyncMemory", "AsyncRemote", "Moves", "clone", "in_memory", "open"]
 
 _POLL_SECONDS = 0.5
 
@@ -56,6 +57,34 @@ def _forking(
         return type(self)(await asyncio.to_thread(method, self.sync, *args, **kwargs))
 
     return cast("Callable[Concatenate[Self, P], Coroutine[Any, Any, Self]]", call)
+
+
+class AsyncRemote:
+    """A ``Remote`` for asyncio."""
+
+    def __init__(self, sync_remote: Remote) -> None:
+        self._remote = sync_remote
+
+    @property
+    def name(self) -> str:
+        return self._remote.name
+
+    async def push(self, *, writer: Writer | None = None) -> Pushed:
+        return await asyncio.to_thread(self._remote.push, writer=writer)
+
+    async def fetch(self, *, writer: Writer | None = None) -> Fetched:
+        return await asyncio.to_thread(self._remote.fetch, writer=writer)
+
+    async def pull(
+        self,
+        *,
+        strategy: Literal["ours", "theirs", "newer", "trusted"] | None = None,
+        writer: Writer | None = None,
+    ) -> Pulled:
+        return await asyncio.to_thread(self._remote.pull, strategy=strategy, writer=writer)
+
+    async def sync(self, *, writer: Writer | None = None) -> Synced:
+        return await asyncio.to_thread(self._remote.sync, writer=writer)
 
 
 class _AsyncStore(Generic[S_co]):
@@ -98,10 +127,23 @@ class _AsyncStore(Generic[S_co]):
     merge = _threaded(Store.merge)
     conflicts = _threaded(Store.conflicts)
     resolve = _threaded(Store.resolve)
+    backup = _threaded(Store.backup)
     text = _threaded(Store.text)
     verify = _threaded(Store.verify)
     stats = _threaded(Store.stats)
     close = _threaded(Store.close)
+
+    async def remote(
+        self,
+        url: str,
+        *,
+        name: str = "origin",
+        trust_cap: Origin | Literal["untrusted"] = "import",
+        writer: Writer | None = None,
+    ) -> AsyncRemote:
+        """Returns a remote of the store."""
+        found = await asyncio.to_thread(self.sync.remote, url, name=name, trust_cap=trust_cap, writer=writer)
+        return AsyncRemote(found)
 
     @property
     def fork_name(self) -> str | None:
@@ -240,6 +282,13 @@ class AsyncAgent(_AsyncStore[Agent]):
         draft = await asyncio.to_thread(self.sync.attempt, *checks, policy=policy, writer=writer)
         async with _finished(draft):
             yield draft
+
+
+async def clone(
+    url: str, path: str | PathLike[str], *, trust_cap: Origin | Literal["untrusted"] = "import"
+) -> Cloned:
+    """Makes a store in a new folder of a backup or a remote."""
+    return await asyncio.to_thread(_clone, url, path, trust_cap=trust_cap)
 
 
 class Moves(AsyncIterator[HeadMoved]):

@@ -214,8 +214,8 @@ pub fn read_whole(disk: &dyn Disk, name: &str, limit: usize) -> io::Result<Optio
 /// # Errors
 /// `Io` if the system has none.
 #[cfg(feature = "remote")]
-pub(crate) fn random_bytes() -> crate::error::Result<[u8; 16]> {
-    let mut bytes = [0; 16];
+pub(crate) fn random_bytes<const N: usize>() -> crate::error::Result<[u8; N]> {
+    let mut bytes = [0; N];
     let drawn = getrandom::fill(&mut bytes).map_err(io::Error::other);
     drawn.map_err(|error| crate::error::Error::io("cannot get random bytes", error))?;
     Ok(bytes)

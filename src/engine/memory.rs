@@ -6,6 +6,7 @@
 use std::ops::{ControlFlow, Range};
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -532,6 +533,14 @@ impl Memory {
     #[doc(hidden)]
     pub fn keep_derived(&self, name: &str, bytes: &[u8], view: &View) -> Result<bool> {
         super::upkeep::derived_writer::keep_derived(self, name, bytes, view.state())
+    }
+
+    /// Returns how often this handle took the lock of the writer, and how long it waited for other processes.
+    #[doc(hidden)]
+    pub fn lock_waits(&self) -> (u64, Duration) {
+        let (count, micros) = &*self.inner.opened().lock_waits;
+        let waited = Duration::from_micros(micros.load(Ordering::Relaxed));
+        (count.load(Ordering::Relaxed), waited)
     }
 
     /// Starts a draft based on the state at the head.

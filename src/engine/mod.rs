@@ -57,6 +57,8 @@ pub(crate) use read::state::State;
 pub use read::stats::{Containment, KindSpace, Space, Stats};
 pub use read::text_records::TextRecord;
 pub use read::view::{CommitInfo, View};
+#[cfg(feature = "remote")]
+pub(crate) use settings::CLOCK_HINT;
 pub use settings::{Clock, Durability, Limits, Progress, ProgressListener, SystemClock};
 #[cfg(feature = "remote")]
 pub(crate) use upkeep::copy::{Copied, copied};
@@ -98,6 +100,8 @@ pub use write::merge::{
     Choice, ConflictSide, Conflicting, Merge, MergeConflict, Merged, OpenConflict, Resolution, Strategy,
 };
 pub use write::policy::{PolicyVerdict, WritePolicy};
+#[cfg(all(feature = "remote", feature = "signed"))]
+pub(crate) use write::push::Sent;
 #[cfg(feature = "remote")]
 pub(crate) use write::push::{Outgoing, PushPlan, PushTarget, RemoteLine};
 #[cfg(feature = "remote")]

@@ -4,6 +4,7 @@
 //! Layer 5. Never takes the writer's lock.
 
 use std::collections::{BTreeMap, HashSet};
+use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock, Weak};
 
 use crossbeam_channel::{Receiver, Sender, unbounded};
@@ -54,6 +55,8 @@ pub(crate) struct Opened {
     /// The damage at which a degraded handle stopped reading.
     pub(crate) damage: OnceLock<String>,
     warnings: Mutex<Vec<String>>,
+    /// How often the handle took the lock of the writer, and the microseconds that it waited. Forks share it.
+    pub(crate) lock_waits: Arc<(AtomicU64, AtomicU64)>,
     /// Damaged objects that a degraded handle skipped.
     unreadable: Mutex<HashSet<KeyPath>>,
 }
@@ -104,6 +107,7 @@ impl Opened {
             current: ArcSwap::from_pointee(store),
             damage: OnceLock::new(),
             warnings: Mutex::default(),
+            lock_waits: Arc::default(),
             unreadable: Mutex::default(),
         }
     }
@@ -128,6 +132,7 @@ impl Opened {
             current: ArcSwap::new(store),
             damage: OnceLock::new(),
             warnings: Mutex::default(),
+            lock_waits: Arc::clone(&self.lock_waits),
             unreadable: Mutex::default(),
         }
     }

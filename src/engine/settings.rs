@@ -18,6 +18,10 @@ pub(crate) const CLOCK_OFF_MICROS_MAX: i64 = treering_text::calendar::DAY_MICROS
 /// The warning about a store whose newest commit is later than the clock by more than [`CLOCK_OFF_MICROS_MAX`].
 pub(crate) const CLOCK_AHEAD: &str = "the newest commit is more than a day ahead of this machine's clock: until the clock catches up, each new commit is dated one microsecond after the previous one; items expire according to the clock";
 
+/// The hint of an error about such a commit that a remote has, or would get.
+#[cfg(feature = "remote")]
+pub(crate) const CLOCK_HINT: &str = "is the clock of this machine right? A wrong clock made the commit: `export` and `put --jsonl` carry its objects to a new store";
+
 /// The source of the engine's time.
 pub trait Clock: Send + Sync {
     /// Returns the present time.
@@ -213,6 +217,12 @@ impl Settings {
             self.tell(doing, done, total);
         }
         Ok(())
+    }
+
+    /// Returns the latest time of a commit that a remote may have: a day ahead.
+    #[cfg(feature = "remote")]
+    pub(crate) fn latest_time(&self) -> Time {
+        Time::from_micros(self.clock.now().as_micros().saturating_add(CLOCK_OFF_MICROS_MAX))
     }
 
     pub(crate) fn check_stop(&self) -> Result<()> {

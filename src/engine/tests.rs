@@ -28,6 +28,7 @@ mod named;
 mod outdated_states;
 mod pinned;
 mod placed;
+mod places;
 mod revert;
 mod salvage;
 mod salvage_beside;

@@ -64,6 +64,8 @@ codes! {
     ChangedSince = "changed_since",
     /// A checkpoint is damaged. No data is lost, because the log contains all data.
     CheckpointDamaged = "checkpoint_damaged",
+    /// The folder is a backup or a remote, which no program writes as a store.
+    Closed = "closed",
     /// The command that answers a prompt failed or exceeded its time limit.
     CommandFailed = "command_failed",
     /// Another writer changed the state on which the work is based.
@@ -174,12 +176,18 @@ codes! {
     NotAsWritten = "not_as_written",
     /// The folder is not empty.
     NotEmpty = "not_empty",
+    /// The remote or backup is not encrypted, and the call named a key file.
+    NotEncrypted = "not_encrypted",
     /// The chosen format cannot express an object of the export.
     NotExportable = "not_exportable",
     /// The target of the call, such as an object, commit or file, does not exist.
     NotFound = "not_found",
+    /// The verb or option makes no sense on the URL of a remote.
+    NotOverRemote = "not_over_remote",
     /// The object is a session or belongs to a session, and this call may not write the object.
     NotOwner = "not_owner",
+    /// This store keeps the change, but the remote does not have it.
+    NotPushed = "not_pushed",
     /// A path of the store or of the input is a folder, a link, a pipe, a socket or a device instead of a regular file.
     NotRegularFile = "not_regular_file",
     /// No trusted key signed the head.
@@ -210,6 +218,8 @@ codes! {
     OverLimit = "over_limit",
     /// An object would be its own ancestor.
     ParentCycle = "parent_cycle",
+    /// The URL has a password, and would be stored.
+    PasswordInUrl = "password_in_url",
     /// An earlier write or sync of this handle failed.
     Poisoned = "poisoned",
     /// A policy file that the user did not pass with `--policy` would loosen the guard or run a command.
@@ -226,6 +236,8 @@ codes! {
     Rejected = "rejected",
     /// The remote has commits that this store lacks.
     RemoteAhead = "remote_ahead",
+    /// The storage of the remote cannot be reached, or refused a request.
+    RemoteUnreachable = "remote_unreachable",
     /// The remote has less than this store has seen of it: an older copy replaced it.
     RemoteWentBack = "remote_went_back",
     /// A file cannot set the attribute, because only verbs of an agent set this attribute.
@@ -250,6 +262,8 @@ codes! {
     Unreadable = "unreadable",
     /// The remote belongs to another store, which has no commit in common with this one.
     Unrelated = "unrelated",
+    /// The newest commit of the remote has no signature of a key that the user demands.
+    UnsignedRemote = "unsigned_remote",
     /// The format of the document is not supported.
     UnsupportedDocument = "unsupported_document",
     /// A newer program wrote the store, or the output format cannot be combined with `--json`.
@@ -262,6 +276,8 @@ codes! {
     Usage = "usage",
     /// The call is about the whole store, and not about a fork.
     WholeStore = "whole_store",
+    /// The remote or backup is encrypted with another key.
+    WrongKey = "wrong_key",
     /// The good state of a bisect is not older than the bad one.
     WrongOrder = "wrong_order",
 }

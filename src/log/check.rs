@@ -15,6 +15,8 @@ use std::io;
 use std::sync::Arc;
 
 use super::batch::Batch;
+#[cfg(feature = "remote")]
+use super::closed::ClosedLog;
 use super::files::{cannot_list, open_there};
 use super::format_file::Mode;
 use super::handle::{DurablePlaces, Log, LogOptions};
@@ -110,6 +112,11 @@ impl Log {
             newest = checked?.max(newest);
         }
         report.report_torn()?;
+        // Of a backup or remote, the manifest knows more than the segments themselves.
+        #[cfg(feature = "remote")]
+        ClosedLog::check_files(&*self.disk, self.format, &mut |damage| {
+            report.finding(Severity::Damage, damage)
+        })?;
         self.check_folder(newest, report)?;
         match live.and_then(|live| self.misplaced(live)) {
             // If the manifest is outdated, a writer changed the log meanwhile. Then the difference is not damage.

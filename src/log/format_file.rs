@@ -26,6 +26,14 @@ pub(super) const FORMAT_NAME: &str = "format";
 pub const FORMAT: u32 = 1;
 
 const MAGIC: &[u8; 8] = b"TREERING";
+/// The place of the cipher, and the number of bytes that every format file uses. In an encrypted remote, a seal follows them.
+#[cfg(feature = "remote")]
+const CIPHER_AT: usize = 41;
+#[cfg(feature = "remote")]
+const FIELD_BYTES: usize = 80;
+/// The cipher of encrypted remotes: XChaCha20-Poly1305.
+#[cfg(feature = "remote")]
+const CIPHER: u8 = 1;
 
 /// The feature of a store that has other lines than the main one. A program without it must not read the store, because
 /// the batches of all lines share the log.
@@ -53,6 +61,53 @@ pub struct Format {
     pub instance: [u8; 16],
     /// The features that a reader must support.
     pub(super) features: u64,
+}
+
+/// The seal of the format file of an encrypted remote. The file itself is plain.
+#[cfg(feature = "remote")]
+pub(crate) struct FormatSeal {
+    /// The id of the key.
+    pub(crate) key: [u8; 8],
+    /// The bytes that the code covers.
+    pub(crate) covered: Vec<u8>,
+    /// The message authentication code.
+    pub(crate) mac: [u8; 32],
+    /// The format file without the seal.
+    pub(crate) plain: Vec<u8>,
+}
+
+/// Returns a format file with a seal. `mac` computes the code of the bytes before it.
+#[cfg(feature = "remote")]
+pub(crate) fn seal_format(plain: &[u8], key: [u8; 8], mac: impl FnOnce(&[u8]) -> [u8; 32]) -> Vec<u8> {
+    let mut fields = plain[..FIELD_BYTES.min(plain.len())].to_vec();
+    fields.resize(FIELD_BYTES, 0);
+    fields[CIPHER_AT] = CIPHER;
+    fields.extend_from_slice(&key);
+    let mac = mac(&fields);
+    fields.extend_from_slice(&mac);
+    with_checksum(fields, FORMAT_BYTES)
+}
+
+/// Returns the seal of a format file; `None` if the remote is not encrypted.
+#[cfg(feature = "remote")]
+pub(crate) fn sealed_format(bytes: &[u8]) -> Result<Option<FormatSeal>, DecodeError> {
+    checked(bytes, FORMAT_BYTES, MAGIC)?;
+    match bytes[CIPHER_AT] {
+        0 => return Ok(None),
+        CIPHER => {}
+        _ => return Err(DecodeError::Invalid("the cipher is unknown")),
+    }
+    let mut reader = crate::codec::Reader::new(bytes);
+    let mut fields = reader.bytes(FIELD_BYTES)?.to_vec();
+    let (key, mac) = (reader.array()?, reader.array()?);
+    let covered = [&fields[..], &key].concat();
+    fields[CIPHER_AT] = 0;
+    Ok(Some(FormatSeal {
+        key,
+        covered,
+        mac,
+        plain: with_checksum(fields, FORMAT_BYTES),
+    }))
 }
 
 impl Format {

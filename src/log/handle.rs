@@ -132,13 +132,23 @@ impl Log {
     ///
     /// # Errors
     /// `NotFound` if there is no store or only an unfinished store. `UnsupportedFormat` if a newer program wrote the
-    /// store. `Corrupt` if a needed file is missing or damaged. `Io`.
+    /// store. `Corrupt` if a needed file is missing or damaged. `InvalidInput` (code `closed`) for writing, if the store is
+    /// a backup or a remote. `Io`.
     pub fn open(disk: Arc<dyn Disk>, mode: Mode, options: LogOptions) -> Result<Self> {
         if options.degraded && mode == Mode::ReadWrite {
             return Err(Error::invalid("a damaged store can be opened only for reading"));
         }
         let format = Self::format_in(&*disk, mode)?;
         let manifest = read_manifest(&*disk, &format)?;
+        if manifest.is_closed && mode == Mode::ReadWrite {
+            let text = format!(
+                "{} is a backup or a remote, which no program writes as a store",
+                disk.describe()
+            );
+            return Err(Error::invalid(text)
+                .with_code(ErrorCode::Closed)
+                .with_hint("reading works; `treering clone URL DIR` makes a store of it"));
+        }
         Ok(Self::at_start(disk, mode, options, format, manifest))
     }
 

@@ -110,6 +110,8 @@ pub(super) struct Manifest {
     pub(super) generation: u64,
     /// The number of rewrites of the log.
     pub(super) epoch: u32,
+    /// Whether the section of a closed log is behind it.
+    pub(super) is_closed: bool,
     sealed: Vec<SegmentEntry>,
     active: SegmentEntry,
 }
@@ -126,6 +128,7 @@ impl Manifest {
             instance,
             generation,
             epoch,
+            is_closed: false,
             sealed,
             active,
         }
@@ -185,9 +188,9 @@ impl Manifest {
     /// Decodes a manifest. Ignores the section of a closed log behind it.
     pub(super) fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
         let plain = plain_length(bytes).and_then(|length| bytes.split_at_checked(length));
-        let bytes = match plain {
-            Some((plain, section)) if section.starts_with(SECTION_MAGIC) => plain,
-            _ => bytes,
+        let (bytes, is_closed) = match plain {
+            Some((plain, section)) if section.starts_with(SECTION_MAGIC) => (plain, true),
+            _ => (bytes, false),
         };
         let mut reader = checked(bytes, bytes.len(), MAGIC)?;
         let instance = reader.array()?;
@@ -209,7 +212,10 @@ impl Manifest {
             .ok_or(DecodeError::Invalid("the manifest lists no segment"))?;
         let manifest = Self::new(instance, generation, epoch, sealed, active);
         manifest.validate()?;
-        Ok(manifest)
+        Ok(Self {
+            is_closed,
+            ..manifest
+        })
     }
 
     fn validate(&self) -> Result<(), DecodeError> {

@@ -74,6 +74,8 @@ pub(crate) use commit::not_rewritten;
 pub(crate) use files::{epoch_in, undecodable};
 pub(crate) use fixed::{Fixed, fields, layout};
 pub use format_file::{FORMAT, Format, Mode};
+#[cfg(feature = "remote")]
+pub(crate) use format_file::{FormatSeal, seal_format, sealed_format};
 pub use frame::{BODY_BYTES_MAX, LINK_BYTES, RecordKind, UNLINK_BYTES, UNLINKED};
 pub use handle::{DurablePlaces, Log, LogOptions, Tail};
 pub use inspect::{

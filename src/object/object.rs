@@ -55,7 +55,9 @@ tags! {
 #[derive(Clone)]
 pub struct Object {
     bytes: Bytes,
-    digest: ObjectDigest,
+    /// The digest, from the first time that a caller asks for it, and the hash of its store.
+    digest: OnceLock<ObjectDigest>,
+    suite: HashSuite,
     /// The id, from the first time that a caller asks for it as a value of its own.
     id: OnceLock<Id>,
     /// The best class that the object has for its reader.
@@ -102,8 +104,17 @@ impl Object {
     /// Wraps bytes that were checked before, with their digest.
     pub(crate) fn from_verified(bytes: Bytes, digest: ObjectDigest) -> Self {
         Self {
+            digest: digest.into(),
+            ..Self::undigested(bytes, HashSuite::new(HashAlgorithm::Blake3))
+        }
+    }
+
+    /// Wraps bytes that were checked before, together with their digest, which `suite` computes again if a caller asks.
+    pub(crate) fn undigested(bytes: Bytes, suite: HashSuite) -> Self {
+        Self {
             bytes,
-            digest,
+            digest: OnceLock::new(),
+            suite,
             id: OnceLock::new(),
             best_origin: Origin::DirectUser,
             apart: None,
@@ -292,7 +303,7 @@ impl Object {
 
     /// Returns the digest of [`Self::bytes`], which together with the id names the version.
     pub fn digest(&self) -> ObjectDigest {
-        self.digest
+        *self.digest.get_or_init(|| Self::hash(&self.bytes, self.suite))
     }
 
     /// Returns the canonical bytes.
@@ -384,7 +395,7 @@ impl Eq for Object {}
 
 impl fmt::Debug for Object {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Object({:?}, {:?})", self.id().as_str(), self.digest)
+        write!(f, "Object({:?}, {:?})", self.id().as_str(), self.digest())
     }
 }
 

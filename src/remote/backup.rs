@@ -1,16 +1,18 @@
 //! Backup: copies all batches of a store to a closed log in a bucket. The next run copies only what is new.
 //!
 //! # Layer
-//! Layer 6.
+//! Layer 7.
 //!
 //! # Invariants
 //! - BUP-1: a manifest of a backup lists a whole prefix of one log, so an interrupted backup restores as an earlier state,
 //!   and the next run goes on behind it.
 //! - BUP-2: a backup of a log that was rewritten since has all of the new log before anything of the old one goes. Then all
-//!   of the old one goes, so nothing erased stays.
+//!   of the old one goes, so nothing erased stays. The next run removes what an interrupted one left.
 
 use super::Progress;
-use super::place::{Outcome, Place, Published, head_of, highest_number};
+use super::bucket::{check_apart, without_password};
+use super::keys::Keys;
+use super::place::{Outcome, Place, Published, garbage, head_of, highest_number};
 use crate::engine::{Copied, Memory, copied};
 use crate::error::{Error, Result};
 use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLog, Group, Purpose, Source};
@@ -21,7 +23,7 @@ use crate::log::{Batch, BatchBuilder, RecordKind, UNLINKED};
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
 #[non_exhaustive]
 pub struct BackedUp {
-    /// The place of the backup.
+    /// The place of the backup, without a password.
     pub url: String,
     /// The number of commits that this run sent.
     pub commits: u64,
@@ -44,7 +46,22 @@ pub struct BackedUp {
 /// # Durability
 /// When the call returns, the backup is as durable as the bucket promises.
 pub fn backup(memory: &Memory, url: &str) -> Result<BackedUp> {
-    back_up(memory, &Place::open(url, true)?, url)
+    backup_with(memory, url, None)
+}
+
+/// Copies as [`backup`] does, and encrypts with the first of the keys. An earlier run must have had one of them.
+///
+/// # Errors
+/// The errors of [`backup`]; `InvalidInput` (code `no_key`, `wrong_key` or `not_encrypted`) if the keys do not fit.
+///
+/// # Durability
+/// As [`backup`].
+pub fn backup_with(memory: &Memory, url: &str, keys: Option<&Keys>) -> Result<BackedUp> {
+    if let Some(path) = memory.path() {
+        check_apart(url, path)?;
+    }
+    let place = Place::open(url, true, keys)?.waiting(memory.inner.settings().wait);
+    back_up(memory, &place, url)
 }
 
 pub(super) fn back_up(memory: &Memory, place: &Place, url: &str) -> Result<BackedUp> {
@@ -69,7 +86,7 @@ pub(super) fn back_up(memory: &Memory, place: &Place, url: &str) -> Result<Backe
         run.replace(&known, source)?;
     }
     Ok(BackedUp {
-        url: url.to_owned(),
+        url: without_password(url),
         commits: run.commits,
         objects: run.objects,
         bytes: place.bucket.sent(),
@@ -102,8 +119,13 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// Sends the batches behind those of the backup, and publishes each segment (BUP-1).
+    /// Sends the batches behind those of the backup, and publishes each segment (BUP-1). Then removes what an interrupted run
+    /// left (BUP-2).
     fn append(&mut self, known: &mut Published) -> Result<()> {
+        let before = self.place.segment_names()?;
+        self.place.check_listed(&before, &known.log)?;
+        // INVARIANT RPL-2
+        let (floor, generation) = (highest_number(&before), known.log.generation);
         // The first epoch of a backup is that of its store, so that its batch numbers may skip where those of the store do.
         let empty = known.log.segments.is_empty();
         if empty {
@@ -114,13 +136,23 @@ impl Run<'_> {
         let place = self.place;
         self.segments(after, &mut |first, group| {
             let head = head_of(&group).unwrap_or(known.log.head);
-            let segment = place.put(&known.log, 0, first, group)?;
-            match place.publish(known, known.log.with(&segment, head))? {
-                Outcome::Done(next) => *known = next,
-                Outcome::Lost => return Err(lost()),
-            }
+            let segment = place.put(&known.log, floor, first, group)?;
+            *known = published(place, known, known.log.with(&segment, head))?;
             Ok(())
-        })
+        })?;
+        if known.log.generation == generation && garbage(&before, &known.log).next().is_some() {
+            // Another run that has stored such a segment and not published it finds a newer manifest.
+            let generation = generation + 1;
+            *known = published(
+                place,
+                known,
+                ClosedLog {
+                    generation,
+                    ..known.log.clone()
+                },
+            )?;
+        }
+        place.collect(&before, &known.log)
     }
 
     /// Sends the whole log, publishes it in place of the old one, and deletes the old segments (BUP-2).
@@ -143,10 +175,7 @@ impl Run<'_> {
             next = next.with(&segment, head);
             Ok(())
         })?;
-        match place.publish(known, next)? {
-            Outcome::Done(published) => place.collect(&before, &published.log),
-            Outcome::Lost => Err(lost()),
-        }
+        place.collect(&before, &published(place, known, next)?.log)
     }
 
     /// Passes the batches behind `after` to `put`, as groups for one segment each, with the number of the first batch.
@@ -187,7 +216,13 @@ impl Run<'_> {
     }
 }
 
-fn lost() -> Error {
-    Error::conflict("another backup to this place ran at the same time")
-        .with_hint("the backup is whole; try again to add what it lacks")
+/// Publishes a manifest in place of the one that is `known`.
+fn published(place: &Place, known: &Published, next: ClosedLog) -> Result<Published> {
+    match place.publish(known, next)? {
+        Outcome::Done(published) => Ok(published),
+        Outcome::Lost => Err(
+            Error::conflict("another backup to this place ran at the same time")
+                .with_hint("the backup is whole; try again to add what it lacks"),
+        ),
+    }
 }

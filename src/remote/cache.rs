@@ -1,7 +1,7 @@
 //! The manifest of a remote that this store read or wrote last. It saves requests.
 //!
 //! # Layer
-//! Layer 6, part of `remote`.
+//! Layer 7, part of `remote`.
 
 use super::bucket::Version;
 use super::place::Published;
@@ -16,7 +16,10 @@ use crate::log::closed::ClosedLog;
 impl Remote {
     /// Returns the name of the derived file with the newest manifest of this remote.
     fn cache_name(&self) -> String {
-        format!("remote-{}", &to_hex(&sha256(self.name.as_bytes()))[..8])
+        // A manifest that was read with another key must not stand for one that this key reads.
+        let key = self.sealed.as_ref().map_or("", |(_, id)| id);
+        let name = format!("{}{key}", self.name);
+        format!("remote-{}", &to_hex(&sha256(name.as_bytes()))[..8])
     }
 
     /// Returns the manifest that this store read or wrote last; `None` if it is not at hand.

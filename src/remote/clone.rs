@@ -1,7 +1,7 @@
 //! Clone: makes a new store of a backup or a remote.
 //!
 //! # Layer
-//! Layer 6.
+//! Layer 7.
 //!
 //! # Invariants
 //! - CLE-1: a batch is written only after the digest of its segment matched the manifest, and its own digest its bytes.
@@ -9,15 +9,17 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::bucket::check_apart;
 use super::cache::seen_in;
+use super::keys::Keys;
 use super::place::Place;
 use crate::digest::Root;
 use crate::disk::{Disk, FileDisk};
-use crate::engine::{Known, Memory, Options, Writer};
+use crate::engine::{CLOCK_HINT, Known, Memory, Options, Writer};
 use crate::error::{Error, Result};
 use crate::log::closed::{ClosedLog, Group, Purpose, Target};
 use crate::log::{Batch, BatchBuilder, RecordKind};
-use crate::object::{Origin, Reference, ReferenceClass, ReferenceName};
+use crate::object::{Commit, Origin, Reference, ReferenceClass, ReferenceName, Time};
 
 /// The result of a clone.
 #[derive(Clone, Debug)]
@@ -32,6 +34,8 @@ pub struct Cloned {
     pub objects: u64,
     /// The root of the newest state.
     pub root: Root,
+    /// The name by which the new store knows the remote; none if it is the clone of a backup.
+    pub remote: Option<String>,
 }
 
 /// The name of the remote from which a store was cloned.
@@ -48,7 +52,26 @@ pub(super) const ORIGIN: &str = "origin";
 /// # Durability
 /// When the call returns, the store is durable. After a crash before that, the folder contains no store.
 pub fn clone(url: &str, path: impl AsRef<Path>, cap: Origin, options: &Options) -> Result<(Memory, Cloned)> {
-    clone_from(&Place::open(url, false)?, path.as_ref(), cap, options)
+    clone_with(url, path, cap, options, None)
+}
+
+/// Clones as [`clone`] does, with the keys of an encrypted place.
+///
+/// # Errors
+/// The errors of [`clone`]; `InvalidInput` (code `no_key`, `wrong_key` or `not_encrypted`) if the keys do not fit. Nothing was
+/// made then.
+///
+/// # Durability
+/// As [`clone`].
+pub fn clone_with(
+    url: &str,
+    path: impl AsRef<Path>,
+    cap: Origin,
+    options: &Options,
+    keys: Option<&Keys>,
+) -> Result<(Memory, Cloned)> {
+    check_apart(url, path.as_ref())?;
+    clone_from(&Place::open(url, false, keys)?, path.as_ref(), cap, options)
 }
 
 pub(super) fn clone_from(
@@ -67,6 +90,7 @@ pub(super) fn clone_from(
         commits: memory.inner.store().kept() as u64,
         objects: view.len(),
         root: view.root(),
+        remote: (log.purpose == Purpose::Shared).then(|| ORIGIN.to_owned()),
     };
     Ok((memory, cloned))
 }
@@ -103,7 +127,7 @@ fn settle_in(memory: &Memory, log: &ClosedLog, cap: Origin) -> Result<()> {
 /// Writes the batches of the closed log to a new store on a disk. Returns the log.
 fn copy(place: &Place, disk: &Arc<dyn Disk>, cap: Origin, options: &Options) -> Result<ClosedLog> {
     let mut copied = None;
-    place.reading(None, &mut |published| {
+    place.reading(place.read()?, &mut |published| {
         copy_log(place, &published.log, disk, (cap, options))?;
         copied = Some(published.log.clone());
         Ok(())
@@ -126,16 +150,22 @@ fn copy_log(
         .map(|segment| segment.length)
         .sum();
     let settings = &options.settings;
+    let latest = settings.latest_time();
     let mut head = log.head;
     for index in target.found..log.segments.len() {
         settings.check_stop()?;
         settings.tell("clone", done, total);
         // CLE-1
-        let batches = log.read(index, place.segment(log, index)?)?;
+        let batches = place.batches(log, index)?;
         head = batches.last().map_or(head, |batch| batch.commit);
         let group: Group = batches
             .iter()
-            .map(|batch| Ok((of_target(batch, log.purpose, cap)?, batch.commit)))
+            .map(|batch| {
+                if log.purpose == Purpose::Shared {
+                    check_time(batch, latest)?;
+                }
+                Ok((of_target(batch, log.purpose, cap)?, batch.commit))
+            })
             .collect::<Result<_>>()?;
         target.add(&log.segments[index], group)?;
         done += log.segments[index].length;
@@ -147,6 +177,25 @@ fn copy_log(
     }
     settings.tell("clone", total, total);
     target.finish(log.head)
+}
+
+/// Returns an error if a batch of a remote has a commit that a pull refuses because of its time.
+fn check_time(batch: &Batch, latest: Time) -> Result<()> {
+    for record in &batch.records {
+        if record.kind == RecordKind::Commit {
+            let commit = Commit::decode(&record.body);
+            let commit = commit
+                .map_err(|error| Error::corrupt(format!("a commit of the remote is damaged: {error}")))?;
+            if commit.time > latest {
+                let text = format!(
+                    "commit seq:{} of the remote is more than a day ahead of the clock of this machine",
+                    commit.seq
+                );
+                return Err(Error::corrupt(text).with_hint(CLOCK_HINT));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Returns a batch of the clone. The side lines of a remote become lines of the remote `origin`, and its references get the

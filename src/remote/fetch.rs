@@ -1,7 +1,7 @@
 //! Fetch: takes in what others pushed to a remote.
 //!
 //! # Layer
-//! Layer 6, part of `remote`.
+//! Layer 7, part of `remote`.
 //!
 //! # Invariants
 //! - FET-1: each part of what is fetched is checked whole before it is taken in. A part has at most 16 MiB, unless one
@@ -14,12 +14,14 @@ use super::Fetched;
 use super::cache::seen_in;
 use super::place::{Place, Published};
 use super::remote::Remote;
-use crate::digest::CommitDigest;
 use crate::engine::{FetchedPart, Memory, Seen, Writer};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::log::Batch;
 use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLog, Purpose};
 use crate::store::Supply;
+
+/// How often a part is read again because another process changed what its check relied on.
+const TAKE_TRIES: u32 = 4;
 
 impl Remote {
     /// Takes in what others pushed, as lines `remote:NAME/LINE`. Merges nothing. Erases here what they erased, if the cap of
@@ -29,21 +31,13 @@ impl Remote {
     /// `Corrupt` if the remote is damaged, or (code `remote_went_back`) has less than this store has seen: then nothing of
     /// the damaged part is taken in; `InvalidInput` (code `unrelated`); `NotFound` (code `not_a_remote`); `Io`.
     pub fn fetch(&self, memory: &Memory, writer: &Writer) -> Result<Fetched> {
-        let (place, writer) = (self.place(), &self.lane_of(writer));
+        let (place, writer) = (self.place(memory), &self.lane_of(writer));
         memory.inner.check_main()?;
         memory.refresh()?;
-        let cached = self.cached(memory)?;
-        let format = cached.map(|cached| cached.log.format);
-        let mut fetched = Fetched {
-            remote: self.name.clone(),
-            commits: 0,
-            bytes: 0,
-            requests: 0,
-            head: CommitDigest::NOBODY,
-            erased: 0,
-            not_erased: 0,
-        };
-        place.reading(format, &mut |published| {
+        let seen = memory.inner.seen(self.known())?;
+        let published = Self::read_on(&place, self.cached(memory)?, seen)?;
+        let mut fetched = Fetched::nothing(&self.name, published.log.head);
+        place.reading(published, &mut |published| {
             self.fetch_of(memory, &place, published, writer, &mut fetched)
         })?;
         fetched.bytes = place.bucket.received();
@@ -51,6 +45,8 @@ impl Remote {
         Ok(fetched)
     }
 
+    /// Takes in what a manifest lists behind what was read before. Nobody waits while it is read and checked, so another
+    /// process may change what the check relies on. Then the part is read again.
     fn fetch_of(
         &self,
         memory: &Memory,
@@ -59,45 +55,104 @@ impl Remote {
         writer: &Writer,
         fetched: &mut Fetched,
     ) -> Result<()> {
-        let (log, seen) = (&published.log, memory.inner.seen(self.known())?);
+        let log = &published.log;
         place.check_purpose(log, Purpose::Shared)?;
-        Self::check_seen(log, seen)?;
         fetched.head = log.head;
-        if seen.is_some_and(|seen| seen.generation == log.generation) {
-            return Ok(());
-        }
         let own = memory.inner.log.lock().log.format().to_owned();
-        place.check_related(&log.format, &own)?;
-        let mut after = seen.map_or(0, |seen| seen.batch);
+        let (mut tries, mut is_first) = (0, true);
         loop {
             memory.inner.settings().check_stop()?;
-            let (batches, is_last) = read_part(place, log, after)?;
-            let seen = match batches.last() {
-                // The rest of this generation is not read yet.
-                Some(last) if !is_last => Seen {
-                    generation: log.generation - 1,
-                    batch: last.number,
-                    head: last.commit,
-                    ..seen_in(log)
-                },
-                _ => seen_in(log),
-            };
-            after = seen.batch;
-            let supply = self.supply(memory, (place, log), &batches)?;
-            let part = FetchedPart {
-                batches,
-                seen,
-                supply,
-            };
-            let taken = memory.inner.take_remote(self.known(), part, writer)?;
-            fetched.commits += taken.commits;
-            fetched.erased += taken.erased;
-            fetched.not_erased += taken.not_erased;
-            if is_last {
-                self.cache(memory, published);
+            let seen = memory.inner.seen(self.known())?;
+            Self::check_seen(log, seen)?;
+            if seen.is_some_and(|seen| seen.generation == log.generation) {
+                if !is_first {
+                    self.cache(memory, published);
+                }
                 return Ok(());
             }
+            place.check_related(&log.format, &own)?;
+            let part = self.read_part(memory, (place, log), seen)?;
+            #[cfg(feature = "signed")]
+            if is_first {
+                self.check_signature(memory, (place, log), &part)?;
+            }
+            is_first = false;
+            let mut part = part;
+            let taken = memory.inner.take_remote(self.known(), &mut part, writer);
+            // An error with a file is about this store.
+            let taken = taken.map_err(|error| match error.damage() {
+                Some(_) => error,
+                None => place.damaged(error),
+            })?;
+            match taken {
+                Some(taken) => {
+                    fetched.commits += taken.commits;
+                    fetched.erased += taken.erased;
+                    fetched.not_erased += taken.not_erased;
+                }
+                None if tries == TAKE_TRIES => {
+                    let name = &self.name;
+                    let text = format!("other processes fetched from {name} or rewrote the log meanwhile");
+                    return Err(Error::conflict(text).with_hint("try again"));
+                }
+                None => {
+                    tries += 1;
+                    memory.refresh()?;
+                }
+            }
         }
+    }
+
+    /// Reads the next part of a remote behind what was read before (FET-1).
+    fn read_part(
+        &self,
+        memory: &Memory,
+        (place, log): (&Place, &ClosedLog),
+        after: Option<Seen>,
+    ) -> Result<FetchedPart> {
+        let number = after.map_or(0, |seen| seen.batch);
+        let (batches, is_last) = read_batches(place, log, number)?;
+        let seen = match batches.last() {
+            // The rest of this generation is not read yet.
+            Some(last) if !is_last => Seen {
+                generation: log.generation - 1,
+                batch: last.number,
+                head: last.commit,
+                ..seen_in(log)
+            },
+            _ => seen_in(log),
+        };
+        let supply = self.supply(memory, (place, log), &batches)?;
+        Ok(FetchedPart {
+            after,
+            batches,
+            seen,
+            supply,
+        })
+    }
+
+    /// Checks that a demanded key signed the newest commit of the remote, before anything is taken in. `part` is the first
+    /// part of the fetch.
+    #[cfg(feature = "signed")]
+    fn check_signature(
+        &self,
+        memory: &Memory,
+        (place, log): (&Place, &ClosedLog),
+        part: &FetchedPart,
+    ) -> Result<()> {
+        let mut signatures = self.signatures(memory, log, part.after)?;
+        let add = |batch: &Batch| signatures.add(batch).map_err(|error| place.damaged(error));
+        part.batches.iter().try_for_each(add)?;
+        if signatures.is_demanded() {
+            for (index, segment) in log.segments.iter().enumerate() {
+                if segment.last_batch > part.seen.batch {
+                    let batches = place.batches(log, index)?;
+                    let mut left = batches.iter().filter(|batch| batch.number > part.seen.batch);
+                    left.try_for_each(|batch| signatures.add(batch))?;
+                }
+            }
+        }
+        signatures.check(self)
     }
 
     /// Returns the records of older batches that these need, and that this store dropped.
@@ -108,14 +163,15 @@ impl Remote {
         batches: &[Batch],
     ) -> Result<Supply> {
         let mut supply = Supply::default();
-        let mut wanted: HashSet<_> = memory.inner.lacks(self.known(), batches)?;
+        let lacks = memory.inner.lacks(self.known(), batches);
+        let mut wanted: HashSet<_> = lacks.map_err(|error| place.damaged(error))?;
         let first = batches.first().map_or(0, |batch| batch.number);
         for index in (0..log.segments.len()).rev() {
             if wanted.is_empty() {
                 break;
             }
             if log.segments[index].first_batch < first {
-                let older = log.read(index, place.segment(log, index)?)?;
+                let older = place.batches(log, index)?;
                 for batch in older.iter().filter(|batch| batch.number < first) {
                     supply.add_wanted(batch, log.suite(), &mut wanted)?;
                 }
@@ -126,7 +182,7 @@ impl Remote {
 }
 
 /// Returns the next batches behind number `after`, and whether they are the last ones (FET-1).
-fn read_part(place: &Place, log: &ClosedLog, after: u64) -> Result<(Vec<Batch>, bool)> {
+fn read_batches(place: &Place, log: &ClosedLog, after: u64) -> Result<(Vec<Batch>, bool)> {
     let (mut batches, mut bytes) = (Vec::new(), 0);
     for (index, segment) in log.segments.iter().enumerate() {
         if segment.last_batch <= after {
@@ -136,7 +192,7 @@ fn read_part(place: &Place, log: &ClosedLog, after: u64) -> Result<(Vec<Batch>, 
             return Ok((batches, false));
         }
         bytes += segment.length;
-        let read = log.read(index, place.segment(log, index)?)?;
+        let read = place.batches(log, index)?;
         batches.extend(read.into_iter().filter(|batch| batch.number > after));
     }
     Ok((batches, true))

@@ -5,7 +5,7 @@
 //! ones, and deletes the files that nobody lists.
 //!
 //! # Layer
-//! Layer 6, part of `remote`.
+//! Layer 7, part of `remote`.
 //!
 //! # Invariants
 //! - RGC-1: the newest segment behind a collection has a number above those of all files that the list had. So no number of
@@ -47,7 +47,7 @@ impl Remote {
 
     /// Collects as [`Self::gc`] does. A side line is idle `idle` microseconds after its newest commit.
     pub(crate) fn collect_idle(&self, memory: &Memory, idle: i64) -> Result<Collected> {
-        let place = self.place();
+        let place = self.place(memory);
         memory.inner.check_main()?;
         memory.refresh()?;
         let own = memory.inner.log.lock().log.format().to_owned();
@@ -193,7 +193,7 @@ impl<'a> Run<'a> {
         let mut survey = Survey::default();
         if !log.lines.is_empty() {
             for index in 0..log.segments.len() {
-                survey.add(log, &log.read(index, place.segment(log, index)?)?)?;
+                survey.add(log, &place.batches(log, index)?)?;
             }
         }
         let dropped = survey.droppable(log, idle);
@@ -236,7 +236,7 @@ impl<'a> Run<'a> {
         let (from, last) = (self.read.segments.len(), log.segments.len().saturating_sub(1));
         for index in from..log.segments.len() {
             let segment = log.segments[index];
-            let batches = log.read(index, self.place.segment(log, index)?)?;
+            let batches = self.place.batches(log, index)?;
             let linked = batches
                 .iter()
                 .flat_map(changes_in)

@@ -1,7 +1,7 @@
 //! Joins small segments of a remote, so that a clone needs few requests.
 //!
 //! # Layer
-//! Layer 6, part of `remote`.
+//! Layer 7, part of `remote`.
 //!
 //! # Invariants
 //! - JOI-1: a manifest that lists a join names the segments that it replaces. They are deleted by the push after the next
@@ -44,7 +44,7 @@ pub(super) fn with_join(place: &Place, log: &ClosedLog, floor: u64) -> Result<Cl
     let Some(at) = due(log) else { return Ok(next) };
     let mut group = Group::new();
     for index in at..at + JOINED {
-        let batches = log.read(index, place.segment(log, index)?)?;
+        let batches = place.batches(log, index)?;
         let copies = batches
             .iter()
             .map(|batch| (BatchBuilder::copy_of(batch), batch.commit));

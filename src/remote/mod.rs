@@ -4,7 +4,7 @@
 //! one store has. Several stores push to a remote.
 //!
 //! # Layer
-//! Layer 6. Knows buckets and batches. Nothing below it knows a bucket.
+//! Layer 7. Knows buckets and batches. Nothing below it knows a bucket.
 
 mod backup;
 #[doc(hidden)]
@@ -14,6 +14,7 @@ mod clone;
 mod fetch;
 mod gc;
 mod join;
+mod keys;
 mod place;
 mod push;
 #[expect(
@@ -22,12 +23,21 @@ mod push;
 )]
 mod remote;
 mod rewrite;
+#[cfg(feature = "signed")]
+mod signing;
+mod sync;
 
-pub use backup::{BackedUp, backup};
+pub use backup::{BackedUp, backup, backup_with};
+#[doc(hidden)]
+pub use bucket::check_apart;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use clone::clone_on;
-pub use clone::{Cloned, clone};
+pub use clone::{Cloned, clone, clone_with};
+pub use keys::Keys;
 pub use remote::Remote;
+pub use sync::Synced;
+#[doc(hidden)]
+pub use sync::not_pushed;
 
 use crate::digest::CommitDigest;
 use crate::engine::{Memory, Merged};
@@ -67,6 +77,21 @@ pub struct Fetched {
     pub erased: u64,
     /// The number of records that others erased, and that stay here: the cap of the remote is below `host`.
     pub not_erased: u64,
+}
+
+impl Fetched {
+    /// Returns the result of a fetch that has not read anything yet.
+    fn nothing(remote: &str, head: CommitDigest) -> Self {
+        Self {
+            remote: remote.to_owned(),
+            commits: 0,
+            bytes: 0,
+            requests: 0,
+            head,
+            erased: 0,
+            not_erased: 0,
+        }
+    }
 }
 
 /// The result of a collection of the garbage of a remote.

@@ -1,7 +1,7 @@
 //! A closed log in a bucket: reads its manifest, adds segments, and publishes a new manifest.
 //!
 //! # Layer
-//! Layer 6.
+//! Layer 7.
 //!
 //! # Invariants
 //! - RPL-1: a segment is acknowledged when a manifest that lists it took the place of the one that was read. So of two
@@ -10,14 +10,19 @@
 //! - RPL-3: a writer whose swap failed deletes nothing. A service may carry out a delete late, when another writer has
 //!   taken the number. Its segment is garbage, which nobody reads.
 
-use super::bucket::{BucketError, Counted, Version, open_bucket};
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::bucket::{BucketError, Counted, KeyFault, Sealed, Stored, Version, open_bucket};
+use super::keys::Keys;
 use crate::digest::CommitDigest;
 use crate::disk::random_bytes;
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::log::Format;
+use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Result};
 use crate::log::closed::{
-    ClosedLog, FORMAT_FILE, Group, LIVE_FILE, MANIFEST_FILE, NewSegment, Purpose, Source,
+    ClosedLog, ClosedSegment, FORMAT_FILE, FORMAT_LIMIT, Group, LIVE_FILE, MANIFEST_FILE, MANIFEST_LIMIT,
+    NewSegment, Purpose, Source,
 };
+use crate::log::{Batch, Format, sealed_format};
 
 /// The most numbers that other writers took between a manifest and a new segment.
 const NUMBERS_MAX: u64 = 1_000;
@@ -45,18 +50,42 @@ pub(super) enum Outcome {
 }
 
 impl Place {
-    pub(super) fn open(url: &str, create: bool) -> Result<Self> {
-        Ok(Self {
-            bucket: Counted::new(open_bucket(url, create)?),
-        })
+    /// Opens the place at a URL, encrypted with `keys` if there are some.
+    pub(super) fn open(url: &str, create: bool, keys: Option<&Keys>) -> Result<Self> {
+        let bucket = open_bucket(url, create)?;
+        Ok(Self::of(Counted::new(match keys {
+            Some(keys) => Arc::new(Sealed::new(bucket, keys.clone())),
+            None => bucket,
+        })))
     }
 
     pub(super) fn of(bucket: Counted) -> Self {
         Self { bucket }
     }
 
+    /// Returns this place with another wait for the lock of its store.
+    pub(super) fn waiting(self, wait: Duration) -> Self {
+        Self::of(self.bucket.waiting(wait))
+    }
+
     fn failed(&self, doing: &'static str) -> impl Fn(BucketError) -> Error + '_ {
         move |error| error.at(self.bucket.bucket(), doing)
+    }
+
+    /// Returns at most the first `limit` bytes of a file, or `None` if it is missing.
+    fn find(&self, name: &str, limit: u64) -> Result<Option<Stored>> {
+        self.bucket.find(name, limit).map_err(self.failed("cannot read"))
+    }
+
+    /// Names the place in an error about the bytes of this closed log. They are not those of the user's store.
+    pub(super) fn damaged(&self, error: Error) -> Error {
+        match error.code() {
+            ErrorCode::Corrupt => error.context(self.bucket.bucket().describe()).with_hint(
+                "your own store is not damaged: restore the place from a copy, or send to an empty place",
+            ),
+            ErrorCode::UnsupportedFormat => error.context(self.bucket.bucket().describe()),
+            _ => error,
+        }
     }
 
     /// Returns an error if a process opened the folder as a store.
@@ -64,7 +93,7 @@ impl Place {
     /// # Errors
     /// `InvalidInput` (code `not_a_remote`); `Io`.
     pub(super) fn check_closed(&self) -> Result<()> {
-        match self.bucket.find(LIVE_FILE).map_err(self.failed("cannot read"))? {
+        match self.find(LIVE_FILE, 1)? {
             None => Ok(()),
             Some(_) => Err(self.refused(
                 "is a store that programs open",
@@ -82,29 +111,29 @@ impl Place {
 
     /// Returns the format of the closed log; `None` if the place is empty.
     pub(super) fn format(&self) -> Result<Option<Format>> {
-        let stored = self
-            .bucket
-            .find(FORMAT_FILE)
-            .map_err(self.failed("cannot read"))?;
-        stored.map(|stored| Format::of_bytes(&stored.bytes)).transpose()
+        let Some(stored) = self.find(FORMAT_FILE, FORMAT_LIMIT)? else {
+            return Ok(None);
+        };
+        if matches!(sealed_format(&stored.bytes), Ok(Some(_))) {
+            return Err(KeyFault::Needed.at(&self.bucket.bucket().describe()));
+        }
+        let format = Format::of_bytes(&stored.bytes).map(Some);
+        format.map_err(|error| self.damaged(error))
     }
 
     /// Returns what is published with this format; `None` if nothing is.
     pub(super) fn published(&self, format: Format) -> Result<Option<Published>> {
-        let Some(stored) = self
-            .bucket
-            .find(MANIFEST_FILE)
-            .map_err(self.failed("cannot read"))?
-        else {
+        let Some(stored) = self.find(MANIFEST_FILE, MANIFEST_LIMIT)? else {
             return Ok(None);
         };
-        match ClosedLog::decode(format, &stored.bytes)? {
+        let decoded = ClosedLog::decode(format, &stored.bytes);
+        match decoded.map_err(|error| self.damaged(error))? {
             Some(log) => Ok(Some(Published {
                 log,
                 version: Some(stored.version),
             })),
             None => Err(self.refused(
-                "is a store, and no remote or backup",
+                "is a store, not a remote or backup",
                 "`backup URL` makes a backup of a store, and `push` a remote",
             )),
         }
@@ -113,16 +142,32 @@ impl Place {
     /// Returns what is published, for a reader.
     ///
     /// # Errors
-    /// `NotFound` (code `not_a_remote`) if nothing is.
+    /// `NotFound` (code `not_a_remote`) if nothing is; `Corrupt` if a file of a closed log is missing.
     pub(super) fn read(&self) -> Result<Published> {
-        let published = self.format()?.map_or(Ok(None), |format| self.published(format))?;
-        published.ok_or_else(|| {
+        let Some(format) = self.format()? else {
+            self.check_empty()?;
             let text = format!(
                 "{} contains no remote and no backup",
                 self.bucket.bucket().describe()
             );
-            Error::not_found(text).with_code(ErrorCode::NotARemote)
+            return Err(Error::not_found(text).with_code(ErrorCode::NotARemote));
+        };
+        self.published(format)?.ok_or_else(|| {
+            self.lacks(MANIFEST_FILE)
+                .with_hint("a first `push` or `backup` that did not end goes on when it runs again; otherwise restore the place from a copy")
         })
+    }
+
+    /// Returns an error if a place without a format has other files of a closed log.
+    fn check_empty(&self) -> Result<()> {
+        if self.find(MANIFEST_FILE, 1)?.is_none() && self.segment_names()?.is_empty() {
+            return Ok(());
+        }
+        Err(self.lacks(FORMAT_FILE))
+    }
+
+    fn lacks(&self, file: &str) -> Error {
+        self.damaged(Error::damaged(Damage::new(file, 0, Cause::Missing)))
     }
 
     /// Returns what is published as [`Self::read`] does. `format` is the format that the place had before.
@@ -130,29 +175,28 @@ impl Place {
     /// # Errors
     /// The errors of [`Self::read`].
     pub(super) fn read_with(&self, format: Option<Format>) -> Result<Published> {
-        let published = format.map(|format| self.published(format));
-        match published {
+        match format.map(|format| self.published(format)) {
             Some(Ok(Some(published))) => Ok(published),
+            Some(Err(error)) if !error.is_corruption() => Err(error),
             // Another remote may have taken its place.
             _ => self.read(),
         }
     }
 
     /// Passes what is published to `read`. If a segment is missing or another one is in its place, and another manifest is
-    /// published by now, `read` gets that one (FET-2). `format` is the format that the place had before.
+    /// published by now, `read` gets that one (FET-2).
     ///
     /// # Errors
     /// The errors of [`Self::read`] and of `read`.
     pub(super) fn reading(
         &self,
-        format: Option<Format>,
+        mut published: Published,
         read: &mut dyn FnMut(&Published) -> Result<()>,
     ) -> Result<()> {
-        let mut published = self.read_with(format)?;
         for _ in 1..READS {
             match read(&published) {
                 Err(error) if error.is_corruption() => {
-                    let now = self.read()?;
+                    let now = self.read_with(Some(published.log.format))?;
                     if now.version == published.version {
                         return Err(error);
                     }
@@ -167,11 +211,19 @@ impl Place {
     /// Returns what is published, or an empty closed log of the store `own`. Writes the format file of the latter.
     ///
     /// # Errors
-    /// `InvalidInput` (code `not_a_remote`) if the place is for something else, or (code `unrelated`) has another store.
+    /// `InvalidInput` (code `not_a_remote`) if the place is for something else, or (code `unrelated`) has another store;
+    /// `Corrupt` if only the format file is missing.
     pub(super) fn read_or_begin(&self, own: &Format, purpose: Purpose, source: Source) -> Result<Published> {
         let mut format = self.format()?;
         if format.is_none() {
             self.check_closed()?;
+            match self.check_empty() {
+                // Another writer may have begun just now.
+                Err(damage) => format = Some(self.format()?.ok_or(damage)?),
+                Ok(()) => {}
+            }
+        }
+        if format.is_none() {
             let new = own.closed(random_bytes()?);
             match self.bucket.put_new(FORMAT_FILE, &new.to_bytes()) {
                 Ok(()) => format = Some(new),
@@ -181,14 +233,7 @@ impl Place {
             }
         }
         let format = format.ok_or_else(|| Error::internal("a bucket lost its format file"))?;
-        if format.lineage != own.lineage || format.hash != own.hash {
-            let text = format!(
-                "{} has the data of another store",
-                self.bucket.bucket().describe()
-            );
-            let error = Error::invalid(text).with_code(ErrorCode::Unrelated);
-            return Err(error.with_hint("choose an empty place; nothing was changed"));
-        }
+        self.check_related(&format, own)?;
         let Some(published) = self.published(format)? else {
             let log = ClosedLog::new(format, purpose, source, 0);
             return Ok(Published { log, version: None });
@@ -220,11 +265,11 @@ impl Place {
     pub(super) fn check_purpose(&self, log: &ClosedLog, purpose: Purpose) -> Result<()> {
         match (log.purpose, purpose) {
             (Purpose::Backup, Purpose::Shared) => Err(self.refused(
-                "is a backup, and no remote",
+                "is a backup, not a remote",
                 "choose an empty place for the remote",
             )),
             (Purpose::Shared, Purpose::Backup) => Err(self.refused(
-                "is a remote, and no backup",
+                "is a remote, not a backup",
                 "choose an empty place for the backup",
             )),
             _ => Ok(()),
@@ -265,10 +310,8 @@ impl Place {
                 version: Some(version),
             })),
             Ok(None) => {
-                let stored = self
-                    .bucket
-                    .get(MANIFEST_FILE)
-                    .map_err(self.failed("cannot read"))?;
+                let stored = self.bucket.get(MANIFEST_FILE, bytes.len() as u64 + 1);
+                let stored = stored.map_err(self.failed("cannot read"))?;
                 let is_own = stored.bytes == bytes;
                 let published = Published {
                     log: next,
@@ -288,33 +331,57 @@ impl Place {
 
     /// Deletes the segments that a list from before the swap had and that the published manifest does not name.
     pub(super) fn collect(&self, listed: &[String], published: &ClosedLog) -> Result<()> {
-        for name in listed {
-            let stays = published.segments.iter().any(|segment| segment.name() == *name)
-                || published.leaving.iter().any(|old| old.name() == *name);
-            if !stays {
-                self.bucket
-                    .delete(name)
-                    .map_err(self.failed("cannot delete from"))?;
+        for name in garbage(listed, published) {
+            let deleted = self.bucket.delete(name);
+            deleted.map_err(self.failed("cannot delete from"))?;
+        }
+        Ok(())
+    }
+
+    /// Returns the names of all segments, listed or not. Other files are not ours.
+    pub(super) fn segment_names(&self) -> Result<Vec<String>> {
+        let prefix = format!("{}/", crate::log::LOG_FOLDER);
+        let mut names = self.bucket.list(&prefix).map_err(self.failed("cannot list"))?;
+        names.retain(|name| ClosedSegment::id_in(name).is_some());
+        Ok(names)
+    }
+
+    /// Returns an error if a segment that the manifest lists is missing. `names` is a sorted list, which may be old.
+    pub(super) fn check_listed(&self, names: &[String], log: &ClosedLog) -> Result<()> {
+        for name in log.segments.iter().map(ClosedSegment::name) {
+            if names.binary_search(&name).is_err() && self.find(&name, 1)?.is_none() {
+                return Err(self.lacks(&name));
             }
         }
         Ok(())
     }
 
-    /// Returns the names of all segments, listed or not.
-    pub(super) fn segment_names(&self) -> Result<Vec<String>> {
-        let prefix = format!("{}/", crate::log::LOG_FOLDER);
-        self.bucket.list(&prefix).map_err(self.failed("cannot list"))
+    /// Returns the batches of a listed segment.
+    ///
+    /// # Errors
+    /// `Corrupt` if it is missing or damaged; `Io`.
+    pub(super) fn batches(&self, log: &ClosedLog, index: usize) -> Result<Vec<Batch>> {
+        let read = log.read(index, self.segment(log, index)?);
+        read.map_err(|error| self.damaged(error))
     }
 
-    /// Returns the bytes of a listed segment.
+    /// Returns the bytes of a listed segment, or of the start of a longer file. Nothing if it is missing, which is damage too.
     pub(super) fn segment(&self, log: &ClosedLog, index: usize) -> Result<Vec<u8>> {
-        let name = log.segments[index].name();
-        match self.bucket.find(&name).map_err(self.failed("cannot read"))? {
-            Some(stored) => Ok(stored.bytes),
-            // `read` says that the segment is damaged.
-            None => Ok(Vec::new()),
-        }
+        let segment = &log.segments[index];
+        let found = self.find(&segment.name(), segment.length.saturating_add(1))?;
+        Ok(found.map(|stored| stored.bytes).unwrap_or_default())
     }
+}
+
+/// Returns the segments in a list that a manifest does not list. A number above those of the manifest may be used again, so
+/// such a segment stays until a higher one is published (RPL-2).
+pub(super) fn garbage<'a>(listed: &'a [String], log: &ClosedLog) -> impl Iterator<Item = &'a String> {
+    listed.iter().filter(move |name| {
+        let id = ClosedSegment::id_in(name).filter(|id| *id < log.highest_id());
+        id.is_some_and(|id| {
+            log.segments.iter().all(|segment| segment.id != id) && log.leaving.iter().all(|old| old.id != id)
+        })
+    })
 }
 
 /// Returns the head after the last batch of a group.
@@ -324,6 +391,6 @@ pub(super) fn head_of(group: &Group) -> Option<CommitDigest> {
 
 /// Returns the highest number in the names of segments.
 pub(super) fn highest_number(names: &[String]) -> u64 {
-    let number = |name: &String| name.rsplit('/').next()?.strip_suffix(".seg")?.parse().ok();
-    names.iter().filter_map(number).max().unwrap_or_default()
+    let numbers = names.iter().filter_map(|name| ClosedSegment::id_in(name));
+    numbers.max().unwrap_or_default()
 }

@@ -1,7 +1,7 @@
 //! Push: sends the commits of a store to a remote.
 //!
 //! # Layer
-//! Layer 6, part of `remote`.
+//! Layer 7, part of `remote`.
 //!
 //! # Invariants
 //! - PUS-1: what a push erased is gone from the remote before the commit of the erasure is there.
@@ -12,8 +12,8 @@ use super::cache::seen_in;
 use super::place::{Outcome, Place, Published, head_of, highest_number};
 use super::remote::Remote;
 use super::{Pushed, join, rewrite};
-use crate::engine::{Memory, Outgoing, PushPlan, PushTarget, RemoteLine, Writer};
-use crate::error::{Error, ErrorCode, Result};
+use crate::engine::{Memory, Outgoing, PushPlan, PushTarget, RemoteLine, Seen, Writer, went_back};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLine, Group, Leaving, Purpose, Source};
 
 impl Remote {
@@ -27,33 +27,51 @@ impl Remote {
     /// # Durability
     /// When the call returns, what was sent is as durable as the bucket promises.
     pub fn push(&self, memory: &Memory, writer: &Writer) -> Result<Pushed> {
-        let (place, writer) = (self.place(), &self.lane_of(writer));
+        let (place, writer) = (self.place(memory), &self.lane_of(writer));
         memory.inner.check_main()?;
         memory.sync()?;
         memory.refresh()?;
         let seen = memory.inner.seen(self.known())?;
         // The manifest that this store read or wrote last saves the requests for it.
-        let cached = self
-            .cached(memory)?
-            .filter(|known| Some(seen_in(&known.log)) == seen);
-        if let Some(cached) = cached
-            && let Some(pushed) = self.push_on(memory, &place, cached, writer)?
+        let cached = self.cached(memory)?;
+        let newest = cached.clone().filter(|known| Some(seen_in(&known.log)) == seen);
+        if let Some(newest) = newest
+            && let Some(pushed) = self.push_on(memory, &place, newest, true, writer)?
         {
             return Ok(pushed);
         }
-        let own = memory.inner.log.lock().log.format().to_owned();
-        let published = place.read_or_begin(&own, Purpose::Shared, Source::default())?;
-        Self::check_seen(&published.log, seen)?;
-        self.push_on(memory, &place, published, writer)?
+        let published = if seen.is_some() {
+            // INVARIANT REM-1: a place that lost its remote is not begun again.
+            Self::read_on(&place, cached, seen)?
+        } else {
+            let own = memory.inner.log.lock().log.format().to_owned();
+            place.read_or_begin(&own, Purpose::Shared, Source::default())?
+        };
+        self.push_on(memory, &place, published, false, writer)?
             .ok_or_else(|| self.ahead())
     }
 
-    /// Pushes on a manifest. Returns `None` if the remote has another one by now.
+    /// Returns what is published, if it continues what this store has seen (REM-1).
+    pub(super) fn read_on(place: &Place, cached: Option<Published>, seen: Option<Seen>) -> Result<Published> {
+        let published = place.read_with(cached.map(|cached| cached.log.format));
+        let published = published.map_err(|error| match seen {
+            Some(_) if error.kind() == ErrorKind::NotFound => went_back("nothing is there any more")
+                .with_hint("is the disk or the share mounted? If the remote is lost, `remote remove` and `remote add` begin it again"),
+            _ => error,
+        })?;
+        place.check_purpose(&published.log, Purpose::Shared)?;
+        Self::check_seen(&published.log, seen)?;
+        Ok(published)
+    }
+
+    /// Pushes on a manifest. Returns `None` if the remote has another one by now. A manifest that `is_cached` does not show
+    /// that the remote still has everything, so then the caller reads the manifest.
     fn push_on(
         &self,
         memory: &Memory,
         place: &Place,
         published: Published,
+        is_cached: bool,
         writer: &Writer,
     ) -> Result<Option<Pushed>> {
         let lines: Vec<RemoteLine> = published.log.lines.iter().map(of_closed).collect();
@@ -63,8 +81,15 @@ impl Remote {
         };
         let outgoing = match memory.inner.plan_push(self.known(), &target, writer)? {
             PushPlan::Behind => return Err(self.ahead()),
+            PushPlan::Nothing if is_cached => return Ok(None),
             PushPlan::Nothing => return Ok(Some(self.pushed(place, 0))),
             PushPlan::Send(outgoing) => outgoing,
+        };
+        #[cfg(feature = "signed")]
+        let outgoing = {
+            let mut outgoing = outgoing;
+            self.sign(memory, &published.log, &mut outgoing, writer)?;
+            outgoing
         };
         let commits = outgoing.commits;
         // INVARIANT PUS-1

@@ -1,7 +1,7 @@
 //! A remote of a store, and the calls about it.
 //!
 //! # Layer
-//! Layer 6.
+//! Layer 7.
 //!
 //! # Invariants
 //! - REM-1: a remote whose generation is lower than one that was seen, or that another remote replaced, is refused before
@@ -9,13 +9,14 @@
 
 use std::sync::Arc;
 
-use super::bucket::{Bucket, Counted, open_bucket, probe};
+use super::bucket::{Bucket, BucketError, Counted, KeyFault, Sealed, open_bucket, probe};
+use super::keys::Keys;
 use super::place::Place;
 use super::{Pulled, RemoteState};
 use crate::disk::random_bytes;
 use crate::engine::{Known, Memory, Seen, Strategy, Writer, went_back};
-use crate::error::{Error, Result};
-use crate::log::closed::{ClosedLog, Purpose};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::log::closed::{ClosedLog, FORMAT_FILE, MANIFEST_FILE, Purpose};
 use crate::object::{Origin, check_snapshot_name};
 
 /// A remote: a closed log in a bucket, to which several stores push their main line, and from which they pull what others
@@ -31,7 +32,7 @@ use crate::object::{Origin, check_snapshot_name};
 /// let (laptop, ann) = (Memory::create(folder.join("laptop"))?, Writer::person("ann"));
 /// laptop.put(NewObject::new(Id::new("plan")?, Kind::new("note")?), &ann)?;
 ///
-/// let remote = Remote::open("origin", &url, Origin::DirectUser)?;
+/// let remote = Remote::create("origin", &url, Origin::DirectUser)?;
 /// remote.push(&laptop, &ann)?;
 /// assert_eq!(remote.pull(&laptop, &ann)?.fetched.commits, 0, "nobody else pushed");
 /// # drop(laptop);
@@ -42,6 +43,10 @@ pub struct Remote {
     pub(super) name: String,
     cap: Origin,
     bucket: Arc<dyn Bucket>,
+    #[cfg(feature = "signed")]
+    pub(super) keys: super::signing::Keys,
+    /// The same bucket, if it is encrypted, and the id of the key that encrypts.
+    pub(super) sealed: Option<(Arc<Sealed>, String)>,
     #[cfg(any(test, feature = "testing"))]
     is_patient: bool,
 }
@@ -60,10 +65,19 @@ impl Remote {
     /// comes from it.
     ///
     /// # Errors
-    /// `InvalidInput` if the name or the URL is invalid; `Io`.
+    /// `InvalidInput` if the name or the URL is invalid; `NotFound` if the folder of the remote does not exist; `Io`.
     pub fn open(name: &str, url: &str, cap: Origin) -> Result<Self> {
         check_name(name)?;
-        Self::on(name, open_bucket(url, true)?, cap)
+        Self::on(name, open_bucket(url, false).map_err(unreachable)?, cap)
+    }
+
+    /// Opens the remote at `url` as [`Self::open`] does, and makes a missing folder.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the name or the URL is invalid; `Io`.
+    pub fn create(name: &str, url: &str, cap: Origin) -> Result<Self> {
+        check_name(name)?;
+        Self::on(name, open_bucket(url, true).map_err(unreachable)?, cap)
     }
 
     /// Opens the remote in a bucket.
@@ -77,9 +91,77 @@ impl Remote {
             name: name.to_owned(),
             cap,
             bucket,
+            #[cfg(feature = "signed")]
+            keys: super::signing::Keys::default(),
+            sealed: None,
             #[cfg(any(test, feature = "testing"))]
             is_patient: true,
         })
+    }
+
+    /// Encrypts what this store sends with the first of the keys, and decrypts what it gets. The remote must be empty or
+    /// encrypted with one of them.
+    ///
+    /// Every call returns `InvalidInput` (code `wrong_key` or `not_encrypted`) if the keys do not fit. Without keys, the code
+    /// is `no_key`.
+    #[must_use]
+    pub fn with_keys(self, keys: &Keys) -> Self {
+        let sealed = Arc::new(Sealed::new(self.bucket, keys.clone()));
+        Self {
+            bucket: Arc::clone(&sealed) as Arc<dyn Bucket>,
+            sealed: Some((sealed, keys.ids().swap_remove(0))),
+            ..self
+        }
+    }
+
+    /// Returns whether the remote is encrypted with the first of the keys.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `not_encrypted`); `Io`.
+    #[doc(hidden)]
+    pub fn has_newest_key(&self) -> Result<bool> {
+        let (sealed, _) = self.sealed()?;
+        let current = sealed.is_current(FORMAT_FILE);
+        Ok(current.map_err(|error| error.at(&**sealed, "cannot read"))? == Some(true))
+    }
+
+    /// Encrypts all files of the remote anew with the first of the keys. Returns their number. Others may push meanwhile.
+    /// A call that was interrupted goes on where it stopped.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `wrong_key` or `not_encrypted`); `Corrupt` if a file is damaged; `Io`.
+    pub fn rotate(&self, memory: &Memory) -> Result<u64> {
+        let (sealed, _) = self.sealed()?;
+        let (place, mut rotated) = (self.place(memory), 0);
+        let bucket = &place.bucket;
+        let failed = |error: BucketError| error.at(bucket.bucket(), "cannot rewrite");
+        loop {
+            let before = rotated;
+            let mut names = place.segment_names()?;
+            // A reader begins with the format file, so it is last.
+            names.extend([MANIFEST_FILE.to_owned(), FORMAT_FILE.to_owned()]);
+            for name in names {
+                if sealed.is_current(&name).map_err(failed)? != Some(false) {
+                    continue;
+                }
+                let Some(stored) = bucket.find(&name, u64::MAX).map_err(failed)? else {
+                    continue;
+                };
+                match bucket.swap(&name, &stored.version, &stored.bytes) {
+                    // Another client replaced it meanwhile. The next round looks again.
+                    Ok(_) | Err(BucketError::Stale) => rotated += 1,
+                    Err(error) => return Err(failed(error)),
+                }
+            }
+            if rotated == before {
+                return Ok(rotated);
+            }
+        }
+    }
+
+    fn sealed(&self) -> Result<&(Arc<Sealed>, String)> {
+        let fault = || KeyFault::NotEncrypted.at(&self.bucket.describe());
+        self.sealed.as_ref().ok_or_else(fault)
     }
 
     /// Makes the calls repeat a request once and at once, for a simulated service.
@@ -99,17 +181,29 @@ impl Remote {
     /// `InvalidInput` (code `no_conditional_writes`, `not_a_remote` or `unrelated`); `Io`.
     #[doc(hidden)]
     pub fn check(&self, memory: &Memory) -> Result<RemoteState> {
-        let place = self.place();
+        let place = self.place(memory);
         place.check_closed()?;
-        probe(&*self.bucket, random_bytes()?)?;
+        let (probed, found) = (probe(&*self.bucket, random_bytes()?), place.format()?);
+        match probed {
+            // Who may only read there can pull.
+            Err(error) if found.is_some() && is_denied(&error) => {}
+            probed => probed?,
+        }
         let format = memory.inner.log.lock().log.format().to_owned();
-        if let Some(found) = place.format()? {
+        if let Some(found) = found {
             place.check_related(&found, &format)?;
             if let Some(published) = place.published(found)? {
                 place.check_purpose(&published.log, Purpose::Shared)?;
             }
         }
         Self::known_state(&self.name, memory)
+    }
+
+    /// Returns whether the bucket keeps the bytes of what was replaced or deleted, as far as [`Self::check`] saw; `None` if
+    /// that is unknown.
+    #[doc(hidden)]
+    pub fn keeps_old_bytes(&self) -> Option<bool> {
+        self.bucket.keeps_old_bytes()
     }
 
     /// Returns how many commits of this store a remote lacks, and how many of the remote were fetched and not merged. Asks no
@@ -140,6 +234,23 @@ impl Remote {
         memory.inner.forget_remote(known, writer)
     }
 
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Returns whether this store has read or written the remote before.
+    pub(super) fn is_known(&self, memory: &Memory) -> Result<bool> {
+        Ok(memory.inner.seen(self.known())?.is_some())
+    }
+
+    /// Returns whether a call may wait.
+    pub(super) fn is_patient(&self) -> bool {
+        #[cfg(any(test, feature = "testing"))]
+        return self.is_patient;
+        #[cfg(not(any(test, feature = "testing")))]
+        true
+    }
+
     pub(super) fn known(&self) -> Known<'_> {
         Known {
             name: &self.name,
@@ -147,7 +258,7 @@ impl Remote {
         }
     }
 
-    pub(super) fn place(&self) -> Place {
+    pub(super) fn place(&self, memory: &Memory) -> Place {
         let counted = Counted::new(Arc::clone(&self.bucket));
         #[cfg(any(test, feature = "testing"))]
         let counted = if self.is_patient {
@@ -155,7 +266,7 @@ impl Remote {
         } else {
             counted.impatient()
         };
-        Place::of(counted)
+        Place::of(counted).waiting(memory.inner.settings().wait)
     }
 
     /// Returns the writer of the commits of this remote (lane `remote/NAME`).
@@ -222,10 +333,25 @@ impl Remote {
     }
 }
 
+/// Names the error of a folder that cannot be opened: its disk may not be mounted.
+fn unreachable(error: Error) -> Error {
+    match error.kind() {
+        ErrorKind::Io => error.with_code(ErrorCode::RemoteUnreachable),
+        _ => error,
+    }
+}
+
+/// Returns whether a service refused the caller.
+fn is_denied(error: &Error) -> bool {
+    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref());
+    matches!(source, Some(BucketError::Denied(_)))
+}
+
 fn check_name(name: &str) -> Result<()> {
-    check_snapshot_name(name).map_err(|error| error.context("the name of a remote"))?;
-    if name.contains('/') {
-        return Err(Error::invalid("the name of a remote contains '/'").with_hint("choose another name"));
+    if check_snapshot_name(name).is_err() || name.contains('/') {
+        let text = format!("a remote cannot have the name {name:?}");
+        let hint = "use 1 to 64 letters, digits, `.`, `_` and `-`, and no form of a revision";
+        return Err(Error::invalid(text).with_hint(hint));
     }
     Ok(())
 }

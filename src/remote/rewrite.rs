@@ -1,7 +1,7 @@
 //! Writes segments of a remote anew.
 //!
 //! # Layer
-//! Layer 6, part of `remote`.
+//! Layer 7, part of `remote`.
 //!
 //! # Invariants
 //! - RRW-1: batches keep their numbers, so a store that read a part of the remote goes on behind it.
@@ -28,7 +28,7 @@ pub(super) fn erase(place: &Place, published: Published, erasure: &Erasure) -> R
     let mut anew = Anew::new(place, empty, log.highest_id().max(highest_number(&listed)));
     let mut is_changed = false;
     for index in 0..log.segments.len() {
-        let batches = log.read(index, place.segment(log, index)?)?;
+        let batches = place.batches(log, index)?;
         let is_last = index + 1 == log.segments.len();
         let (group, has_erased) = without(log, &batches, erasure);
         // INVARIANT RRW-3

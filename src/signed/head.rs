@@ -111,8 +111,21 @@ pub fn commit_tree(memory: &Memory) -> Result<CommitTree> {
 /// Returns the first line of the signed heads of a memory's line.
 fn origin_of(memory: &Memory) -> String {
     let opened = memory.inner.opened();
-    let line = opened.line.as_ref().map_or(MAIN, |line| &line.name);
-    format!("{ORIGIN}{}/{line}", to_hex(&opened.instance))
+    origin_of_line(
+        &opened.instance,
+        opened.line.as_ref().map_or(MAIN, |line| &line.name),
+    )
+}
+
+/// Returns the first line of the signed heads of a line of the store with this instance.
+pub(crate) fn origin_of_line(instance: &[u8; 16], line: &str) -> String {
+    format!("{ORIGIN}{}/{line}", to_hex(instance))
+}
+
+/// Signs a tree over the commits of a line.
+#[cfg(feature = "remote")]
+pub(crate) fn sign_tree(origin: String, tree: &CommitTree, key: &SigningKey) -> SignedHead {
+    SignedHead::sign(origin, tree.size(), tree.root(), &[key])
 }
 
 /// Signs the head of the line of `memory` with each key, and keeps the note in the store under the name of each key. The

@@ -26,7 +26,7 @@ const PRIVATE: &str = "PRIVATE+KEY+";
 const TIME_LEN: usize = 8;
 
 fn bad_key(what: &str) -> Error {
-    Error::invalid(format!("this is no key: {what}"))
+    Error::invalid(format!("this is not a key: {what}"))
         .with_code(ErrorCode::BadKey)
         .with_hint("a verifier key is a line NAME+ID+BASE64, as `keygen` prints it")
 }

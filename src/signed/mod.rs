@@ -38,6 +38,8 @@ mod request;
 mod tree;
 
 pub use head::{Checked, State, check_head, commit_tree, newest_head, prove_head, sign_head};
+#[cfg(feature = "remote")]
+pub(crate) use head::{origin_of_line, sign_tree};
 pub use key::{SigningKey, VerifierKey};
 pub use note::{NoteError, SignedHead, Signer};
 pub use request::WitnessRequest;

@@ -38,7 +38,7 @@ pub enum NoteError {
 impl fmt::Display for NoteError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Form(rule) => write!(f, "this is no signed head: {rule}"),
+            Self::Form(rule) => write!(f, "this is not a signed head: {rule}"),
             Self::Signature(key) => write!(f, "the signature is not by the key '{key}'"),
             Self::NotSigned => f.write_str("no trusted key signed the head"),
             Self::Proof => f.write_str("the proof of the older head does not hold"),

@@ -33,6 +33,7 @@ mod merged;
 #[cfg(feature = "remote")]
 mod outgoing;
 mod past;
+mod places;
 mod records;
 mod references;
 mod remotes;
@@ -85,6 +86,8 @@ pub(crate) use merged::Brought;
 #[cfg(feature = "remote")]
 pub(crate) use outgoing::Changed;
 use past::Runs;
+pub(crate) use places::IdHash;
+use places::PlaceCache;
 pub(crate) use records::{erased_error, object_of};
 pub(crate) use references::{RING, ReferenceEntry, References, kept_commit};
 #[cfg(feature = "remote")]
@@ -94,6 +97,8 @@ pub(crate) use rewrite::{Erasure, KeptLines, Live, Plan, Sink};
 pub(crate) use rewrite::{erasable, erasure_marker};
 pub(crate) use rewritten::Erased;
 pub use rewritten::MAP_ENTRY_BYTES;
+#[cfg(all(feature = "remote", feature = "signed"))]
+pub(crate) use rewritten::gap_in;
 use rows::Rows;
 pub use salvage::SalvageReport;
 pub(crate) use salvage::salvage;
@@ -113,6 +118,8 @@ pub(crate) struct Store {
     opened: Mutex<HashMap<u64, Weak<Self>>>,
     catalog: RwLock<Catalog>,
     head: ArcSwapOption<CommitEntry>,
+    /// The places of what was read by id in the newest state. `None` for another line than the main one.
+    places: ArcSwapOption<PlaceCache>,
     runs: Mutex<Runs>,
     sizes: Sizes,
 }
@@ -161,6 +168,7 @@ impl Store {
             opened: Mutex::default(),
             catalog: RwLock::new(catalog),
             head: ArcSwapOption::empty(),
+            places: ArcSwapOption::from_pointee(PlaceCache::new()),
             runs: Mutex::default(),
             sizes: Sizes::default(),
         }
@@ -226,6 +234,7 @@ impl Store {
         let store = Self::with_base(self.suite, reader, Some(base), catalog).with_sizes(self.sizes);
         store.take_over(self, position.batch);
         store.head.store(self.head.load_full());
+        store.places.store(self.places.load_full());
         Ok(store)
     }
 
@@ -674,6 +683,7 @@ impl Store {
         let entry = replay::apply(self, batch, named, known)?;
         // STO-2: the log already contains the batch. Sets the head last, after all other data of the commit.
         if let Some(entry) = &entry {
+            self.forget_places(batch, entry);
             self.head.store(Some(Arc::clone(entry)));
         }
         Ok(entry)

@@ -18,7 +18,7 @@ use crate::digest::{
 };
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::{Batch, Locator, LogReader, Record, RecordKind};
-use crate::object::{Commit, Object, Origin};
+use crate::object::{Commit, Id, Object, Origin};
 use crate::threads::{Mutex, RwLock};
 
 use super::base::Base;
@@ -181,6 +181,20 @@ impl Records {
                 "the record of version {digest} is not an object"
             ))),
         }
+    }
+
+    /// Returns the object at a place that the cache of places has for its id, unless it is not this object or newer than
+    /// the batch `upto`.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a record cannot be read.
+    pub(crate) fn object_named(&self, id: &Id, place: u64, upto: u64) -> Result<Option<Object>> {
+        let record = self.reader.read(Locator::from_u64(place))?;
+        if record.kind != RecordKind::Object || record.batch > upto {
+            return Ok(None);
+        }
+        let object = Object::undigested(record.body, self.suite);
+        object.is_named(id).then(|| self.with_content(object)).transpose()
     }
 
     /// Touches the records of the next objects that will be read, so that the processor loads them at the same time.

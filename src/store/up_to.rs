@@ -394,6 +394,7 @@ impl Store {
         let store = Arc::new(Self {
             shared: Arc::clone(&self.shared),
             head: ArcSwapOption::empty(),
+            places: ArcSwapOption::empty(),
             below: Below::Line(below),
             own: Some(OwnLine { name, first_batch }),
             opened: Mutex::default(),

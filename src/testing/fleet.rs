@@ -21,8 +21,8 @@ use crate::disk::{Disk, MemDisk, read_whole};
 use crate::engine::{Erasing, Memory, Options, Retention, Writer, verified};
 use crate::error::{Error, ErrorCode, ErrorKind};
 use crate::object::{Id, Kind, NewObject, Origin};
-use crate::remote::bucket::Bucket;
-use crate::remote::{Remote, clone_on};
+use crate::remote::bucket::{Bucket, Sealed};
+use crate::remote::{Keys, Remote, clone_on};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_bucket::SimBucket;
 
@@ -71,6 +71,8 @@ struct Schedule {
     counts: Counts,
     /// Whether other machines act within a push.
     has_rivals: bool,
+    /// The keys, if the remote is encrypted.
+    keys: Option<Keys>,
 }
 
 fn writer(number: usize) -> Writer {
@@ -111,6 +113,7 @@ pub fn run(seed: u64, is_careless: bool) -> Result<Counts, String> {
         snapshots: Vec::new(),
         counts: Counts::default(),
         has_rivals: true,
+        keys: (seed % 4 == 3).then(Keys::generate).transpose().map_err(said)?,
     };
     schedule.begin()?;
     for _ in 0..12 + schedule.random.below(24) {
@@ -129,9 +132,12 @@ pub fn run(seed: u64, is_careless: bool) -> Result<Counts, String> {
 impl Schedule {
     fn remote(&self) -> Remote {
         let bucket: Arc<dyn Bucket> = Arc::new(self.service.clone());
-        Remote::on("origin", bucket, Origin::DirectUser)
-            .expect("the name is valid")
-            .impatient()
+        let remote = Remote::on("origin", bucket, Origin::DirectUser).expect("the name is valid");
+        let remote = remote.impatient();
+        match &self.keys {
+            Some(keys) => remote.with_keys(keys),
+            None => remote,
+        }
     }
 
     /// Makes the first machine, pushes, and clones the others.
@@ -166,7 +172,10 @@ impl Schedule {
     /// Returns a clone of the remote; `None` if the service failed.
     fn clone(&self) -> Result<Option<Cloned>, String> {
         let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
-        let bucket: Arc<dyn Bucket> = Arc::new(self.service.clone());
+        let mut bucket: Arc<dyn Bucket> = Arc::new(self.service.clone());
+        if let Some(keys) = &self.keys {
+            bucket = Arc::new(Sealed::new(bucket, keys.clone()));
+        }
         match clone_on(bucket, &disk, Origin::DirectUser, &options()) {
             Ok(memory) => Ok(Some((disk, memory))),
             Err(error) if error.kind() == ErrorKind::Io => Ok(None),

@@ -42,6 +42,8 @@ mod parts {
 
 pub use parts::*;
 
+#[cfg(feature = "remote")]
+pub mod bucket_contract;
 pub mod campaign;
 pub mod damages;
 #[cfg(feature = "remote")]

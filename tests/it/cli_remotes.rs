@@ -1,6 +1,8 @@
 //! Tests of `backup`, `clone`, `remote`, `push`, `fetch` and `pull` with the built program.
 
 use std::fs;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::process::{Child, ChildStdout, Stdio};
 
 use serde_json::Value;
 
@@ -259,4 +261,384 @@ fn a_remote_is_listed_for_its_store_alone_and_tested_first() {
     two.on("a", &["push"]);
     fs::write(&manifest, old).unwrap();
     assert_eq!(two.refused(5, "a", &["pull"]), "remote_went_back");
+}
+
+#[test]
+fn a_sync_pulls_and_pushes_whoever_was_first() {
+    let two = Two::new();
+    two.put("a", "plan", "one");
+    two.shared("direct_user");
+    two.put("a", "plan", "of a");
+    let sent = two.on("a", &["sync", "origin"]);
+    check_fields(
+        &sent,
+        &[
+            ("commit", "string"),
+            ("seq", "number"),
+            ("root", "string"),
+            ("added", "number"),
+            ("lost", "number"),
+        ],
+    );
+    two.put("b", "plan", "of b");
+    let synced = two.on("b", &["sync"]);
+    assert_eq!(
+        (
+            synced["fetched"]["commits"].as_u64(),
+            text(&synced["conflicts"][0]["id"])
+        ),
+        (Some(1), "plan".to_owned())
+    );
+    assert!(synced["pushed"]["commits"].as_u64().unwrap() > 0);
+    two.on("a", &["sync"]);
+    assert_eq!(two.content("a", "plan"), two.content("b", "plan"));
+    let said = two.folder.run(&["--store", "a", "sync"]).out;
+    assert!(said.starts_with("origin has nothing new"), "{said}");
+}
+
+#[cfg(feature = "signed")]
+#[test]
+fn a_remote_may_demand_signatures() {
+    let two = Two::new();
+    two.put("a", "plan", "one");
+    two.shared("direct_user");
+    let vera = text(&two.folder.json(&["keygen", "vera"])["public"]);
+    two.on("b", &["remote", "remove", "origin"]);
+    let url = two.url("shared");
+    let call = ["remote", "add", "origin", &url, "--trust-cap", "direct_user"];
+    let added = two.on("b", &[&call[..], &["--signed-by", &vera]].concat());
+    assert_eq!(text(&added["signed_by"][0]), vera);
+    assert_eq!(two.refused(4, "b", &["pull"]), "unsigned_remote");
+    two.put("a", "plan", "two");
+    two.on("a", &["push", "--sign"]);
+    two.on("b", &["pull"]);
+    assert_eq!(two.content("b", "plan"), "two");
+    two.put("a", "plan", "three");
+    two.on("a", &["push"]);
+    for verb in ["fetch", "pull", "sync"] {
+        assert_eq!(two.refused(4, "b", &[verb]), "unsigned_remote", "{verb}");
+    }
+    assert_eq!(two.content("b", "plan"), "two");
+    // A remote that is added with a key signs each push of `sync` too.
+    two.on("a", &["remote", "remove", "origin"]);
+    two.on("a", &[&call[..], &["--sign-key", "vera"]].concat());
+    two.put("a", "plan", "four");
+    two.on("a", &["sync"]);
+    two.on("b", &["sync"]);
+    assert_eq!(two.content("b", "plan"), "four");
+    assert_eq!(
+        two.refused(1, "a", &["push", "--sign", "--key", "nobody"]),
+        "no_key"
+    );
+}
+
+/// `sync --watch` of a store, and its lines.
+struct Watch {
+    child: Child,
+    lines: BufReader<ChildStdout>,
+}
+
+impl Watch {
+    fn of(two: &Two, store: &str) -> Self {
+        let call = [
+            "--store",
+            store,
+            "sync",
+            "--watch",
+            "--interval",
+            "200ms",
+            "--json",
+        ];
+        let mut command = two.folder.command(&call);
+        let mut child = command
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let lines = BufReader::new(child.stdout.take().unwrap());
+        Self { child, lines }
+    }
+
+    /// Returns the next line for which `is_it` holds.
+    fn until(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
+        loop {
+            let mut line = String::new();
+            assert!(self.lines.read_line(&mut line).unwrap() > 0, "the watch ended");
+            let line: Value = serde_json::from_str(&line).unwrap();
+            if is_it(&line) {
+                return line;
+            }
+        }
+    }
+
+    /// Waits for the end, and returns the exit code and the rest of the lines.
+    fn end(mut self) -> (i32, Vec<String>) {
+        let rest = self.lines.by_ref().lines().map(Result::unwrap).collect();
+        (self.child.wait().unwrap().code().unwrap(), rest)
+    }
+
+    fn interrupt(self) -> (i32, Vec<String>) {
+        let process = rustix::process::Pid::from_child(&self.child);
+        rustix::process::kill_process(process, rustix::process::Signal::INT).unwrap();
+        self.end()
+    }
+}
+
+/// SYW-1
+#[test]
+fn a_watch_exchanges_commits_survives_an_outage_and_ends_at_damage() {
+    let two = Two::new();
+    two.put("a", "plan", "one");
+    two.shared("direct_user");
+    let mut watch = Watch::of(&two, "b");
+    watch.until(|line| line["pushed"].is_object());
+    two.put("b", "of b", "1");
+    watch.until(|line| line["pushed"]["commits"].as_u64() > Some(0));
+    two.put("a", "of a", "1");
+    two.on("a", &["sync"]);
+    watch.until(|line| line["added"] == 1);
+    assert_eq!(two.content("b", "of a"), "1");
+    // Ctrl-C ends it, and is no failure.
+    let (code, _) = watch.interrupt();
+    assert_eq!(code, 0);
+
+    let (shared, gone) = (two.folder.path("shared"), two.folder.path("gone"));
+    fs::rename(&shared, &gone).unwrap();
+    fs::write(&shared, "the disk is not mounted").unwrap();
+    let mut watch = Watch::of(&two, "b");
+    let failed = watch.until(|_| true);
+    assert_eq!(text(&failed["error"]["code"]), "remote_unreachable");
+    two.put("b", "offline", "1");
+    fs::remove_file(&shared).unwrap();
+    fs::rename(&gone, &shared).unwrap();
+    // The next line is of a round that succeeded: an outage is reported once.
+    let online = watch.until(|_| true);
+    assert!(online["pushed"]["commits"].as_u64() > Some(0), "{online}");
+
+    let manifest = two.folder.path("shared/manifest");
+    let mut bytes = fs::read(&manifest).unwrap();
+    let middle = bytes.len() / 2;
+    bytes[middle] ^= 1;
+    fs::write(&manifest, bytes).unwrap();
+    assert_eq!(watch.end().0, 5);
+}
+
+#[test]
+fn a_password_is_never_stored() {
+    let two = Two::new();
+    let url = "postgres://ann:geheim@localhost:1/db?schema=a";
+    let refused = two
+        .folder
+        .refused(1, &["--store", "a", "remote", "add", "origin", url]);
+    assert_eq!(text(&refused["code"]), "password_in_url");
+    assert!(!refused.to_string().contains("geheim"));
+    let refused = two.folder.refused(6, &["--store", "a", "backup", url]);
+    assert!(!refused.to_string().contains("geheim"), "{refused}");
+    assert!(two.folder.stream(&["--store", "a", "remote", "list"]).is_empty());
+}
+
+#[test]
+fn a_remote_with_a_key_file_is_of_no_use_without_it() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let two = Two::new();
+    two.put("a", "plan", "meet in Bergen");
+    let (url, key) = (
+        two.url("shared"),
+        two.folder.path("memory.key").display().to_string(),
+    );
+    let add = ["remote", "add", "origin", &url, "--key-file", &key];
+    assert_eq!(two.refused(1, "a", &add), "no_key");
+    let made = two.on("a", &["remote", "keygen", &key]);
+    check_fields(&made, &["file", "key", "files"]);
+    assert_eq!(two.refused(1, "a", &["remote", "keygen", &key]), "file_exists");
+    let mode = |mode| fs::set_permissions(&key, fs::Permissions::from_mode(mode)).unwrap();
+    mode(0o644);
+    assert_eq!(two.refused(4, "a", &add), "refused");
+    mode(0o600);
+    let said = two
+        .folder
+        .program()
+        .args(["--store", "a"])
+        .args(add)
+        .output()
+        .unwrap();
+    let said = String::from_utf8(said.stderr).unwrap();
+    assert!(said.contains("keep a copy in a safe place"), "{said}");
+    two.on("a", &["push"]);
+    let clone = ["clone", &url, "b", "--trust-cap", "direct_user"];
+    assert_eq!(two.refused(1, "a", &clone), "no_key");
+    let with_key = [&clone[..], &["--key-file", &key]].concat();
+    two.folder.json(&with_key);
+    assert_eq!(two.content("b", "plan"), "meet in Bergen");
+    // The other machine gets the new key with a copy of the file; here it is the same file.
+    let old = fs::read(&key).unwrap();
+    let rotated = two.on("a", &["remote", "rotate", "origin"]);
+    assert_eq!(rotated["files"], 3);
+    assert_ne!(rotated["key"], made["key"]);
+    let new = fs::read(&key).unwrap();
+    fs::write(&key, &old).unwrap();
+    two.put("b", "plan", "meet in Oslo");
+    assert_eq!(two.refused(1, "b", &["push"]), "wrong_key");
+    fs::write(&key, &new).unwrap();
+    two.on("b", &["push"]);
+    two.on("a", &["pull"]);
+    assert_eq!(two.content("a", "plan"), "meet in Oslo");
+    // A damaged file is exit 5.
+    let segment = two.folder.path("shared/manifest");
+    let mut bytes = fs::read(&segment).unwrap();
+    bytes[40] ^= 1;
+    fs::write(&segment, bytes).unwrap();
+    assert_eq!(two.refused(5, "b", &["pull"]), "corrupt");
+}
+
+/// A revision of another line names the history of that line, and no commit of `main` with the same seq.
+#[test]
+fn the_history_of_a_revision_is_that_of_its_line() {
+    let two = Two::new();
+    two.put("a", "plan", "one");
+    two.shared("direct_user");
+    two.on("a", &["fork", "f"]);
+    let in_fork = [
+        "put",
+        "plan",
+        "--kind",
+        "note",
+        "--content",
+        "of the fork",
+        "--fork",
+        "f",
+        "--trust",
+        "direct_user",
+    ];
+    two.on("a", &in_fork);
+    two.put("b", "plan", "of b");
+    two.on("b", &["push"]);
+    two.put("a", "plan", "of main");
+    two.on("a", &["fetch"]);
+    let stream = |call: &[&str]| two.folder.stream(&[&["--store", "a"], call].concat());
+    let main = stream(&["log"]);
+    for revision in ["fork:f", "remote:origin/main"] {
+        let newest = text(&two.on("a", &["show", revision])["commit"]);
+        assert!(
+            main.iter().all(|line| text(&line["commit"]) != newest),
+            "{revision}"
+        );
+        let log = stream(&["log", "--at", revision]);
+        assert_eq!(
+            (text(&log[0]["commit"]), log.len()),
+            (newest.clone(), main.len()),
+            "{revision}"
+        );
+        let changes = stream(&["history", "plan", "--at", revision]);
+        assert_eq!(
+            (text(&changes[0]["commit"]), changes.len()),
+            (newest.clone(), 2),
+            "{revision}"
+        );
+        let found = two.on(
+            "a",
+            &["bisect", "--id", "plan", "--good", "seq:1", "--bad", revision],
+        );
+        assert_eq!(text(&found["first_bad"]["commit"]), newest, "{revision}");
+        assert_eq!(
+            two.refused(1, "a", &["revert", "--commit", revision]),
+            "other_line"
+        );
+        let good = ["bisect", "--id", "plan", "--good", revision, "--bad", "@"];
+        two.put("a", "other", revision);
+        assert_eq!(two.refused(1, "a", &good), "other_line");
+    }
+}
+
+/// A lost or damaged remote is named as such, and the words are not about the own store.
+#[test]
+fn a_remote_that_is_lost_is_not_begun_again() {
+    let two = Two::new();
+    two.put("a", "plan", "one");
+    two.shared("direct_user");
+    let shared = two.folder.path("shared");
+    assert_eq!(two.on("a", &["push"])["commits"], 0);
+    fs::rename(&shared, two.folder.path("moved")).unwrap();
+    for verb in ["push", "pull", "fetch"] {
+        let refused = two.folder.refused(1, &["--store", "a", verb]);
+        assert_eq!(text(&refused["code"]), "not_found");
+        assert!(
+            text(&refused["hint"]).contains("mounted") && !shared.exists(),
+            "{verb}"
+        );
+    }
+    fs::create_dir(&shared).unwrap();
+    for verb in ["push", "pull"] {
+        assert_eq!(two.refused(5, "a", &[verb]), "remote_went_back");
+    }
+    assert_eq!(fs::read_dir(&shared).unwrap().count(), 0, "nothing is begun");
+    fs::remove_dir(&shared).unwrap();
+    fs::rename(two.folder.path("moved"), &shared).unwrap();
+    let format = fs::read(shared.join("format")).unwrap();
+    fs::remove_file(shared.join("format")).unwrap();
+    two.put("a", "plan", "two");
+    let url = two.url("shared");
+    for call in [&["push"][..], &["pull"], &["clone", &url, "d"]] {
+        let refused = two.folder.refused(5, &[&["--store", "a"], call].concat());
+        assert_eq!(text(&refused["code"]), "corrupt", "{call:?}");
+        assert!(text(&refused["message"]).contains("shared"), "{refused}");
+        assert!(!text(&refused["hint"]).contains("salvage"), "{refused}");
+    }
+    fs::write(shared.join("format"), format).unwrap();
+    two.on("a", &["push"]);
+    // A refused name makes no folder.
+    let new = two.url("new");
+    assert_eq!(
+        two.refused(1, "a", &["remote", "add", "a/b", &new]),
+        "invalid_input"
+    );
+    assert_eq!(
+        two.refused(1, "a", &["remote", "add", "origin", &new]),
+        "name_taken"
+    );
+    assert!(!two.folder.path("new").exists());
+}
+
+/// A remote and a backup can be read as a store. No verb writes there, and `verify` knows what their manifest names.
+#[test]
+fn nobody_writes_a_closed_store_by_accident() {
+    let two = Two::new();
+    two.put("a", "plan", "one");
+    two.shared("direct_user");
+    assert_eq!(two.content("shared", "plan"), "one");
+    let write = ["put", "x", "--kind", "note"];
+    assert_eq!(two.refused(1, "shared", &write), "closed");
+    two.put("b", "of b", "1");
+    two.on("b", &["push"]);
+    let backup = two.url("disk");
+    two.on("b", &["backup", &backup]);
+    // The store of the backup has a remote. The backup is none.
+    two.folder
+        .json(&["clone", &backup, "c", "--trust-cap", "direct_user"]);
+    assert!(two.folder.stream(&["--store", "c", "remote", "list"]).is_empty());
+    assert_eq!(two.on("disk", &["verify"])["ok"], true);
+    let log = fs::read_dir(two.folder.path("disk/log")).unwrap();
+    let newest = log.map(|entry| entry.unwrap().path()).max().unwrap();
+    let bytes = fs::read(&newest).unwrap();
+    fs::write(&newest, &bytes[..bytes.len() - 32]).unwrap();
+    assert_eq!(two.refused(5, "disk", &["verify"]), "damaged");
+}
+
+/// A push waits for the lock of a folder as long as it may, and then it is busy.
+#[test]
+fn a_push_waits_as_long_as_it_may() {
+    let two = Two::new();
+    two.put("a", "plan", "one");
+    two.shared("direct_user");
+    two.put("a", "plan", "two");
+    let lock = fs::File::options()
+        .write(true)
+        .open(two.folder.path("shared/bucket.lock"));
+    let lock = lock.unwrap();
+    lock.lock().unwrap();
+    let started = std::time::Instant::now();
+    assert_eq!(two.refused(3, "a", &["push", "--wait", "1s"]), "busy");
+    assert!(started.elapsed().as_secs() < 20);
+    lock.unlock().unwrap();
+    assert_eq!(two.on("a", &["push"])["commits"], 1);
 }

@@ -381,6 +381,8 @@ fn of_servers(folder: &Folder) -> Vec<(&'static str, Vec<Value>)> {
         ("fetch", on(&["fetch"])),
         #[cfg(feature = "remote")]
         ("pull", on(&["pull"])),
+        #[cfg(feature = "remote")]
+        ("sync", on(&["sync"])),
         #[cfg(feature = "semantic")]
         ("model", folder.stream(&["model", "list"])),
         #[cfg(feature = "mcp")]

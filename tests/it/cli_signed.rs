@@ -310,6 +310,61 @@ fn a_witness_signs_one_history_and_refuses_a_second() {
     assert_eq!(auditor.refused(5, &witness)["code"], "bad_note");
 }
 
+/// WIT-2: a key that is trusted for one origin signs no other. No error repeats a private key.
+#[test]
+fn a_key_is_trusted_for_its_origin_and_never_printed() {
+    let (folder, vera) = with_key();
+    let private = fs::read_to_string(folder.path("home/.config/treering/keys/vera")).unwrap();
+    let private = private.trim_end();
+    let ada = text(&folder.json(&["keygen", "ada"])["public"]);
+    folder.write("old", text(&folder.json(&["sign", "--key", "vera"])["note"]));
+    for call in [
+        &["check-head", "old", "--key", private][..],
+        &["witness", "old", "--state", "heads", "--key", private],
+        &["sign", "--key", private],
+        &["keygen", private],
+    ] {
+        let ran = folder.run(call);
+        assert!(
+            !ran.err.contains(private) && !ran.out.contains(private),
+            "{call:?}"
+        );
+        assert!([1, 2].contains(&ran.code), "{call:?}");
+    }
+    // The first key binds the origin, until a head is signed by both.
+    let witness = |auditor: &Folder, keys: &[&str], old: &str| {
+        let mut call = vec!["sign"];
+        for key in keys {
+            call.extend(["--key", key]);
+        }
+        folder.write("new", text(&folder.json(&call)["note"]));
+        auditor.write("request", text(&folder.json(&["prove-head", old])["request"]));
+        folder.write("old", text(&folder.json(&call)["note"]));
+        auditor.run(&[
+            "witness", "request", "--state", "heads", "--json", "--key", &vera, "--key", &ada,
+        ])
+    };
+    let auditor = Folder::new();
+    let first = witness(&auditor, &["vera"], "0");
+    assert!(
+        first.code == 0 && first.err.contains("heads"),
+        "it says that the state is new"
+    );
+    folder.put("b", "second");
+    let other = witness(&auditor, &["ada"], "old");
+    assert_eq!(other.refusal(5)["code"], "not_signed");
+    // `trusted-keys` may name the origin of a key.
+    let origin = text(&folder.json(&["sign", "--key", "ada"])["origin"]);
+    let list = "home/.config/treering/trusted-keys";
+    folder.write(list, format!("{vera}\n{origin} {ada}\n"));
+    assert_eq!(state(&folder, &["check-head", "old"]), "same");
+    folder.write(list, format!("{ada}\n{origin} {vera}\n"));
+    assert_eq!(failed(&folder, &["check-head", "old"]).0, "not_signed");
+    folder.write("huge", vec![b'x'; 2 << 20]);
+    let (code, answer) = failed(&folder, &["check-head", "huge"]);
+    assert_eq!((code.as_str(), &answer["state"]), ("bad_note", &json!("other")));
+}
+
 /// Runs the verifier in Python. Returns a line for each case, or `None` if there is no Python here.
 fn in_python(cases: &[Value]) -> Option<Vec<String>> {
     let script = format!("{}/tests/clients/signed_head.py", crate::ROOT);

@@ -145,7 +145,10 @@ fn with_built_example(command: &str) -> String {
 
 fn run(folder: &Folder, command: &str) -> Vec<String> {
     let program = Path::new(env!("CARGO_BIN_EXE_treering")).parent().unwrap();
-    let command = &with_built_example(command);
+    // The page shows the usual port of a server that a test starts.
+    let port = fs::read_to_string(folder.path("server/port")).unwrap_or_else(|_| "5432".to_owned());
+    let [shown, real] = ["localhost:5432", &format!("localhost:{}", port.trim())];
+    let command = &with_built_example(command).replace(shown, real);
     let output = Command::new("bash")
         .args(["-c", &format!("exec 2>&1\n{command}")])
         .current_dir(folder.path("."))
@@ -161,6 +164,7 @@ fn run(folder: &Folder, command: &str) -> Vec<String> {
     let here = folder.path("x");
     let text = text.replace(&here.parent().unwrap().display().to_string(), "/home/you/agent");
     assert!(output.status.success(), "{command}: {}\n{text}", output.status);
+    let text = text.replace(real, shown);
     text.lines().map(|line| line.trim_end().to_owned()).collect()
 }
 
@@ -226,6 +230,27 @@ fn two_machines_go_as_told() {
     check("two-machines.md");
 }
 
+#[cfg(feature = "remote-postgres")]
+#[test]
+fn a_memory_in_postgresql_goes_as_told() {
+    let folder = Folder::new();
+    let script = |what: &str| {
+        let path = Path::new(crate::ROOT).join("tests/remote/postgres.sh");
+        let mut script = Command::new(path);
+        script.args([what, &folder.path("server").display().to_string()]);
+        script.stdout(Stdio::null()).status().unwrap().code()
+    };
+    match script("start") {
+        Some(0) => {}
+        Some(77) if std::env::var_os("CI").is_none() => return,
+        code => panic!("PostgreSQL did not start: {code:?}"),
+    }
+    fs::create_dir_all(folder.path("home")).unwrap();
+    let checked = std::panic::catch_unwind(|| check_page_in(&folder, "docs/guide/postgresql.md", 10));
+    script("stop");
+    checked.unwrap();
+}
+
 #[test]
 fn keeping_it_small() {
     check("keeping-it-small.md");
@@ -276,6 +301,12 @@ fn the_agent_loop_goes_as_told() {
     check_page("docs/guide/agent-loop.md", 1);
     let sources = ["examples/agent_loop/turn.rs", "examples/agent_loop/main.rs"];
     check_excerpts("docs/guide/agent-loop.md", &["rust"], &sources);
+}
+
+#[cfg(all(feature = "http", feature = "remote"))]
+#[test]
+fn a_server_is_set_up_as_told() {
+    check_page("docs/guide/server.md", 5);
 }
 
 #[test]

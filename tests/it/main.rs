@@ -41,6 +41,8 @@ mod cli_sent;
 #[cfg(feature = "signed")]
 mod cli_signed;
 mod cli_store;
+#[cfg(feature = "remote")]
+mod cli_store_url;
 mod cli_stored_text;
 mod cli_system;
 mod cli_taint;
@@ -54,6 +56,8 @@ mod debug;
 mod format_page;
 mod golden;
 mod guide;
+#[cfg(all(feature = "http", feature = "remote"))]
+mod guide_server;
 mod hooks;
 #[cfg(feature = "http")]
 mod http;

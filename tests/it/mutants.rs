@@ -7,6 +7,7 @@
 //! The crate itself contains no such switches.
 
 mod merge;
+mod places;
 mod remote;
 
 use std::collections::BTreeMap;
@@ -359,6 +360,7 @@ fn mutants() -> Vec<&'static Mutant> {
     DURABILITY
         .iter()
         .chain(merge::MUTANTS)
+        .chain(places::MUTANTS)
         .chain(remote::MUTANTS)
         .collect()
 }

@@ -1,4 +1,5 @@
-//! Long test runs: `cargo soak crash|fault|damage|remote|kills|puts|vectors|readers|report`. See docs/testing.md.
+//! Long test runs: `cargo soak crash|fault|damage|remote|contract|machines|kills|puts|vectors|readers|report`. See
+//! docs/testing.md.
 //!
 //! Each piece of work adds a line to a ledger (JSON Lines). So a run can be stopped at any time, resumed, split into
 //! shards, and summed over days.
@@ -10,6 +11,7 @@
 )]
 
 mod ledger;
+mod machines;
 mod rounds;
 
 use std::ops::Range;
@@ -17,6 +19,7 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use ledger::{Entry, Ledger};
+use machines::Round;
 use treering::testing::campaign::{self, Kind, Settings};
 use treering::testing::{damages, fleet};
 
@@ -30,6 +33,9 @@ WHAT
   fault     faults at every call of a workload a seed
   damage    20 random damages of a random store a seed; --seed N --count N: N damages, from this seed on
   remote    1,000 schedules a number of machines with one remote, in a service with faults
+  contract  what the bucket at --url URL must do; `memory` is one in memory
+  machines  rounds of processes that share the remote at --url URL: --machines N, --commits N, --kills N; the odd
+            rounds write conflicts
   kills     rounds of clients killed at random times
   puts      rounds of 16 processes with 250 puts each
   create    rounds of 16 processes that race to create a store
@@ -46,12 +52,14 @@ struct Asked {
     shard: (u64, u64),
     until: Option<Instant>,
     ledger: Ledger,
+    round: Round,
 }
 
 fn parse() -> Result<Asked, String> {
     let mut words = std::env::args().skip(1);
     let what = words.next().ok_or("what is to be done?")?;
     let (mut from, mut to, mut shard, mut seconds, mut count) = (0, u64::MAX, (0, 1), None, None);
+    let mut round = Round::default();
     let mut file = format!("{}/target/soak.jsonl", env!("CARGO_MANIFEST_DIR"));
     while let Some(word) = words.next() {
         let value = words.next().ok_or(format!("{word} needs a value"))?;
@@ -67,6 +75,10 @@ fn parse() -> Result<Asked, String> {
             "--seed" => from = number()?,
             "--count" => count = Some(number()?),
             "--ledger" => file = value,
+            "--machines" => round.machines = number()? as usize,
+            "--commits" => round.commits = number()? as usize,
+            "--kills" => round.kills = number()? as usize,
+            "--url" => round.url = value,
             "--shard" => {
                 let (index, count) = value.split_once('/').ok_or("a shard is I/N")?;
                 let part = |text: &str| text.parse::<u64>().map_err(|error| format!("{value}: {error}"));
@@ -85,11 +97,12 @@ fn parse() -> Result<Asked, String> {
         shard,
         until,
         ledger: Ledger::open(file),
+        round,
     })
 }
 
 /// Runs one seed or one round.
-fn work(what: &str, number: u64) -> Result<Entry, String> {
+fn work(what: &str, number: u64, place: &Round) -> Result<Entry, String> {
     let started = Instant::now();
     let mut entry = Entry::of(what, number);
     let campaign = |kind| campaign::run_seed(kind, number, Settings::SOAK);
@@ -121,6 +134,24 @@ fn work(what: &str, number: u64) -> Result<Entry, String> {
         _ => {
             let round = std::panic::catch_unwind(|| match what {
                 // 25 rounds use the same store, so they are one piece of work.
+                "contract" => {
+                    machines::check_contract(&place.url);
+                    vec![("rounds", 1)]
+                }
+                "machines" => {
+                    let conflicts = number % 2 == 1;
+                    let done = machines::run(&Round {
+                        conflicts,
+                        ..place.clone()
+                    });
+                    vec![
+                        ("rounds", 1),
+                        ("commits", done.commits),
+                        ("kills", done.kills),
+                        ("clones", done.clones),
+                        ("conflicts", done.conflicts),
+                    ]
+                }
                 "kills" => {
                     let killed = rounds::kill_rounds(&[], number * 25..(number + 1) * 25);
                     vec![
@@ -162,7 +193,7 @@ fn work(what: &str, number: u64) -> Result<Entry, String> {
 }
 
 fn main() -> ExitCode {
-    if let Some(code) = rounds::play() {
+    if let Some(code) = machines::play().or_else(rounds::play) {
         return code;
     }
     let mut asked = match parse() {
@@ -177,8 +208,12 @@ fn main() -> ExitCode {
             print!("{}", asked.ledger.report());
             return ExitCode::SUCCESS;
         }
-        "crash" | "fault" | "damage" | "remote" | "kills" | "puts" | "create" | "claim" | "vectors"
-        | "readers" => {}
+        "contract" | "machines" if asked.round.url.is_empty() => {
+            eprintln!("{} needs --url URL", asked.what);
+            return ExitCode::from(2);
+        }
+        "crash" | "fault" | "damage" | "remote" | "contract" | "machines" | "kills" | "puts" | "create"
+        | "claim" | "vectors" | "readers" => {}
         other => {
             eprintln!("the command {other} is unknown\n\n{USAGE}");
             return ExitCode::from(2);
@@ -193,7 +228,7 @@ fn main() -> ExitCode {
         if !mine || asked.ledger.has(&asked.what, number) {
             continue;
         }
-        let entry = work(&asked.what, number).unwrap_or_else(|what| {
+        let entry = work(&asked.what, number, &asked.round).unwrap_or_else(|what| {
             failures += 1;
             let next = number + 1;
             eprintln!(

@@ -19,9 +19,9 @@ use treering::{ErrorKind, Id, Kind, Memory, NewObject, Options, View, Writer};
 #[path = "vectors.rs"]
 pub(crate) mod vectors;
 
-const ROLE: &str = "TREERING_TEST_ROLE";
-const STORE: &str = "TREERING_TEST_STORE";
-const NUMBER: &str = "TREERING_TEST_NUMBER";
+pub(crate) const ROLE: &str = "TREERING_TEST_ROLE";
+pub(crate) const STORE: &str = "TREERING_TEST_STORE";
+pub(crate) const NUMBER: &str = "TREERING_TEST_NUMBER";
 
 /// The number of clients that write at the same time and are killed.
 const CLIENTS: usize = 4;
@@ -34,15 +34,18 @@ const READ_IDS: usize = 500;
 
 /// Starts this binary as a child process with a role. `arguments` must make the binary call [`play`].
 fn start(arguments: &[&str], role: &str, store: &Path, number: usize) -> Child {
-    Command::new(std::env::current_exe().unwrap())
-        .args(arguments)
+    command(role, store, number).args(arguments).spawn().unwrap()
+}
+
+/// Returns the command of a child process with a role.
+pub(crate) fn command(role: &str, store: &Path, number: usize) -> Command {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command
         .env(ROLE, role)
         .env(STORE, store)
-        .env(NUMBER, number.to_string())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap()
+        .env(NUMBER, number.to_string());
+    command.stdout(Stdio::null()).stderr(Stdio::piped());
+    command
 }
 
 /// Runs the role of a child process. Returns `None` in the parent process.
@@ -94,7 +97,7 @@ fn acks(store: &Path) -> PathBuf {
     store.with_file_name("acks")
 }
 
-fn spread(seed: &mut u64, bound: u64) -> u64 {
+pub(crate) fn spread(seed: &mut u64, bound: u64) -> u64 {
     *seed = seed
         .wrapping_mul(6_364_136_223_846_793_005)
         .wrapping_add(1_442_695_040_888_963_407);

@@ -19,8 +19,13 @@ use std::sync::Arc;
 use std::{env, fs, io};
 
 use super::args::{LaneOptions, SharedOptions, in_quotes};
+#[cfg(feature = "remote")]
+use super::cached_remote::{Access, CachedRemote, Refreshed, named_cap};
 use super::embedding::Embedding;
 use super::errors::{refused, system_kind};
+#[cfg(any(feature = "mcp", feature = "signed"))]
+pub(crate) use super::hints::in_words;
+pub(crate) use super::hints::quoted;
 use super::human::counted;
 use super::open_store::OpenStore;
 use super::output::{Meaning, Mode, Output, check_stop};
@@ -67,6 +72,9 @@ pub(crate) struct Context {
     pub(crate) output: Output,
     /// The verbs of the program.
     pub(crate) verbs: Groups,
+    /// The remote that the user named as the store.
+    #[cfg(feature = "remote")]
+    pub(crate) remote: Option<CachedRemote>,
     /// The value of `TREERING_AT`.
     at_variable: Option<String>,
     /// The value of `TREERING_FORK`.
@@ -97,7 +105,17 @@ impl Context {
             output.set_mode(Mode::Agent);
         }
         output.store.clone_from(&options.store);
+        #[cfg(feature = "remote")]
+        let remote = options.store.clone().or_else(|| path_in("TREERING_STORE"));
+        #[cfg(feature = "remote")]
+        let remote = remote.and_then(|named| CachedRemote::of(&named));
+        #[cfg(feature = "remote")]
+        if let (Some(remote), true) = (&remote, output.store.is_some()) {
+            output.store = Some(remote.shown().into());
+        }
         Self {
+            #[cfg(feature = "remote")]
+            remote,
             options,
             output,
             verbs,
@@ -299,8 +317,13 @@ impl Context {
         Ok((own, check_named))
     }
 
-    /// Returns the folder of `--store`, else of `TREERING_STORE`. Returns `None` if the user named no store.
+    /// Returns the folder of `--store`, else of `TREERING_STORE`: of the clone if it is the URL of a remote. Returns `None` if
+    /// the user named no store.
     pub(crate) fn named_store(&self) -> Option<PathBuf> {
+        #[cfg(feature = "remote")]
+        if let Some(remote) = &self.remote {
+            return Some(remote.store());
+        }
         let store = self.options.store.clone();
         store.or_else(|| path_in("TREERING_STORE"))
     }
@@ -402,8 +425,25 @@ impl Context {
                 kept.memory()?.clone()
             }
             None => {
+                #[cfg(feature = "remote")]
+                let empty = self.refresh_remote()?;
                 let path = self.store()?;
-                let memory = open(self, &path).map_err(|error| explain(error, &path))?;
+                let opened = open(self, &path).map_err(|error| explain(error, &path));
+                #[cfg(feature = "remote")]
+                let opened = match (opened, empty) {
+                    (Err(error), Some(empty)) if error.code() == ErrorCode::NoStore => {
+                        Err(empty.with_hint("the first write makes the remote, such as treering put"))
+                    }
+                    (Ok(memory), Some(_)) => {
+                        let cap = self.cap_of_remote(named_cap()?)?;
+                        if let Some(remote) = &self.remote {
+                            remote.begin(&memory, cap)?;
+                        }
+                        Ok(memory)
+                    }
+                    (opened, _) => opened,
+                };
+                let memory = opened?;
                 self.print_warnings(&memory);
                 memory
             }
@@ -421,6 +461,30 @@ impl Context {
         Ok(memory)
     }
 
+    /// Brings the clone of a remote up to date. Returns the error of a remote that is empty: then there is no clone.
+    #[cfg(feature = "remote")]
+    fn refresh_remote(&mut self) -> Result<Option<Error>> {
+        let Some(remote) = self.remote.take() else {
+            return Ok(None);
+        };
+        let access = Access {
+            options: self.engine_options(),
+            writer: self.named_writer(),
+            has_fork: self.fork().is_some(),
+        };
+        let refreshed = remote.refresh(&access, &mut || self.cap_of_remote(named_cap()?));
+        self.remote = Some(remote);
+        match refreshed? {
+            Refreshed::Ready => Ok(None),
+            Refreshed::Empty(error) => Ok(Some(error)),
+            Refreshed::Offline(error) => {
+                let text = format!("{}; the clone in the cache may be old", error.message());
+                self.output.warn("offline", &text);
+                Ok(None)
+            }
+        }
+    }
+
     /// Returns whether the verb writes untrusted texts in a session, which taints the session.
     fn is_foreign(&self) -> bool {
         let writer = self.named_writer();
@@ -431,10 +495,18 @@ impl Context {
     pub(crate) fn close(&mut self) -> Result<()> {
         self.note_project();
         let is_written = std::mem::take(&mut self.is_written);
-        match self.opened.take() {
-            Some(memory) if is_written => memory.close(),
-            _ => Ok(()),
-        }
+        let Some(memory) = self.opened.take().filter(|_| is_written) else {
+            return Ok(());
+        };
+        #[cfg(feature = "remote")]
+        let pushed = match &self.remote {
+            Some(remote) => remote.push(&memory, &self.named_writer()),
+            None => Ok(()),
+        };
+        memory.close()?;
+        #[cfg(feature = "remote")]
+        pushed?;
+        Ok(())
     }
 
     /// Returns the current time, from which the output computes ages.
@@ -521,6 +593,13 @@ impl Context {
             None => Ok(memory.view()),
             Some(at) => memory.view_at(&revision(at, memory, &self.lane())?, &self.lane()),
         }
+    }
+
+    /// Opens the memory to read the history of the line that `--at` names a state of.
+    pub(crate) fn open_line_to_read(&mut self) -> Result<Memory> {
+        let memory = self.open_to_read()?;
+        let view = self.view(&memory)?;
+        memory.on_line_of(&view)
     }
 
     /// Parses a revision and returns its commit.
@@ -630,23 +709,6 @@ pub(crate) fn explain(error: Error, path: &Path) -> Error {
         return error.with_hint(format!("did you mean --store {}?", shown(&inside)));
     }
     error.with_hint("create a store with treering init, or name a store with --store DIR or TREERING_STORE")
-}
-
-/// Quotes a path for a shell.
-pub(crate) fn quoted(path: &Path) -> String {
-    let text = path.to_string_lossy();
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        return text.into_owned();
-    }
-    in_quotes(&text)
-}
-
-/// Returns words as a command for a shell.
-#[cfg(any(feature = "mcp", feature = "signed"))]
-pub(crate) fn in_words(words: impl IntoIterator<Item = String>) -> String {
-    let words = words.into_iter().map(|word| quoted(Path::new(&word)));
-    words.collect::<Vec<_>>().join(" ")
 }
 
 /// Formats a path for a message.

@@ -18,6 +18,23 @@ pub(crate) fn in_quotes(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
+/// Quotes a path for a shell.
+pub(crate) fn quoted(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-+@%:,".contains(c);
+    if !text.is_empty() && text.chars().all(is_plain) {
+        return text.into_owned();
+    }
+    in_quotes(&text)
+}
+
+/// Returns words as a command for a shell.
+#[cfg(any(feature = "mcp", feature = "signed"))]
+pub(crate) fn in_words(words: impl IntoIterator<Item = String>) -> String {
+    let words = words.into_iter().map(|word| quoted(Path::new(&word)));
+    words.collect::<Vec<_>>().join(" ")
+}
+
 /// Returns the command that lists the changes of an object. Others may have chosen the id.
 pub(crate) fn history_of(id: &Id) -> String {
     let separator = if id.as_str().starts_with('-') { "-- " } else { "" };
@@ -64,6 +81,11 @@ fn with_option(text: &str, option: &str) -> String {
     let mut parts = text.split_inclusive("treering ");
     let mut complete = parts.next().unwrap_or_default().to_owned();
     for part in parts {
+        if part.starts_with('-') {
+            // An option before the verb may have a value, so the other option goes in front of it.
+            complete.extend([option.trim_start(), " ", part]);
+            continue;
+        }
         let end = part.find(|c: char| !c.is_ascii_lowercase() && c != '-');
         let (verb, rest) = part.split_at(end.unwrap_or(part.len()));
         // A slash follows only the name of a folder.
@@ -84,6 +106,10 @@ mod tests {
             (
                 "return with: treering log --at seq:3",
                 r"return with: treering log --store 'it'\''s/s' --at seq:3",
+            ),
+            (
+                "write to it with: treering --fork f put ID --kind KIND",
+                r"write to it with: treering --store 'it'\''s/s' --fork f put ID --kind KIND",
             ),
             (
                 "run `treering gc`, then treering head",

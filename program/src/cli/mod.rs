@@ -12,6 +12,8 @@
 mod agent_context;
 mod answer;
 mod args;
+#[cfg(feature = "remote")]
+mod cached_remote;
 mod capture;
 mod commands;
 mod context;
@@ -34,6 +36,8 @@ mod paint;
 mod parse;
 #[cfg(feature = "mcp")]
 mod plugin_folder;
+#[cfg(feature = "remote")]
+mod remote_keys;
 #[cfg(feature = "remote")]
 mod remotes;
 #[cfg(feature = "signed")]

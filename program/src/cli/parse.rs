@@ -192,6 +192,10 @@ impl Parsed {
         if self.verb.is_switchable && self.commits && is_switched_off() {
             return context.answer_disabled();
         }
+        #[cfg(feature = "remote")]
+        if let Some(remote) = &context.remote {
+            remote.check_verb(self.verb.name)?;
+        }
         let typed = self.matches.subcommand_matches(self.verb.name);
         let code = (self.verb.run)(typed.unwrap_or(&self.matches), context)?;
         context.close()?;

@@ -6,12 +6,20 @@
 //! # Layer
 //! Layer 10, part of cli.
 
+use std::path::{Path, PathBuf};
+
 use serde::{Deserialize, Serialize};
 
+use super::remote_keys;
+#[cfg(feature = "signed")]
+use super::signing_keys;
 use treering::inspect::agent::projects::UserRegister;
 use treering::inspect::digest::to_hex;
+use treering::inspect::remote::without_password;
 use treering::remote::Remote;
-use treering::{Error, ErrorCode, Memory, Origin, Result};
+#[cfg(feature = "signed")]
+use treering::signed::VerifierKey;
+use treering::{Error, ErrorCode, ErrorKind, Memory, Origin, Result};
 
 /// The name of the register.
 const REGISTER: &str = "remotes";
@@ -26,21 +34,116 @@ pub(crate) struct RemoteEntry {
     pub(crate) name: String,
     pub(crate) url: String,
     cap: String,
+    /// The verifier keys of which one must have signed what is fetched.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) signed_by: Vec<String>,
+    /// The name of the key that signs each push.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) sign_key: Option<String>,
+    /// The file with the keys, if the remote is encrypted.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) key_file: Option<PathBuf>,
 }
 
 impl RemoteEntry {
+    /// Returns a remote of no store yet, without keys.
+    pub(crate) fn new(name: &str, url: &str, cap: Origin) -> Self {
+        Self {
+            store: String::new(),
+            name: name.to_owned(),
+            url: url.to_owned(),
+            cap: cap.to_string(),
+            signed_by: Vec::new(),
+            sign_key: None,
+            key_file: None,
+        }
+    }
+
+    /// Returns the remote with the file of the keys that encrypt it.
+    ///
+    /// # Errors
+    /// `Io` if the path of the current folder is unknown.
+    pub(crate) fn encrypted(self, key_file: Option<&Path>) -> Result<Self> {
+        let key_file = key_file.map(std::path::absolute).transpose();
+        Ok(Self {
+            key_file: key_file.map_err(|error| Error::io("cannot find the key file", error))?,
+            ..self
+        })
+    }
+
+    /// Returns the remote with the keys of which one must have signed what is fetched, and the key that signs each push.
+    #[cfg(feature = "signed")]
+    pub(crate) fn with_keys(mut self, signed_by: &[VerifierKey], sign_key: Option<String>) -> Self {
+        self.signed_by = signed_by.iter().map(ToString::to_string).collect();
+        self.sign_key = sign_key;
+        self
+    }
+
     /// Returns the most trusted class of what comes from the remote.
     pub(crate) fn cap(&self) -> Origin {
         Origin::from_text(&self.cap).unwrap_or(Origin::Import)
     }
 
-    /// Opens the remote.
+    /// Opens the remote, with the keys that sign a push and those that must have signed a fetch.
     ///
     /// # Errors
-    /// The errors of [`Remote::open`].
+    /// The errors of [`Remote::open`], and of a key.
     pub(crate) fn open(&self) -> Result<Remote> {
-        Remote::open(&self.name, &self.url, self.cap())
+        self.keyed(self.unlocked(Remote::open(&self.name, &self.url, self.cap())?)?)
     }
+
+    /// Opens the remote, and makes a missing folder.
+    ///
+    /// # Errors
+    /// The errors of [`Remote::create`], and of a key.
+    pub(crate) fn create(&self) -> Result<Remote> {
+        self.keyed(self.unlocked(Remote::create(&self.name, &self.url, self.cap())?)?)
+    }
+
+    #[cfg(feature = "signed")]
+    fn keyed(&self, remote: Remote) -> Result<Remote> {
+        let signers = self.sign_key.iter().map(|name| signing_keys::load(name));
+        let demanded = self.signed_by.iter().map(|key| key.parse());
+        Ok(remote
+            .sign_with(signers.collect::<Result<_>>()?)
+            .signed_by(demanded.collect::<Result<_>>()?))
+    }
+
+    /// Refuses a remote of which the user demands what this program cannot do.
+    #[cfg(not(feature = "signed"))]
+    fn keyed(&self, remote: Remote) -> Result<Remote> {
+        if !self.signed_by.is_empty() || self.sign_key.is_some() {
+            let text = "this program was built without the feature `signed`, so it neither signs nor checks signatures";
+            return Err(Error::denied(ErrorCode::UnsignedRemote, text));
+        }
+        Ok(remote)
+    }
+
+    /// Gives a remote the keys of this entry.
+    ///
+    /// # Errors
+    /// The errors of [`remote_keys::load`].
+    pub(crate) fn unlocked(&self, remote: Remote) -> Result<Remote> {
+        let keys = remote_keys::load_if(self.key_file.as_ref())?;
+        Ok(match keys {
+            Some(keys) => remote.with_keys(&keys),
+            None => remote,
+        })
+    }
+}
+
+/// Returns an error if a URL has a password, which would stand in the register in clear.
+///
+/// # Errors
+/// `InvalidInput` (code `password_in_url`).
+pub(crate) fn check_url(url: &str) -> Result<()> {
+    if without_password(url) == url {
+        return Ok(());
+    }
+    let error = Error::invalid("the URL of a remote is stored, so it must not contain a password");
+    Err(error
+        .with_code(ErrorCode::PasswordInUrl)
+        .with_hint("set PGPASSWORD, or put the password into the file .pgpass"))
 }
 
 /// The remotes of one store.
@@ -56,8 +159,14 @@ impl Remotes {
     /// `NotFound` if no variable names a folder; `Denied` if other users may change the register; `Io`.
     pub(crate) fn of(memory: &Memory) -> Result<Self> {
         let id = memory.path().map(Memory::id_of_store).transpose()?;
+        let register = UserRegister::open(REGISTER, "remotes").map_err(|error| match error.kind() {
+            ErrorKind::NotFound => {
+                error.with_hint("set HOME or XDG_STATE_HOME: your list of remotes is there")
+            }
+            _ => error,
+        });
         Ok(Self {
-            register: UserRegister::open(REGISTER, "remotes")?,
+            register: register?,
             store: to_hex(&id.unwrap_or_default()),
         })
     }
@@ -91,13 +200,13 @@ impl Remotes {
     /// Adds a remote.
     ///
     /// # Errors
-    /// `InvalidInput` (code `name_taken`) if the store has a remote of this name; `Io`.
-    pub(crate) fn add(&mut self, name: &str, url: &str, cap: Origin) -> Result<RemoteEntry> {
+    /// `InvalidInput` (code `name_taken`) if the store has a remote of this name, or (code `password_in_url`) if the URL has a
+    /// password; `Io`.
+    pub(crate) fn add(&mut self, new: RemoteEntry) -> Result<RemoteEntry> {
+        check_url(&new.url)?;
         let entry = RemoteEntry {
             store: self.store.clone(),
-            name: name.to_owned(),
-            url: url.to_owned(),
-            cap: cap.to_string(),
+            ..new
         };
         let is_same = |known: &RemoteEntry| known.store == entry.store && known.name == entry.name;
         let is_new = self.register.change(|entries| {
@@ -106,11 +215,21 @@ impl Remotes {
             is_new
         })?;
         if is_new {
-            return Ok(entry);
+            Ok(entry)
+        } else {
+            Err(name_taken(&entry.name))
         }
-        let text = format!("this store has a remote '{name}' already");
-        let error = Error::invalid(text).with_code(ErrorCode::NameTaken);
-        Err(error.with_hint("choose another name, or remove that one: treering remote remove NAME"))
+    }
+
+    /// Returns an error if the store has a remote of this name.
+    ///
+    /// # Errors
+    /// `InvalidInput` (code `name_taken`).
+    pub(crate) fn check_free(&self, name: &str) -> Result<()> {
+        match self.entries().iter().any(|entry| entry.name == name) {
+            true => Err(name_taken(name)),
+            false => Ok(()),
+        }
     }
 
     /// Removes a remote.
@@ -124,4 +243,10 @@ impl Remotes {
             .change(|entries| entries.retain(|entry| entry.store != store || entry.name != name))?;
         Ok(found)
     }
+}
+
+fn name_taken(name: &str) -> Error {
+    Error::invalid(format!("this store has a remote '{name}' already"))
+        .with_code(ErrorCode::NameTaken)
+        .with_hint("choose another name, or remove that one: treering remote remove NAME")
 }

@@ -9,8 +9,8 @@ use std::io::{self, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::PathBuf;
 
-use super::context::{in_words, shown};
-use super::errors::refused;
+use super::errors::{refused, usage_error};
+use super::hints::in_words;
 use crate::private_file::{BYTES_MAX, READ_OR_WRITE, WRITE, create, read};
 use treering::inspect::disk::xdg_folder;
 use treering::signed::{SigningKey, VerifierKey};
@@ -39,7 +39,12 @@ fn key_file(name: &str) -> Result<PathBuf> {
         || name.starts_with(['.', '-'])
         || name.is_empty()
     {
-        let text = format!("a key cannot have the name '{name}'");
+        // Who types a private key in place of its name does not want to read it in a log.
+        let text = if name.starts_with("PRIVATE+KEY") {
+            "a private key is no name of a key".to_owned()
+        } else {
+            format!("a key cannot have the name '{name}'")
+        };
         let hint = "use 1 to 64 letters, digits, `.`, `_` and `-`, and begin with a letter or digit";
         return Err(refused(ErrorCode::BadKey, text, hint));
     }
@@ -72,11 +77,11 @@ pub(crate) fn load(name: &str) -> Result<SigningKey> {
         return Err(error.with_hint(format!("make it with: treering keygen {name}")));
     }
     let key = SigningKey::parse(read(&file, "the key", READ_OR_WRITE, BYTES_MAX)?.trim_end_matches('\n'));
-    let key = key.map_err(|error| error.context(shown(&file)))?;
+    let key = key.map_err(|error| error.context(file.display()))?;
     if key.name() == name {
         return Ok(key);
     }
-    let text = format!("{} has the key '{}'", shown(&file), key.name());
+    let text = format!("{} has the key '{}'", file.display(), key.name());
     Err(refused(
         ErrorCode::BadKey,
         text,
@@ -133,14 +138,38 @@ pub(crate) fn trust(key: &VerifierKey) -> Result<()> {
     written.map_err(failed)
 }
 
-/// Returns the keys that the user typed, else those of `trusted-keys`.
+/// The verifier keys that a call trusts. A key may be trusted for one origin only.
+pub(crate) struct Trusted(Vec<(Option<String>, VerifierKey)>);
+
+impl Trusted {
+    /// Returns the keys that may sign the heads of an origin. If keys are trusted for this origin, no other key is.
+    pub(crate) fn of(&self, origin: &str) -> Vec<VerifierKey> {
+        let keys_of = |wanted: Option<&str>| {
+            let found = self.0.iter().filter(|(of, _)| of.as_deref() == wanted);
+            found.map(|(_, key)| key.clone()).collect::<Vec<_>>()
+        };
+        let own = keys_of(Some(origin));
+        if own.is_empty() { keys_of(None) } else { own }
+    }
+}
+
+/// Returns the keys that the user typed, else those of `trusted-keys`. A line there is a key, or `ORIGIN KEY`.
 ///
 /// # Errors
 /// `NotFound` (code `no_key`) if there is none; `Denied` (code `refused`) if others can change the list; `InvalidInput` (code
-/// `bad_key`).
-pub(crate) fn trusted(typed: Vec<VerifierKey>) -> Result<Vec<VerifierKey>> {
+/// `usage`) for a typed key, or (code `bad_key`) for one of the list.
+pub(crate) fn trusted(typed: &[String]) -> Result<Trusted> {
     if !typed.is_empty() {
-        return Ok(typed);
+        let keys = typed.iter().map(|text| match text.parse() {
+            Ok(key) => Ok((None, key)),
+            // The typed text may be a private key, so the error does not repeat it.
+            Err(error) => {
+                let error: Error = error;
+                let hint = error.hint().unwrap_or("name a verifier key").to_owned();
+                Err(usage_error(format!("--key: {error}"), hint))
+            }
+        });
+        return keys.collect::<Result<_>>().map(Trusted);
     }
     let file = file_of("trusted-keys")?;
     let is_missing = fs::symlink_metadata(&file).is_err_and(|error| error.kind() == io::ErrorKind::NotFound);
@@ -154,17 +183,22 @@ pub(crate) fn trusted(typed: Vec<VerifierKey>) -> Result<Vec<VerifierKey>> {
         .zip(1..)
         .filter(|(line, _)| !line.is_empty() && !line.starts_with('#'));
     let keys = lines.map(|(line, number)| {
-        let key = line.parse::<VerifierKey>();
-        key.map_err(|error| error.context(format_args!("{}, line {number}", shown(&file))))
+        let (origin, key) = match line.rsplit_once(' ') {
+            Some((origin, key)) => (Some(origin.to_owned()), key),
+            None => (None, line),
+        };
+        let key = key.parse::<VerifierKey>();
+        let key = key.map_err(|error| error.context(format_args!("{}, line {number}", file.display())))?;
+        Ok((origin, key))
     });
     let keys = keys.collect::<Result<Vec<_>>>()?;
     if keys.is_empty() {
         let hint = format!(
             "name the verifier key of the signer with --key, or write it into {}",
-            shown(&file)
+            file.display()
         );
         let error = Error::not_found("there is no key to check with").with_code(ErrorCode::NoKey);
         return Err(error.with_hint(hint));
     }
-    Ok(keys)
+    Ok(Trusted(keys))
 }

@@ -175,7 +175,14 @@ fn index_of(memory: &Memory, store: &Store, view: &View) -> Result<usize> {
         let text = format!("the state of commit seq:{seq} was thinned meanwhile");
         Error::not_found(text).with_code(ErrorCode::Thinned)
     };
-    store.position(seq)?.map_err(gone)
+    let index = store.position(seq)?.map_err(gone)?;
+    if memory.has_commit_of(view)? {
+        return Ok(index);
+    }
+    let text = format!("the state of commit seq:{seq} is one of another line");
+    Err(Error::invalid(text)
+        .with_code(ErrorCode::OtherLine)
+        .with_hint("name two states of one line; `--fork NAME` chooses the line"))
 }
 
 fn check_order(good: &View, bad: &View) -> Result<()> {

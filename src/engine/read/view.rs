@@ -11,7 +11,7 @@ use std::sync::Arc;
 use crate::digest::{KeyPath, Root, SubtreeDigest};
 use crate::error::{ErrorKind, Result};
 use crate::object::{Commit, Id, Object, Time};
-use crate::store::{CommitEntry, Store};
+use crate::store::{CommitEntry, IdHash, Store};
 use crate::trie::{self, Entry};
 
 use super::{Family, Source, State, erased_by, until_error};
@@ -191,8 +191,19 @@ impl View {
     /// `NotFound` with the code `erased` if the version in this state was erased since; `Corrupt` or `Io` if the
     /// version's record cannot be read.
     pub fn get(&self, id: &Id) -> Result<Option<Object>> {
+        let hash = IdHash::of(id.as_str());
+        if let Some(object) = self.cached(id, hash) {
+            return Ok(Some(object));
+        }
         let entry = self.state.entry_at(&self.key(id))?;
-        self.load_named(id, entry)
+        self.load_named(id, hash, entry)
+    }
+
+    /// Returns the object at the place that the cache has for its id. An error is that of the other way to the object.
+    fn cached(&self, id: &Id, hash: IdHash) -> Option<Object> {
+        let (store, batch) = (&self.state.store, self.entry.batch);
+        let place = store.cached_place(hash, batch)?;
+        store.records.object_named(id, place, batch).ok()?
     }
 
     /// Returns the object of each id, in the order of the ids; see [`Self::get`]. This is several times as fast as one
@@ -217,20 +228,44 @@ impl View {
         let ids: Vec<&Id> = ids.into_iter().collect();
         let mut objects = Vec::with_capacity(ids.len());
         for ids in ids.chunks(OBJECTS_TOGETHER) {
-            let keys = self.state.store.suite.key_paths(ids.iter().map(|id| id.as_str()));
-            let entries = self.state.entries_at(&keys)?;
-            for (id, entry) in ids.iter().zip(entries) {
-                objects.push(self.load_named(id, entry)?);
-            }
+            self.get_together(ids, &mut objects)?;
         }
         Ok(objects)
     }
 
-    fn load_named(&self, id: &Id, entry: Option<Entry>) -> Result<Option<Object>> {
+    fn get_together(&self, ids: &[&Id], objects: &mut Vec<Option<Object>>) -> Result<()> {
+        let (store, batch) = (&self.state.store, self.entry.batch);
+        let first = objects.len();
+        let hashes: Vec<IdHash> = ids.iter().map(|id| IdHash::of(id.as_str())).collect();
+        let places: Vec<Option<u64>> = hashes
+            .iter()
+            .map(|hash| store.cached_place(*hash, batch))
+            .collect();
+        store.records.touch(places.iter().flatten().copied());
+        objects.extend(ids.iter().zip(places).map(|(id, place)| {
+            let object = place.map(|place| store.records.object_named(id, place, batch));
+            object.and_then(|object| object.ok().flatten())
+        }));
+        let rest: Vec<usize> = (0..ids.len())
+            .filter(|at| objects[first + at].is_none())
+            .collect();
+        let keys = store.suite.key_paths(rest.iter().map(|at| ids[*at].as_str()));
+        for (at, entry) in rest.into_iter().zip(self.state.entries_at(&keys)?) {
+            objects[first + at] = self.load_named(ids[at], hashes[at], entry)?;
+        }
+        Ok(())
+    }
+
+    fn load_named(&self, id: &Id, hash: IdHash, entry: Option<Entry>) -> Result<Option<Object>> {
         let Some(entry) = entry else { return Ok(None) };
         let object = self.load_kept(&entry, || format!("the version of '{id}' in this state"))?;
         // Ignores an object with another id and the same key path, which would be a hash collision.
-        Ok(object.is_named(id).then_some(object))
+        if !object.is_named(id) {
+            return Ok(None);
+        }
+        let of_state = (self.entry.batch, self.len());
+        self.state.store.cache_place(hash, entry.place, of_state);
+        Ok(Some(object))
     }
 
     /// Returns the object whose key path (`HashSuite::key_path`) starts with these bytes,

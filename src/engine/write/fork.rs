@@ -148,6 +148,12 @@ impl Inner {
             // Nobody writes to the line of a remote.
             return Err(no_fork(name));
         }
+        self.open_line(name)
+    }
+
+    /// Returns the core of a fork or of the line of a remote.
+    pub(super) fn open_line(self: &Arc<Self>, name: &str) -> Result<Arc<Self>> {
+        let main = self.main.as_ref().unwrap_or(self);
         let mut forks = main.forks.lock();
         let store = main.store();
         let line = store.lines().named(name).cloned().ok_or_else(|| no_fork(name))?;

@@ -17,7 +17,6 @@ use super::Writer;
 use super::remote::{Known, MAIN, SIDE, Seen, of_line, went_back};
 use crate::digest::{CommitDigest, DIGEST_LEN, TextDigest, to_hex};
 use crate::engine::inner::Inner;
-use crate::engine::settings::CLOCK_OFF_MICROS_MAX;
 use crate::engine::upkeep::erase::Elsewhere;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{Batch, BatchBuilder, RecordKind};
@@ -29,7 +28,9 @@ use crate::store::{
 
 /// A part of what was fetched. It is taken in as a whole.
 pub(crate) struct FetchedPart {
-    /// The batches behind those of the part before.
+    /// How far the remote was read before.
+    pub(crate) after: Option<Seen>,
+    /// The batches behind that.
     pub(crate) batches: Vec<Batch>,
     /// How far the remote is read with this part.
     pub(crate) seen: Seen,
@@ -49,7 +50,8 @@ pub(crate) struct Taken {
 }
 
 impl Inner {
-    /// Takes in a part of a remote behind what was read before (RML-1).
+    /// Takes in a part of a remote behind what was read before (RML-1). The check takes no lock, because it may take long.
+    /// Returns `None`, and writes nothing, if another process changed meanwhile what the check relied on.
     ///
     /// # Errors
     /// `Corrupt` if a batch contradicts the others or what is known, or (code `remote_went_back`) does not continue it;
@@ -57,39 +59,64 @@ impl Inner {
     ///
     /// # Durability
     /// When the call returns, what was fetched is as durable as a commit.
-    pub(crate) fn take_remote(&self, known: Known<'_>, part: FetchedPart, writer: &Writer) -> Result<Taken> {
-        let FetchedPart {
-            batches,
-            seen,
-            mut supply,
-        } = part;
+    pub(crate) fn take_remote(
+        &self,
+        known: Known<'_>,
+        part: &mut FetchedPart,
+        writer: &Writer,
+    ) -> Result<Option<Taken>> {
         let suite = self.store().suite;
-        for batch in &batches {
-            supply.add(batch, suite, &|_| true)?;
+        for batch in &part.batches {
+            part.supply.add(batch, suite, &|_| true)?;
         }
-        let mut taken = self.take_erasure(known, (&batches, &seen, &supply), writer)?;
+        let part = &*part;
+        let erased = self.take_erasure(known, part, writer)?;
+        let mut intake = self.intake(known, &part.supply)?;
+        if intake.relied_on.seen != part.after {
+            return Ok(None);
+        }
+        intake.take_all(part)?;
+        let Intake {
+            mut group,
+            commits,
+            relied_on,
+            ..
+        } = intake;
         self.main().write_as(writer, |writing| {
-            let mut intake = Intake::new(self.main(), known, self.seen(known)?, &supply);
-            intake.take_all(&batches, &seen)?;
-            let Intake {
-                mut group, commits, ..
-            } = intake;
-            group.push(self.note_seen(known, MAIN, seen.head, Some(seen))?);
+            if self.main().relied_on(known, writing.log.epoch())? != relied_on {
+                return Ok(None);
+            }
+            group.push(self.note_seen(known, MAIN, part.seen.head, Some(part.seen))?);
             self.write_remote(writing, group)?;
-            taken.commits = commits;
-            Ok(taken)
+            Ok(Some(Taken { commits, ..erased }))
+        })
+    }
+
+    fn intake<'a>(&'a self, known: Known<'a>, supply: &'a Supply) -> Result<Intake<'a>> {
+        // The epoch is read first. So a store that is newer shows as changed.
+        let epoch = self.log.lock().log.epoch();
+        let main = self.main();
+        Ok(Intake::new(main, known, main.relied_on(known, epoch)?, supply))
+    }
+
+    /// Returns what the check of a fetch relies on.
+    fn relied_on(&self, known: Known<'_>, epoch: u32) -> Result<ReliedOn> {
+        let (store, start) = (self.store(), known.line(""));
+        let seen = self.seen(known)?;
+        let lines = store.lines();
+        let own = lines.live().filter(|line| line.name.starts_with(&start));
+        Ok(ReliedOn {
+            seen,
+            lines: own.map(|line| (Arc::clone(&line.name), line.head)).collect(),
+            epoch,
         })
     }
 
     /// Erases what new commits of the remote erased (RML-4).
-    fn take_erasure(
-        &self,
-        known: Known<'_>,
-        (batches, seen, supply): (&[Batch], &Seen, &Supply),
-        writer: &Writer,
-    ) -> Result<Taken> {
-        let mut intake = Intake::new(self.main(), known, self.seen(known)?, supply);
-        let elsewhere = Elsewhere::of(batches, self.store().suite, &mut |by| intake.has(by))?;
+    fn take_erasure(&self, known: Known<'_>, part: &FetchedPart, writer: &Writer) -> Result<Taken> {
+        let mut intake = self.intake(known, &part.supply)?;
+        let suite = self.store().suite;
+        let elsewhere = Elsewhere::of(&part.batches, suite, &mut |by| intake.has(by))?;
         let found = self.erased_elsewhere(&elsewhere)?;
         let count = found.len() as u64;
         if count == 0 {
@@ -102,7 +129,7 @@ impl Inner {
             });
         }
         // A part that is refused erases nothing.
-        intake.take_all(batches, seen)?;
+        intake.take_all(part)?;
         drop(intake);
         self.main().erase_as_elsewhere(&found, writer)?;
         Ok(Taken {
@@ -118,7 +145,7 @@ impl Inner {
     pub(crate) fn lacks(&self, known: Known<'_>, batches: &[Batch]) -> Result<HashSet<[u8; DIGEST_LEN]>> {
         let (store, none) = (self.store(), Supply::default());
         let (mut supply, mut needed) = (Supply::default(), HashSet::new());
-        let mut intake = Intake::new(self.main(), known, None, &none);
+        let mut intake = self.intake(known, &none)?;
         for batch in batches {
             supply.add(batch, store.suite, &|_| true)?;
             if let Some(commit) = ForeignCommit::of(batch, store.suite)?
@@ -140,9 +167,19 @@ impl Inner {
     }
 }
 
+/// What the check of a fetch relies on. If it is the same later, the check holds: the store has at least what it had.
+#[derive(PartialEq, Eq)]
+struct ReliedOn {
+    seen: Option<Seen>,
+    lines: Vec<(Arc<str>, CommitDigest)>,
+    /// The number of rewrites of the log.
+    epoch: u32,
+}
+
 /// The check of what was fetched.
 struct Intake<'a> {
     inner: &'a Inner,
+    relied_on: ReliedOn,
     known: Known<'a>,
     store: Arc<Store>,
     /// The newest commit of each line of the remote, as far as its batches were read.
@@ -171,11 +208,11 @@ struct Links {
 }
 
 impl<'a> Intake<'a> {
-    fn new(inner: &'a Inner, known: Known<'a>, seen: Option<Seen>, supply: &'a Supply) -> Self {
-        let now = inner.settings().clock.now().as_micros();
-        let heads = seen.map(|seen| (MAIN.to_owned(), seen.head));
+    fn new(inner: &'a Inner, known: Known<'a>, relied_on: ReliedOn, supply: &'a Supply) -> Self {
+        let heads = relied_on.seen.map(|seen| (MAIN.to_owned(), seen.head));
         Self {
             inner,
+            relied_on,
             known,
             store: inner.store(),
             heads: heads.into_iter().collect(),
@@ -184,19 +221,19 @@ impl<'a> Intake<'a> {
             supply,
             links: HashMap::new(),
             thinned: None,
-            latest: Time::from_micros(now.saturating_add(CLOCK_OFF_MICROS_MAX)),
+            latest: inner.settings().latest_time(),
             group: Vec::new(),
             commits: 0,
         }
     }
 
     /// Checks batches, and adds what this store lacks to the group.
-    fn take_all(&mut self, batches: &[Batch], seen: &Seen) -> Result<()> {
-        for batch in batches {
+    fn take_all(&mut self, part: &FetchedPart) -> Result<()> {
+        for batch in &part.batches {
             self.inner.settings().check_stop()?;
             self.take(batch)?;
         }
-        if self.heads.get(MAIN) == Some(&seen.head) {
+        if self.heads.get(MAIN) == Some(&part.seen.head) {
             return Ok(());
         }
         Err(Error::corrupt(
@@ -462,8 +499,37 @@ pub(super) fn is_side_line(name: &str) -> bool {
         return false;
     };
     let (instance, number) = rest.split_at_checked(32).unwrap_or((rest, ""));
-    let is_number = |number: &str| number.parse::<u32>().is_ok();
+    let is_number = |text: &str| {
+        let number = text.parse::<u32>();
+        number.is_ok_and(|number| number > 0 && number.to_string() == text)
+    };
     instance.len() == 32
-        && instance.bytes().all(|byte| byte.is_ascii_hexdigit())
+        && instance
+            .bytes()
+            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
         && (number.is_empty() || number.strip_prefix('-').is_some_and(is_number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_side_line_has_the_name_that_its_machine_gives() {
+        let own = format!("{SIDE}{}", "0a".repeat(16));
+        for (rest, is_fine) in [
+            ("", true),
+            ("-1", true),
+            ("-12", true),
+            ("-0", false),
+            ("-+1", false),
+            ("-007", false),
+            ("-", false),
+            ("1", false),
+        ] {
+            assert_eq!(is_side_line(&format!("{own}{rest}")), is_fine, "{rest}");
+        }
+        assert!(!is_side_line(&own.to_uppercase().replace("AT-", SIDE)));
+        assert!(!is_side_line("main") && !is_side_line(&own[..own.len() - 1]));
+    }
 }

@@ -11,6 +11,7 @@
 //! - WRI-3: the store in memory mirrors the present log. After a rewrite, or a recovery that moved batches already
 //!   read, the handle loads the log again. If this load fails, the next call repeats it.
 
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use crate::error::{Cause, Error, ErrorCode, ErrorKind, Result};
@@ -179,7 +180,12 @@ impl LogHandle {
         source.opened.check_in_place()?;
         if self.lock.is_none() {
             let settings = &source.opened.settings;
-            self.lock = Some(self.log.lock_while(settings.wait, &|| settings.check_stop())?);
+            let since = Instant::now();
+            let locked = self.log.lock_while(settings.wait, &|| settings.check_stop());
+            let (count, micros) = &*source.opened.lock_waits;
+            count.fetch_add(1, Ordering::Relaxed);
+            micros.fetch_add(since.elapsed().as_micros() as u64, Ordering::Relaxed);
+            self.lock = Some(locked?);
         }
         let loaded = if self.is_behind { self.load(source) } else { Ok(()) };
         let mut prepared = loaded.and_then(|()| self.prepare(source));

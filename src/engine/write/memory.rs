@@ -636,6 +636,32 @@ impl Memory {
         })
     }
 
+    /// Returns a memory whose line has the commit of a state, to read its history. That line may be one of a remote.
+    ///
+    /// # Errors
+    /// The errors of [`Self::open_fork`].
+    #[doc(hidden)]
+    pub fn on_line_of(&self, view: &View) -> Result<Self> {
+        if self.has_commit_of(view)? {
+            return Ok(self.clone());
+        }
+        let inner = match view.state.store.line_name() {
+            Some(name) => self.inner.open_line(name)?,
+            None => self.inner.open_fork(MAIN_LINE)?,
+        };
+        Ok(Self { inner })
+    }
+
+    /// Returns whether the commit of a state is on the line of this memory.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a commit cannot be read.
+    #[doc(hidden)]
+    pub fn has_commit_of(&self, view: &View) -> Result<bool> {
+        let found = self.inner.store().by_digest(view.commit().digest)?;
+        Ok(found.is_some())
+    }
+
     /// Returns the name of the fork that this memory reads and writes; `None` for the main line.
     pub fn fork_name(&self) -> Option<&str> {
         self.inner.opened().line.as_ref().map(|line| line.name.as_str())

@@ -18,11 +18,13 @@ use std::sync::Arc;
 
 use super::Writer;
 use super::fork::line_record;
+use super::merge::conflict::is_refused;
 use super::merge::{LineCommit, common_with};
 use super::remote::{Known, MAIN, SIDE, Seen};
 use crate::digest::{CommitDigest, Root, to_hex};
 use crate::engine::inner::Inner;
 use crate::engine::read::State;
+use crate::engine::settings::CLOCK_HINT;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind, UNLINKED};
 use crate::object::{Commit, Object, Op, Origin, Time};
@@ -103,7 +105,7 @@ struct Commits {
 }
 
 /// The changes that a push makes to the newest state of the remote: the new version if there is one, and a version.
-type Changes = BTreeMap<[u8; 32], (Option<Entry>, Entry)>;
+pub(super) type Changes = BTreeMap<[u8; 32], (Option<Entry>, Entry)>;
 
 impl Inner {
     /// Plans a push of the main line to a remote, with the references that it lacks.
@@ -158,22 +160,13 @@ impl Inner {
             return Ok(PushPlan::Behind);
         };
         let (ours, theirs) = ((store, head), (Arc::clone(&line), line.head()?));
-        let changes = changes_between(&theirs, &ours)?;
-        let common = common_with(&ours, &theirs)?;
-        let brings_nothing = match common.as_slice() {
-            // After a pull without a commit, the remote has merged us and nothing else.
-            [base] => changes_between(base, &theirs)?.is_empty(),
-            _ => false,
-        };
-        let is_merged = common
-            .first()
-            .is_some_and(|base| base.1.digest == theirs.1.digest);
-        match (is_merged || brings_nothing, changes.is_empty()) {
+        let apart = Apart::of(&ours, &theirs)?;
+        match (apart.is_merged, apart.changes.is_empty()) {
             (false, _) => return Ok(PushPlan::Behind),
             (true, true) => return Ok(PushPlan::Nothing),
             (true, false) => {}
         }
-        self.plan_side_push(known, target, (&ours, &theirs), &changes, writer)
+        self.plan_side_push(known, target, (&ours, &theirs), &apart.changes, writer)
             .map(Box::new)
             .map(PushPlan::Send)
     }
@@ -330,10 +323,19 @@ impl Inner {
         let (mut sent, remote) = (Commits::default(), known.line(""));
         // The commits that may have erased something, with the index of the batch that has the markers.
         let mut erasers = HashMap::new();
+        let latest = self.settings().latest_time();
         for index in index..store.kept() {
             self.settings().check_stop()?;
             let entry = store.commit_at(index)?;
             let entry = entry.ok_or_else(|| Error::internal("a kept commit is missing"))?;
+            if entry.commit.time > latest {
+                // Every machine would refuse it, and with it all that follows.
+                let text = format!(
+                    "commit seq:{} is more than a day ahead of the clock of this machine",
+                    entry.seq()
+                );
+                return Err(Error::invalid(text).with_hint(CLOCK_HINT));
+            }
             let (mut batch, gap) = store.outgoing(&entry, &remote)?;
             let is_erasure = entry.commit.op.as_str() == Op::ERASE;
             let eraser = is_erasure.then_some(entry.digest);
@@ -378,6 +380,39 @@ impl Inner {
         })
     }
 
+    /// Returns the digests of all commits of the main line of a remote as a push leaves it, oldest first.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a digest cannot be read.
+    #[cfg(feature = "signed")]
+    pub(crate) fn digests_behind_push(
+        &self,
+        known: Known<'_>,
+        outgoing: &Outgoing,
+    ) -> Result<Vec<CommitDigest>> {
+        if outgoing.pushed.is_none() {
+            return self.digests_up_to(outgoing.head);
+        }
+        let line = self.main().store().line(&known.line(MAIN))?;
+        let line = line.ok_or_else(|| Error::internal("the line of a remote is missing"))?;
+        let mut digests = line.digests(0, &*line.head()?)?;
+        digests.push(outgoing.head);
+        Ok(digests)
+    }
+
+    /// Returns the digests of all commits up to one that this store keeps, on any line, oldest first.
+    ///
+    /// # Errors
+    /// `NotFound` (code `thinned`); `Corrupt` or `Io` if a digest cannot be read.
+    #[cfg(feature = "signed")]
+    pub(crate) fn digests_up_to(&self, head: CommitDigest) -> Result<Vec<CommitDigest>> {
+        let found = self.main().store().commit_of_any(head)?;
+        let (store, entry) = found.ok_or_else(|| {
+            Error::not_found(format!("this store does not keep commit {head}")).with_code(ErrorCode::Thinned)
+        })?;
+        store.digests(0, &entry)
+    }
+
     /// Notes a push that the remote has acknowledged.
     ///
     /// # Errors
@@ -410,6 +445,35 @@ impl Inner {
     }
 }
 
+/// How the main line and the line of a remote are apart.
+pub(super) struct Apart {
+    /// What a push changes there.
+    pub(super) changes: Changes,
+    /// Whether the main line has all that the remote has.
+    pub(super) is_merged: bool,
+    /// The newest commits from which both come, newest first.
+    pub(super) common: Vec<LineCommit>,
+}
+
+impl Apart {
+    pub(super) fn of(ours: &LineCommit, theirs: &LineCommit) -> Result<Self> {
+        let common = common_with(ours, theirs)?;
+        let brings_nothing = match common.as_slice() {
+            // After a pull without a commit, the remote has merged us and nothing else.
+            [base] => changes_between(base, theirs, ours)?.is_empty(),
+            _ => false,
+        };
+        let has_newest = common
+            .first()
+            .is_some_and(|base| base.1.digest == theirs.1.digest);
+        Ok(Self {
+            changes: changes_between(theirs, ours, ours)?,
+            is_merged: has_newest || brings_nothing,
+            common,
+        })
+    }
+}
+
 /// Returns the side line as a line, for its records.
 fn side_info(store: &Arc<Store>, side: &RemoteLine) -> Result<LineInfo> {
     let base = store.by_digest(side.base)?;
@@ -425,12 +489,27 @@ fn side_info(store: &Arc<Store>, side: &RemoteLine) -> Result<LineInfo> {
     ))
 }
 
-/// Returns the changes from the state of one commit to that of another, without versions that count as equal (PSH-2).
-fn changes_between(older: &LineCommit, newer: &LineCommit) -> Result<Changes> {
+/// Returns whether the remote has all that is here, and nothing else (PSH-2, CFL-3).
+///
+/// # Errors
+/// `Corrupt` or `Io` if an object cannot be read.
+pub(super) fn has_same(theirs: &LineCommit, ours: &LineCommit) -> Result<bool> {
+    Ok(changes_between(theirs, ours, ours)?.is_empty())
+}
+
+/// Returns the changes from the state of one commit to that of another, without versions that count as equal (PSH-2), and
+/// those that the policy of `ours` refused (CFL-3).
+fn changes_between(older: &LineCommit, newer: &LineCommit, ours: &LineCommit) -> Result<Changes> {
     let (older, newer) = (State::of(&older.0, &older.1)?, State::of(&newer.0, &newer.1)?);
+    let ours = State::of(&ours.0, &ours.1)?;
     let (nodes, mut changes) = (older.nodes_with(&newer), Changes::new());
     for change in older.diff(&newer, &nodes) {
         let change = change?;
+        if is_refused(&ours, &change.key, change.new.as_ref(), change.old.as_ref())?
+            || is_refused(&ours, &change.key, change.old.as_ref(), change.new.as_ref())?
+        {
+            continue;
+        }
         if let (Some(old), Some(new)) = (change.old, change.new) {
             let [old, new] = [older.load(&old)?, newer.load(&new)?];
             if counts_as_equal(&old, &new)? {

@@ -85,7 +85,7 @@ impl Seen {
 pub(crate) fn went_back(what: &str) -> Error {
     Error::corrupt(format!("the remote went back: {what}"))
         .with_code(ErrorCode::RemoteWentBack)
-        .with_hint("an older copy of it was restored, or somebody else replaced it: `remote remove` and `remote add` accept it as it is; nothing was changed")
+        .with_hint("an older copy of it was restored, or somebody else replaced it: `remote remove` and `remote add --trust-cap CLASS` accept it as it is; nothing was changed")
 }
 
 impl Inner {

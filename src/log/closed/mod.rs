@@ -23,22 +23,29 @@ mod target;
 use super::batch::BatchBuilder;
 use super::fixed::{Fixed, layout};
 use super::format_file::{Format, LINES, Mode};
-use super::manifest::{MANIFEST_NAME, Manifest, SECTION_MAGIC, SegmentEntry, plain_length};
+use super::manifest::{
+    MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest, SECTION_MAGIC, SegmentEntry, plain_length,
+};
 use super::segment::SegmentEnd;
 use crate::codec::{DecodeError, Reader, put_sized};
 use crate::digest::{CommitDigest, HashSuite};
-use crate::error::{Cause, Result};
+use crate::disk::Disk;
+use crate::error::{Cause, Damage, Result};
 
 pub(crate) use segment::NewSegment;
 pub(crate) use target::Target;
 
-use super::files::{damage, undecodable};
+use super::files::{damage, read_small, undecodable};
 use super::{format_file, live};
 
 /// The names of the files of a closed log, and of a file that only an opened store has.
 pub(crate) const FORMAT_FILE: &str = format_file::FORMAT_NAME;
 pub(crate) const MANIFEST_FILE: &str = MANIFEST_NAME;
 pub(crate) const LIVE_FILE: &str = live::LIVE_NAME;
+
+/// More bytes of a file than these are damage, so nobody reads them.
+pub(crate) const FORMAT_LIMIT: u64 = format_file::FORMAT_BYTES as u64 + 1;
+pub(crate) const MANIFEST_LIMIT: u64 = MANIFEST_BYTES_MAX as u64 + 1;
 
 /// The most bytes of batches in a segment, unless one batch is larger.
 pub(crate) const CLOSED_SEGMENT_BYTES: u64 = 16 << 20;
@@ -281,6 +288,37 @@ impl ClosedLog {
         };
         let decoded = Self::decode_section(format, &manifest, section);
         decoded.map(Some).map_err(|error| damaged(undecodable(&error)))
+    }
+
+    /// Compares the segments of a closed log in a folder with the section of its manifest (CLO-1), and passes what differs to
+    /// `visit`. The log of a plain store has no section.
+    ///
+    /// # Errors
+    /// The errors of `visit`; `Io`.
+    pub(super) fn check_files(
+        disk: &dyn Disk,
+        format: Format,
+        visit: &mut dyn FnMut(Damage) -> Result<()>,
+    ) -> Result<()> {
+        let Some(bytes) = read_small(disk, MANIFEST_NAME, MANIFEST_BYTES_MAX)? else {
+            return Ok(());
+        };
+        let log = match Self::decode(format, &bytes) {
+            Ok(Some(log)) => log,
+            Ok(None) => return Ok(()),
+            Err(error) => return error.damage().map_or(Ok(()), |damage| visit(damage.clone())),
+        };
+        for (index, segment) in log.segments.iter().enumerate() {
+            let limit = usize::try_from(segment.length.saturating_add(1)).unwrap_or(usize::MAX);
+            // The check of the segments reports one that is missing.
+            if let Some(bytes) = read_small(disk, &segment.name(), limit)?
+                && let Err(error) = log.check_bytes(index, &bytes)
+                && let Some(damage) = error.damage()
+            {
+                visit(damage.clone())?;
+            }
+        }
+        Ok(())
     }
 
     fn decode_section(format: Format, manifest: &Manifest, section: &[u8]) -> Result<Self, DecodeError> {

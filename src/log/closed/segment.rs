@@ -11,7 +11,10 @@ use crate::error::{Cause, Error, Result};
 use crate::log::batch::{Batch, Continue, encode_group};
 use crate::log::files::{damage, undecodable};
 use crate::log::seal::Chain;
-use crate::log::segment::{FIRST_OFFSET, SEGMENT_HEADER_BYTES, SegmentEnd, SegmentHeader, segment_name};
+use crate::log::segment::{
+    FIRST_OFFSET, LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentEnd, SegmentHeader, parse_segment_name,
+    segment_name,
+};
 use crate::log::walk::{Origin, Window};
 
 /// A segment that no manifest lists yet.
@@ -93,6 +96,13 @@ impl ClosedSegment {
     pub(crate) fn name(&self) -> String {
         segment_name(self.id)
     }
+
+    /// Returns the number in the name of the file of a segment. Returns `None` if the name is none of a segment.
+    pub(crate) fn id_in(name: &str) -> Option<u64> {
+        let file = name.strip_prefix(LOG_FOLDER)?.strip_prefix('/')?;
+        let (id, is_unfinished) = parse_segment_name(file)?;
+        (!is_unfinished).then_some(id)
+    }
 }
 
 impl ClosedLog {
@@ -102,13 +112,8 @@ impl ClosedLog {
     /// `Corrupt` if the bytes are not those that the manifest names, or are no such segment (CLO-1).
     pub(crate) fn read(&self, index: usize, bytes: Vec<u8>) -> Result<Vec<Batch>> {
         let segment = &self.segments[index];
-        let damaged = |offset, cause| damage(&segment.name(), offset, cause);
         // INVARIANT CLO-1: compares length and digest before anything of the segment is used.
-        if bytes.len() as u64 != segment.length
-            || self.suite().hash_bytes(Domain::Segment, &bytes) != segment.digest
-        {
-            return Err(damaged(0, Cause::SegmentDigest));
-        }
+        self.check_bytes(index, &bytes)?;
         let before = index
             .checked_sub(1)
             .map(|before| self.segments[before].entry().end());
@@ -121,9 +126,20 @@ impl ClosedLog {
         };
         let end = read_segment(self, &place, bytes.into())?;
         if end.end != segment.entry().end() {
-            return Err(damaged(segment.length, Cause::LastBatch));
+            return Err(damage(&segment.name(), segment.length, Cause::LastBatch));
         }
         Ok(end.batches)
+    }
+
+    /// Returns an error if a segment has other bytes than the section names.
+    pub(super) fn check_bytes(&self, index: usize, bytes: &[u8]) -> Result<()> {
+        let segment = &self.segments[index];
+        if bytes.len() as u64 == segment.length
+            && self.suite().hash_bytes(Domain::Segment, bytes) == segment.digest
+        {
+            return Ok(());
+        }
+        Err(damage(&segment.name(), 0, Cause::SegmentDigest))
     }
 }
 

@@ -72,10 +72,12 @@ fn a_closed_log_reads_back() {
     assert_eq!(read[2][0].number, 7);
     // A reader of plain stores ignores the section.
     let plain = &manifest[..plain_length(&manifest).unwrap()];
-    assert_eq!(
+    let (of_store, closed) = (
         Manifest::decode(plain).unwrap(),
-        Manifest::decode(&manifest).unwrap()
+        Manifest::decode(&manifest).unwrap(),
     );
+    assert_eq!(of_store.encode(), closed.encode());
+    assert_eq!((of_store.is_closed, closed.is_closed), (false, true));
     assert_eq!(ClosedLog::decode(log.format, plain).unwrap(), None);
     assert!(
         ClosedLog::decode(

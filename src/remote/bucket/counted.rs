@@ -1,7 +1,7 @@
 //! A bucket that counts requests and bytes, and repeats a request whose outcome is unknown.
 //!
 //! # Layer
-//! Layer 6, part of `remote/bucket`.
+//! Layer 7, part of `remote/bucket`.
 //!
 //! # Invariants
 //! - RTR-1: a write whose answer was lost is settled by reading the object back. So a caller learns that its own write is
@@ -9,7 +9,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use super::{Bucket, BucketError, BucketResult, Stored, Version};
 use crate::threads::sleep;
@@ -19,6 +19,9 @@ const TRIES: u32 = 8;
 /// The pause before the second try. It doubles.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// The longest wait for the lock of a store, unless the caller says otherwise.
+const WAIT: Duration = Duration::from_secs(30);
+
 /// A bucket with the counts of one call of a remote.
 pub(in crate::remote) struct Counted {
     bucket: Arc<dyn Bucket>,
@@ -27,6 +30,7 @@ pub(in crate::remote) struct Counted {
     sent: AtomicU64,
     pause: Duration,
     tries: u32,
+    wait: Duration,
 }
 
 impl Counted {
@@ -38,7 +42,13 @@ impl Counted {
             sent: AtomicU64::new(0),
             pause: PAUSE,
             tries: TRIES,
+            wait: WAIT,
         }
+    }
+
+    /// Returns this bucket with another wait for the lock of the store.
+    pub(in crate::remote) fn waiting(self, wait: Duration) -> Self {
+        Self { wait, ..self }
     }
 
     /// Returns this bucket without pauses and with few tries, for a simulated service.
@@ -70,7 +80,7 @@ impl Counted {
     /// Sends a request until its outcome is known, but not for ever.
     fn send<T>(&self, request: impl Fn() -> BucketResult<T>) -> BucketResult<T> {
         let mut pause = self.pause;
-        let mut sent = 0;
+        let (mut sent, started) = (0, Instant::now());
         loop {
             self.requests.fetch_add(1, Ordering::Relaxed);
             let answer = request();
@@ -81,21 +91,24 @@ impl Counted {
                     sleep(pause);
                     pause *= 2;
                 }
+                // The call has waited, so the next one follows at once.
+                Err(BucketError::Busy(_)) if started.elapsed() < self.wait => {}
                 answer => return answer,
             }
         }
     }
 
-    pub(in crate::remote) fn get(&self, name: &str) -> BucketResult<Stored> {
-        let stored = self.send(|| self.bucket.get(name, None))?;
+    /// Returns at most the first `limit` bytes of an object.
+    pub(in crate::remote) fn get(&self, name: &str, limit: u64) -> BucketResult<Stored> {
+        let stored = self.send(|| self.bucket.get(name, Some(0..limit)))?;
         self.received
             .fetch_add(stored.bytes.len() as u64, Ordering::Relaxed);
         Ok(stored)
     }
 
-    /// Returns an object, or `None` if it is missing.
-    pub(in crate::remote) fn find(&self, name: &str) -> BucketResult<Option<Stored>> {
-        match self.get(name) {
+    /// Returns at most the first `limit` bytes of an object, or `None` if it is missing.
+    pub(in crate::remote) fn find(&self, name: &str, limit: u64) -> BucketResult<Option<Stored>> {
+        match self.get(name, limit) {
             Err(BucketError::Missing) => Ok(None),
             found => found.map(Some),
         }
@@ -106,7 +119,7 @@ impl Counted {
         self.sent.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         match self.send(|| self.bucket.put_new(name, bytes)) {
             // The service, or a library below, may have repeated a request that had its effect.
-            Err(BucketError::Exists) => match self.find(name)? {
+            Err(BucketError::Exists) => match self.find(name, bytes.len() as u64 + 1)? {
                 Some(stored) if stored.bytes == bytes => Ok(()),
                 _ => Err(BucketError::Exists),
             },
@@ -123,7 +136,7 @@ impl Counted {
     ) -> BucketResult<Version> {
         self.sent.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         match self.send(|| self.bucket.swap(name, version, bytes)) {
-            Err(BucketError::Stale) => match self.find(name)? {
+            Err(BucketError::Stale) => match self.find(name, bytes.len() as u64 + 1)? {
                 Some(stored) if stored.bytes == bytes => Ok(stored.version),
                 _ => Err(BucketError::Stale),
             },

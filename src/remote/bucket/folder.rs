@@ -1,7 +1,10 @@
 //! A bucket in a folder: `file://`. Also the bucket in memory, which is a folder on a disk in memory.
 //!
 //! # Layer
-//! Layer 6, part of `remote/bucket`.
+//! Layer 7, part of `remote/bucket`.
+//!
+//! # Invariants
+//! - FLD-1: a writer holds the lock. So a file that nobody finished is garbage, and the next writer removes it.
 //!
 //! # Limits
 //! - The folder must be on a file system whose locks and renames this machine decides alone. A network file system is
@@ -18,14 +21,17 @@ use crate::digest::{sha256, to_hex};
 use crate::disk::{
     Access, Disk, FileDisk, LockGuard, MemDisk, folder_of, if_there, is_not_regular, lock_within, read_bytes,
 };
-use crate::error::Result;
+use crate::error::{ErrorKind, Result};
 
 /// The file that a writer locks while it compares and replaces an object.
 const LOCK: &str = "bucket.lock";
 /// The end of the name of a file that is being written.
 const UNFINISHED: &str = ".part";
-/// The longest wait for the lock. A swap takes milliseconds.
-const WAIT: Duration = Duration::from_secs(30);
+/// The wait of one call for the lock. The caller repeats a call that found the folder busy.
+const WAIT: Duration = Duration::from_millis(250);
+
+/// A file of more bytes is no manifest.
+const OBJECT_BYTES_MAX: u64 = 256 << 20;
 
 /// A bucket whose objects are the files of a folder.
 #[derive(Clone)]
@@ -56,22 +62,25 @@ impl Folder {
         }
     }
 
-    /// Returns the bytes of a file in `range`, and the version of the whole file.
-    fn read(&self, name: &str, range: Option<Range<u64>>) -> io::Result<Stored> {
+    /// Returns the bytes of a file in `range`, and the version of the file. A file that is too long for an object of ours has
+    /// no version, and only the range of it is read.
+    fn read(&self, name: &str, range: Range<u64>) -> io::Result<Stored> {
         let file = self.disk.open(name, Access::Read)?;
-        let length = usize::try_from(file.length()?).map_err(io::Error::other)?;
-        // A version is the digest of the whole file: a manifest never has the bytes of an earlier one.
-        let mut bytes = read_bytes(&*file, 0, length)?;
-        let version = version_of(&bytes);
-        if let Some(range) = range {
-            let end = range.end.min(bytes.len() as u64) as usize;
-            bytes.truncate(end);
-            bytes = bytes.split_off((range.start as usize).min(end));
+        let length = file.length()?;
+        let size = |length: u64| usize::try_from(length).map_err(io::Error::other);
+        if length > range.end.max(OBJECT_BYTES_MAX) {
+            let bytes = read_bytes(&*file, range.start, size(range.end.saturating_sub(range.start))?)?;
+            let version = Version(format!("{length}+"));
+            return Ok(Stored { bytes, version });
         }
+        let mut bytes = read_bytes(&*file, 0, size(length)?)?;
+        let version = version_of(&bytes);
+        bytes.truncate(usize::try_from(range.end).unwrap_or(usize::MAX));
+        bytes.drain(..(range.start as usize).min(bytes.len()));
         Ok(Stored { bytes, version })
     }
 
-    /// Writes a file under a name of its own, syncs it, and gives it its name with `finish`.
+    /// Writes a file under a name of its own, syncs it, and gives it its name with `finish`. The caller holds the lock.
     fn write(
         &self,
         name: &str,
@@ -86,29 +95,55 @@ impl Folder {
             disk.create_dir(folder)?;
             disk.sync_dir("")?;
         }
+        self.remove_unfinished(folder)?;
         let part = format!("{name}.{}{UNFINISHED}", to_hex(&random));
         let written = || {
             let file = disk.create(&part)?;
             file.write_at(0, bytes)?;
             file.sync()?;
             finish(disk, &part)?;
-            disk.sync_dir(folder)
+            // The file has its name by now, so the outcome of a failure is unknown.
+            disk.sync_dir(folder).map_err(io::Error::other)
         };
         // A part that stays is only garbage.
         written().inspect_err(|_| drop(disk.remove(&part)))
     }
 
+    /// Removes what a writer that was killed left in a folder (FLD-1). It may contain what was erased since.
+    fn remove_unfinished(&self, folder: &str) -> io::Result<()> {
+        for name in self.disk.list(folder)? {
+            if name.ends_with(UNFINISHED) {
+                let path = if folder.is_empty() {
+                    name
+                } else {
+                    format!("{folder}/{name}")
+                };
+                if_there(self.disk.remove(&path))?;
+            }
+        }
+        Ok(())
+    }
+
     fn lock(&self) -> BucketResult<Box<dyn LockGuard>> {
-        lock_within(&*self.disk, LOCK, WAIT).map_err(|error| BucketError::Failed(error.to_string()))
+        lock_within(&*self.disk, LOCK, WAIT).map_err(|error| {
+            let source = std::error::Error::source(&error).and_then(|source| source.downcast_ref());
+            match (error.kind(), source) {
+                (ErrorKind::Busy, _) => BucketError::Busy(error.to_string()),
+                (_, Some(source)) => failed(source),
+                _ => BucketError::Failed(error.to_string()),
+            }
+        })
     }
 }
 
 impl Bucket for Folder {
     fn get(&self, name: &str, range: Option<Range<u64>>) -> BucketResult<Stored> {
-        self.read(name, range).map_err(|error| failed(&error))
+        self.read(name, range.unwrap_or(0..u64::MAX))
+            .map_err(|error| failed(&error))
     }
 
     fn put_new(&self, name: &str, bytes: &[u8]) -> BucketResult<()> {
+        let _alone = self.lock()?;
         // INVARIANT BKT-1: `rename_new` refuses a name that exists.
         let written = self.write(name, bytes, |disk, part| disk.rename_new(part, name));
         written.map_err(|error| failed(&error))
@@ -116,7 +151,8 @@ impl Bucket for Folder {
 
     fn swap(&self, name: &str, version: &Version, bytes: &[u8]) -> BucketResult<Version> {
         let _alone = self.lock()?;
-        match self.read(name, None) {
+        // A file of another length has another version, and is not read.
+        match self.read(name, 0..length_in(version)) {
             Ok(known) if known.version == *version => {}
             Ok(_) => return Err(BucketError::Stale),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(BucketError::Stale),
@@ -154,8 +190,15 @@ impl Bucket for Folder {
     }
 }
 
+/// A version is the length and the digest of the whole file: a manifest never has the bytes of an earlier one.
 fn version_of(bytes: &[u8]) -> Version {
-    Version(to_hex(&sha256(bytes)))
+    Version(format!("{}-{}", bytes.len(), to_hex(&sha256(bytes))))
+}
+
+/// Returns the length of the file that has a version.
+fn length_in(version: &Version) -> u64 {
+    let length = version.0.split_once('-').map(|(length, _)| length.parse());
+    length.and_then(Result::ok).unwrap_or_default()
 }
 
 /// Returns the error of a call. A failed write of a local file system has an unknown outcome.
@@ -166,7 +209,9 @@ fn failed(error: &io::Error) -> BucketError {
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
             BucketError::Denied(error.to_string())
         }
-        io::ErrorKind::InvalidInput => BucketError::Failed(error.to_string()),
+        io::ErrorKind::InvalidInput | io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
+            BucketError::Failed(error.to_string())
+        }
         _ => BucketError::Unclear(error.to_string()),
     }
 }

@@ -1,7 +1,7 @@
 //! Tests whether a store honours conditional writes. A store that ignores them would lose the pushes of two machines.
 //!
 //! # Layer
-//! Layer 6, part of `remote/bucket`.
+//! Layer 7, part of `remote/bucket`.
 
 use super::{Bucket, BucketError, BucketResult};
 use crate::digest::to_hex;

@@ -1,40 +1,29 @@
-//! Tests of buckets: one conformance suite for all of them, and the probe.
+//! Tests of buckets, and of the probe.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::*;
+use crate::testing::bucket_contract::check;
 use crate::testing::sim_bucket::SimBucket;
 
-/// What each bucket must do. The bucket is empty.
-fn conforms(bucket: &dyn Bucket) {
-    let put = |name: &str, bytes: &[u8]| bucket.put_new(name, bytes);
-    assert_eq!(bucket.get("manifest", None), Err(BucketError::Missing));
-    assert_eq!(bucket.list("log/"), Ok(Vec::new()));
-    assert_eq!(put("manifest", b"one"), Ok(()));
-    assert_eq!(put("manifest", b"two"), Err(BucketError::Exists), "BKT-1");
-    let first = bucket.get("manifest", None).unwrap();
-    assert_eq!(first.bytes, b"one");
-    for (range, bytes) in [(0..2, &b"on"[..]), (1..9, b"ne"), (3..4, b""), (7..9, b"")] {
-        assert_eq!(bucket.get("manifest", Some(range)).unwrap().bytes, bytes);
+#[test]
+fn a_password_is_not_shown() {
+    for (url, shown) in [
+        ("postgres://ann:se/c@ret@host/db", "postgres://ann@host/db"),
+        (
+            "postgres://ann@host:1/db?schema=a",
+            "postgres://ann@host:1/db?schema=a",
+        ),
+        ("postgres://host/db?password=secret", "postgres://host/db"),
+        (
+            "postgres:///db?p%61ssword=secret&schema=a",
+            "postgres:///db?schema=a",
+        ),
+        ("file:///a:b@c?password=d", "file:///a:b@c?password=d"),
+    ] {
+        assert_eq!(without_password(url), shown);
     }
-    let second = bucket.swap("manifest", &first.version, b"three").unwrap();
-    assert_ne!(second, first.version);
-    assert_eq!(
-        bucket.swap("manifest", &first.version, b"four"),
-        Err(BucketError::Stale),
-        "BKT-1"
-    );
-    let now = bucket.get("manifest", None).unwrap();
-    assert_eq!((now.bytes, now.version), (b"three".to_vec(), second.clone()));
-    assert_eq!(bucket.swap("missing", &second, b"x"), Err(BucketError::Stale));
-    assert_eq!(put("log/00000002.seg", b"b"), Ok(()));
-    assert_eq!(put("log/00000001.seg", b"a"), Ok(()));
-    let listed = bucket.list("log/").unwrap();
-    assert_eq!(listed, ["log/00000001.seg", "log/00000002.seg"]);
-    assert_eq!(bucket.list("man").unwrap(), ["manifest"]);
-    assert_eq!(bucket.delete("log/00000001.seg"), Ok(()));
-    assert_eq!(bucket.delete("log/00000001.seg"), Ok(()), "it is deleted already");
-    assert_eq!(bucket.list("log/").unwrap(), ["log/00000002.seg"]);
 }
 
 #[test]
@@ -42,10 +31,12 @@ fn every_bucket_conforms() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("file://{}/a%20b", folder.path().display());
     assert!(open_bucket(&url, false).is_err(), "the folder does not exist");
-    conforms(&*open_bucket(&url, true).unwrap());
+    let bucket = open_bucket(&url, true).unwrap();
+    check(&*bucket, 20);
+    bucket.put_new("manifest", b"").unwrap();
     assert!(folder.path().join("a b/manifest").exists());
-    conforms(&Folder::in_memory());
-    conforms(&SimBucket::default());
+    check(&Folder::in_memory(), 20);
+    check(&SimBucket::default(), 20);
 }
 
 #[test]
@@ -64,43 +55,71 @@ fn a_url_that_is_not_understood_is_refused() {
     }
     let error = open_bucket("ftp://host/a", true).err().unwrap();
     assert_eq!(error.code(), ErrorCode::UnsupportedRemote);
+    #[cfg(not(feature = "remote-cloud"))]
+    for url in ["s3://bucket/a", "gs://bucket", "az://container"] {
+        let error = open_bucket(url, true).err().unwrap();
+        assert_eq!(error.code(), ErrorCode::UnsupportedRemote);
+        assert!(
+            error.hint().unwrap().contains("--features remote-cloud"),
+            "{error:?}"
+        );
+    }
 }
 
-/// BKT-1, BKT-2
 #[test]
-fn one_of_many_writers_wins() {
+fn a_place_is_not_inside_a_store_nor_around_it() {
     let folder = tempfile::tempdir().unwrap();
-    let on_disk: Arc<dyn Bucket> = Arc::new(Folder::at(folder.path(), false).unwrap());
-    for bucket in [
-        on_disk,
-        Arc::new(Folder::in_memory()),
-        Arc::new(SimBucket::default()),
+    let at = |name: &str| folder.path().join(name);
+    std::fs::create_dir(at("store")).unwrap();
+    std::os::unix::fs::symlink(at("store"), at("link")).unwrap();
+    for (place, is_apart) in [
+        ("backup", true),
+        ("store2", true),
+        ("store", false),
+        ("store/a/b", false),
+        ("link/a", false),
+        ("", false),
     ] {
-        for round in 0..20 {
-            let name = format!("log/{round}");
-            let content = |writer: u8| vec![writer; 50_000];
-            let wins = |work: &(dyn Fn(u8) -> bool + Sync)| {
-                std::thread::scope(|scope| {
-                    let all: Vec<_> = (1..=4).map(|writer| scope.spawn(move || work(writer))).collect();
-                    all.into_iter()
-                        .filter(|_| true)
-                        .map(|one| one.join().unwrap())
-                        .filter(|won| *won)
-                        .count()
-                })
-            };
-            assert_eq!(wins(&|writer| bucket.put_new(&name, &content(writer)).is_ok()), 1);
-            let first = bucket.get(&name, None).unwrap();
-            assert_eq!(first.bytes, content(first.bytes[0]));
-            let version = first.version;
-            assert_eq!(
-                wins(&|writer| bucket.swap(&name, &version, &content(writer + 4)).is_ok()),
-                1
-            );
-            let last = bucket.get(&name, None).unwrap().bytes;
-            assert_eq!(last, content(last[0]));
-        }
+        let url = format!("file://{}", at(place).display());
+        assert_eq!(check_apart(&url, &at("store")).is_ok(), is_apart, "{place}");
     }
+    assert!(check_apart("s3://bucket/a", &at("store")).is_ok());
+}
+
+/// FLD-1: what a writer that was killed left goes, and what another one is writing stays.
+#[test]
+fn a_writer_waits_as_long_as_it_may_and_cleans_up() {
+    let folder = tempfile::tempdir().unwrap();
+    let bucket = Folder::at(folder.path(), false).unwrap();
+    let part = folder.path().join("a.0123.part");
+    std::fs::write(&part, "secret").unwrap();
+    let disk = crate::disk::FileDisk::open(folder.path()).unwrap();
+    let held = crate::disk::lock_within(&disk, "bucket.lock", Duration::ZERO).unwrap();
+    let client = Counted::new(Arc::new(bucket)).waiting(Duration::ZERO);
+    let started = std::time::Instant::now();
+    let error = client
+        .put_new("a", b"x")
+        .unwrap_err()
+        .at(client.bucket(), "cannot write to");
+    assert_eq!(error.kind(), ErrorKind::Busy);
+    assert!(started.elapsed() < Duration::from_secs(5) && part.exists());
+    drop(held);
+    client.put_new("a", b"x").unwrap();
+    assert!(!part.exists());
+}
+
+#[test]
+fn of_a_long_file_only_the_range_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let bucket = Folder::at(folder.path(), false).unwrap();
+    bucket.put_new("manifest", b"one").unwrap();
+    let version = bucket.get("manifest", None).unwrap().version;
+    let file = std::fs::File::options()
+        .write(true)
+        .open(folder.path().join("manifest"));
+    file.unwrap().set_len(1 << 40).unwrap();
+    assert_eq!(bucket.get("manifest", Some(0..4)).unwrap().bytes, b"one\0");
+    assert_eq!(bucket.swap("manifest", &version, b"two"), Err(BucketError::Stale));
 }
 
 /// A store with one fault.
@@ -181,7 +200,7 @@ fn a_lost_answer_is_settled_by_reading_back() {
         let client = Counted::new(Arc::new(service.clone())).impatient();
         let put = client.put_new("a", b"mine");
         let version = match service.clone().objects().get("a") {
-            Some(_) if put.is_ok() => client.get("a"),
+            Some(_) if put.is_ok() => client.get("a", 9),
             _ => continue,
         };
         let Ok(Stored { version, .. }) = version else {

@@ -1,6 +1,9 @@
 //! Tests of several machines with one remote.
 
+use std::ops::Range;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use super::backup::{put, verified};
 use crate::engine::{Memory, Options, PolicyVerdict, Retention, WritePolicy, Writer};
@@ -8,11 +11,12 @@ use crate::error::{ErrorCode, ErrorKind};
 use crate::log::closed::NewSegment;
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Commit, Id, Origin};
-use crate::remote::bucket::{Bucket, Counted};
+use crate::remote::bucket::{Bucket, BucketError, BucketResult, Counted, Stored, Version};
 use crate::remote::clone::clone_from;
 use crate::remote::place::Place;
 use crate::remote::{Pulled, Remote};
 use crate::testing::sim_bucket::SimBucket;
+use crate::threads::Mutex;
 
 pub(super) fn id(text: &str) -> Id {
     Id::new(text).unwrap()
@@ -105,11 +109,28 @@ fn two_machines_share_a_memory_and_come_to_rest() {
             assert_eq!(memory.view().commit().digest, head);
         }
     }
+    let apart = |memory: &Memory| {
+        let state = Remote::known_state("origin", memory).unwrap();
+        (state.ahead, state.behind)
+    };
+    assert_eq!((apart(&a), apart(&b)), ((0, 0), (0, 0)), "at rest");
     // A machine keeps its main line, and reads the remote beside it.
     let seqs: Vec<u64> = a.commits().map(|commit| commit.unwrap().commit.seq).collect();
     assert!(seqs.windows(2).all(|pair| pair[0] == pair[1] + 1));
     let theirs = a.at("remote:origin/main").unwrap();
     assert_eq!(theirs.root(), b.view().root());
+    put(&b, "more", "3");
+    put(&b, "more", "4");
+    put(&a, "of a", "5");
+    assert_eq!((apart(&a), apart(&b)), ((1, 0), (2, 0)));
+    remote.push(&b, &ann()).unwrap();
+    remote.fetch(&a, &ann()).unwrap();
+    assert_eq!((apart(&a).0, apart(&b)), (1, (0, 0)));
+    assert!((1..=2).contains(&apart(&a).1), "{:?}", apart(&a));
+    pull(&remote, &a);
+    assert_eq!(apart(&a), (2, 0), "the commit and the merge");
+    remote.push(&a, &ann()).unwrap();
+    assert_eq!(apart(&a), (0, 0));
     assert!(a.forks().unwrap().is_empty() && a.open_fork("remote:origin/main").is_err());
     for (memory, name) in [(a, "first"), (b, "b")] {
         drop(memory);
@@ -200,6 +221,18 @@ fn a_remote_that_went_back_is_refused() {
     put(&a, "of a", "1");
     remote.push(&a, &ann()).unwrap();
     pull(&remote, &b);
+    for lost in [old.clone(), std::collections::BTreeMap::new()] {
+        fleet.service.restore(lost.clone());
+        for memory in [&a, &b] {
+            let idle = remote.push(memory, &ann()).unwrap_err();
+            assert_eq!(
+                idle.code(),
+                ErrorCode::RemoteWentBack,
+                "also without a commit to send"
+            );
+        }
+        assert_eq!(fleet.service.objects(), lost, "nothing is begun again");
+    }
     fleet.service.restore(old);
     for memory in [&a, &b] {
         let head = memory.view().commit().digest;
@@ -255,11 +288,30 @@ fn an_unrelated_remote_is_refused_and_a_damaged_one_changes_nothing() {
             );
         }
     }
+    // A lost file of a remote is damage too, and nobody begins the remote anew.
+    for name in ["format", "manifest"] {
+        let mut objects = whole.clone();
+        objects.remove(name);
+        fleet.service.restore(objects.clone());
+        let c = Memory::in_memory().unwrap();
+        put(&b, "more", name);
+        for error in [
+            remote.pull(&b, &ann()).unwrap_err(),
+            remote.push(&b, &ann()).unwrap_err(),
+            remote.fetch(&c, &ann()).unwrap_err(),
+        ] {
+            assert_eq!(error.code(), ErrorCode::Corrupt, "{name} {error:?}");
+        }
+        if name == "format" {
+            assert_eq!(remote.push(&c, &ann()).unwrap_err().code(), ErrorCode::Corrupt);
+        }
+        assert_eq!(fleet.service.objects(), objects);
+    }
     fleet.service.restore(whole);
     assert_eq!(pull(&remote, &b).merged.counts.added, 1);
 }
 
-struct NoSecrets;
+pub(super) struct NoSecrets;
 
 impl WritePolicy for NoSecrets {
     fn review(&self, draft: &crate::engine::Draft) -> PolicyVerdict {
@@ -323,7 +375,7 @@ fn a_history_with_forks_undo_and_gaps_travels() {
     }
     a.rollback("here").by(&ann()).unwrap();
     let mut retention = Retention::default();
-    (retention.all, retention.newest) = (std::time::Duration::ZERO, 3);
+    (retention.all, retention.newest) = (Duration::ZERO, 3);
     a.gc(&retention, None).unwrap();
     remote.push(&a, &ann()).unwrap();
     let pulled = pull(&remote, &b);
@@ -378,6 +430,12 @@ fn a_small_push_and_an_idle_pull_cost_few_requests() {
     let pushed = remote.push(&a, &ann()).unwrap();
     assert!(pushed.bytes < 16 << 10, "{pushed:?}");
     assert_eq!(pushed.requests, 2, "{pushed:?}");
+    let idle = remote.push(&a, &ann()).unwrap();
+    assert_eq!(
+        (idle.commits, idle.requests),
+        (0, 1),
+        "it asks whether the remote is there"
+    );
     let pulled = pull(&remote, &a);
     assert_eq!(pulled.fetched.requests, 1, "{pulled:?}");
     // What is kept of the manifest is derived: without it, and after another machine pushed, a push reads it again.
@@ -471,6 +529,169 @@ fn forge(service: &SimBucket, change: impl Fn(&mut Commit)) {
     objects.insert(segment.listed.name(), segment.bytes().to_vec());
     objects.insert("manifest".to_owned(), log.with(&segment, head).encode());
     service.restore(objects);
+}
+
+/// A bucket in which somebody acts before a segment is read, or to which nobody may write.
+struct During {
+    sound: SimBucket,
+    denies: bool,
+    act: Mutex<Option<Box<dyn FnOnce() + Send>>>,
+}
+
+impl Bucket for During {
+    fn get(&self, name: &str, range: Option<Range<u64>>) -> BucketResult<Stored> {
+        if name.starts_with("log/")
+            && let Some(act) = self.act.lock().take()
+        {
+            act();
+        }
+        self.sound.get(name, range)
+    }
+
+    fn put_new(&self, name: &str, bytes: &[u8]) -> BucketResult<()> {
+        if self.denies {
+            return Err(BucketError::Denied("no".to_owned()));
+        }
+        self.sound.put_new(name, bytes)
+    }
+
+    fn swap(&self, name: &str, version: &Version, bytes: &[u8]) -> BucketResult<Version> {
+        self.sound.swap(name, version, bytes)
+    }
+
+    fn list(&self, prefix: &str) -> BucketResult<Vec<String>> {
+        self.sound.list(prefix)
+    }
+
+    fn delete(&self, name: &str) -> BucketResult<()> {
+        self.sound.delete(name)
+    }
+
+    fn describe(&self) -> String {
+        self.sound.describe()
+    }
+}
+
+/// A fetch holds the lock only while it writes. What others change meanwhile is noticed.
+#[test]
+fn a_fetch_keeps_nobody_waiting() {
+    let fleet = Fleet::new();
+    let a = fleet.first();
+    drop(fleet.clone("b", Origin::DirectUser));
+    for number in 0..20 {
+        put(&a, &format!("note/{number}"), "text");
+    }
+    fleet.origin().push(&a, &ann()).unwrap();
+    let path = fleet.folder.path().join("b");
+    let (asked, held) = (Arc::new(AtomicU32::new(0)), Arc::new(AtomicU32::new(0)));
+    let disk = crate::disk::FileDisk::open(&path).unwrap();
+    let b = Options::new().stop({
+        let (asked, held) = (Arc::clone(&asked), Arc::clone(&held));
+        move || {
+            asked.fetch_add(1, Ordering::Relaxed);
+            let is_held = crate::disk::lock_within(&disk, "lock", Duration::ZERO).is_err();
+            held.fetch_add(u32::from(is_held), Ordering::Relaxed);
+            false
+        }
+    });
+    let b = b.open(&path).unwrap();
+    asked.store(0, Ordering::Relaxed);
+    held.store(0, Ordering::Relaxed);
+    // Meanwhile another process writes, and one fetches the same.
+    let during = |act: Box<dyn FnOnce() + Send>| {
+        let bucket = During {
+            sound: fleet.service.clone(),
+            denies: false,
+            act: Mutex::new(Some(act)),
+        };
+        Remote::on("origin", Arc::new(bucket), Origin::DirectUser).unwrap()
+    };
+    let writer = b.clone();
+    let remote = during(Box::new(move || put(&writer, "of b", "1")));
+    assert_eq!(remote.fetch(&b, &ann()).unwrap().commits, 20);
+    assert!(asked.load(Ordering::Relaxed) >= 20);
+    assert_eq!(
+        held.load(Ordering::Relaxed),
+        0,
+        "the lock is free during the check"
+    );
+    put(&a, "of a", "1");
+    fleet.origin().push(&a, &ann()).unwrap();
+    let (other, origin) = (b.clone(), fleet.origin());
+    let remote = during(Box::new(move || {
+        assert_eq!(origin.fetch(&other, &ann()).unwrap().commits, 1);
+    }));
+    assert_eq!(
+        remote.fetch(&b, &ann()).unwrap().commits,
+        0,
+        "the other one was first"
+    );
+    pull(&remote, &b);
+    assert_eq!(content(&b, "of a").as_deref(), Some("1"));
+    drop(b);
+    verified(&path);
+}
+
+/// A remote that this user may only read can be added, for its pulls. An empty place cannot.
+#[test]
+fn who_may_only_read_adds_a_remote() {
+    let fleet = Fleet::new();
+    let a = fleet.first();
+    let of = |sound: &SimBucket| {
+        let bucket = During {
+            sound: sound.clone(),
+            denies: true,
+            act: Mutex::new(None),
+        };
+        Remote::on("origin", Arc::new(bucket), Origin::DirectUser).unwrap()
+    };
+    let read_only = of(&fleet.service);
+    read_only.check(&a).unwrap();
+    pull(&read_only, &a);
+    put(&a, "plan", "two");
+    assert_eq!(read_only.push(&a, &ann()).unwrap_err().code(), ErrorCode::Io);
+    assert_eq!(
+        of(&SimBucket::default()).check(&a).unwrap_err().code(),
+        ErrorCode::Io
+    );
+}
+
+/// A commit of a wrong clock stays here: no machine would pull it.
+#[test]
+fn a_commit_far_ahead_is_not_pushed_and_not_cloned() {
+    let fleet = Fleet::new();
+    let ahead = Arc::new(Ahead);
+    let path = fleet.folder.path().join("first");
+    let memory = Options::new().clock(ahead).create(&path).unwrap();
+    put(&memory, "plan", "one");
+    fleet.origin().push(&memory, &ann()).unwrap();
+    let cloned = |name: &str| {
+        let place = Place::of(Counted::new(Arc::new(fleet.service.clone())));
+        clone_from(
+            &place,
+            &fleet.folder.path().join(name),
+            Origin::DirectUser,
+            &Options::new(),
+        )
+    };
+    assert_eq!(cloned("b").unwrap_err().code(), ErrorCode::Corrupt);
+    drop(memory);
+    let memory = Memory::open(&path).unwrap();
+    put(&memory, "plan", "two");
+    let objects = fleet.service.objects();
+    let error = fleet.origin().push(&memory, &ann()).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::InvalidInput);
+    assert_eq!(fleet.service.objects(), objects, "nothing is sent");
+}
+
+/// A clock that is two days ahead.
+struct Ahead;
+
+impl crate::engine::Clock for Ahead {
+    fn now(&self) -> crate::object::Time {
+        let now = crate::object::Time::now().as_micros();
+        crate::object::Time::from_micros(now + 172_800_000_000)
+    }
 }
 
 /// FOR-1: digests that match prove nothing. Whoever can write to a remote can forge them.

@@ -50,7 +50,7 @@ fn small_segments_are_joined_and_leave_later() {
     // A reader that began with the old manifest misses a segment, and reads the manifest again.
     let mut reads = 0;
     place(&fleet)
-        .reading(None, &mut |published| {
+        .reading(place(&fleet).read().unwrap(), &mut |published| {
             reads += 1;
             if reads == 1 {
                 push("the one after");
@@ -90,7 +90,7 @@ fn a_missing_segment_of_the_newest_manifest_is_damage() {
     fleet.service.delete(&log(&fleet).segments[0].name()).unwrap();
     let mut reads = 0;
     let error = place(&fleet)
-        .reading(None, &mut |published| {
+        .reading(place(&fleet).read().unwrap(), &mut |published| {
             reads += 1;
             let missing = place(&fleet).segment(&published.log, 0)?;
             published.log.read(0, missing).map(drop)

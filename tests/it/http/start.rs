@@ -131,6 +131,19 @@ fn the_metrics_count_both_protocols() {
         .body
         .lines()
         .find_map(|line| line.strip_prefix("treering_store_bytes "));
+    let of = |body: &str, name: &str| {
+        body.lines()
+            .find_map(|line| Some(line.strip_prefix(name)?.to_owned()))
+    };
+    let locks = of(&reply.body, "treering_writer_lock_wait_seconds_count ");
+    assert!(locks.unwrap().parse::<u64>().unwrap() >= 2);
+    assert!(of(&reply.body, "treering_writer_lock_wait_seconds_sum ").is_some());
+    // Nobody verified the store yet. A quick look is no verification.
+    let age = |body: &str| of(body, "treering_verify_age_seconds ");
+    folder.json(&["verify", "--quick"]);
+    assert_eq!(age(&server.get("/metrics").body), None);
+    folder.json(&["verify"]);
+    assert!(age(&server.get("/metrics").body).unwrap().parse::<u64>().unwrap() < 60);
     let stats = folder.json(&["stats"]);
     assert_eq!(bytes.unwrap(), stats["disk_bytes"].to_string());
     let samples = reply.body.lines().filter(|line| !line.starts_with('#'));

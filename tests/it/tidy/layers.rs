@@ -6,7 +6,7 @@ use super::{expect_none, expect_one, in_package, packages};
 
 /// The layer of each module of the packages. Cargo keeps the packages apart: the text code is below the library, and the
 /// program above. docs/architecture.md contains the same table with reasons.
-const LAYERS: [(&str, u8); 26] = [
+const LAYERS: [(&str, u8); 27] = [
     ("error", 0),
     ("digest", 0),
     ("codec", 0),
@@ -23,14 +23,15 @@ const LAYERS: [(&str, u8); 26] = [
     ("store", 4),
     ("engine", 5),
     ("ingest", 6),
-    ("remote", 6),
     ("recall", 6),
     ("scan", 6),
     ("signed", 6),
     ("agent", 7),
+    ("remote", 7),
     ("answers", 8),
     ("hook", 8),
     ("private_file", 8),
+    ("verified", 8),
     ("asynchronous", 8),
     ("serve", 9),
 ];

@@ -4,7 +4,9 @@
 //! Layer 10, part of cli.
 
 use super::prelude::*;
-use crate::cli::remotes::Remotes;
+use crate::cli::remote_keys;
+use crate::cli::remotes::{RemoteEntry, Remotes};
+use treering::inspect::remote::without_password;
 use treering::remote::{self, BackedUp, Cloned};
 
 /// Copy the store to a backup
@@ -13,8 +15,8 @@ use treering::remote::{self, BackedUp, Cloned};
 /// Others may write meanwhile. treering clone restores it.
 ///
 /// # Notes
-/// The place is a folder of its own, as a URL with the scheme file. After gc or erase, the next run replaces the backup and removes the old files.
-/// The folder is a store without an owner: a program that opens it to write makes it a store, and no backup any more.
+/// The place is a folder of its own, as a URL with the scheme file, or a schema in PostgreSQL. After gc or erase, the next run replaces the backup and removes the old files.
+/// The folder can be read as a store: treering --store FOLDER get ID. No verb writes to it.
 ///
 /// # Examples
 /// ```text
@@ -26,6 +28,9 @@ use treering::remote::{self, BackedUp, Cloned};
 pub(crate) struct Backup {
     /// The place of the backup
     url: String,
+    /// Encrypt with the key in this file; treering remote keygen makes it
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
 }
 
 impl Verb for Backup {
@@ -34,7 +39,8 @@ impl Verb for Backup {
     fn run(self, context: &mut Context) -> Done {
         context.whole_store()?;
         let memory = context.open_to_read()?;
-        let done = remote::backup(&memory, &self.url)?;
+        let keys = remote_keys::load_if(self.key_file.as_ref())?;
+        let done = remote::backup_with(&memory, &self.url, keys.as_ref())?;
         let sent = match done.commits {
             0 if done.bytes == 0 => "the backup has everything already".to_owned(),
             commits => format!("sent {}, {}", counted(commits, "commit"), bytes(done.bytes)),
@@ -66,6 +72,9 @@ pub(crate) struct Clone {
     /// The most trusted class of what it has [default: asked for; import without a terminal]
     #[arg(long, value_name = "CLASS", value_parser = Origin::from_text)]
     trust_cap: Option<Origin>,
+    /// The key file of an encrypted place
+    #[arg(long, value_name = "FILE")]
+    key_file: Option<PathBuf>,
 }
 
 impl Verb for Clone {
@@ -75,10 +84,20 @@ impl Verb for Clone {
         context.whole_store()?;
         context.options.check_may_write()?;
         let cap = context.cap_of_remote(self.trust_cap)?;
-        let (memory, cloned) = remote::clone(&self.url, &self.folder, cap, &context.engine_options())?;
+        let keys = remote_keys::load_if(self.key_file.as_ref())?;
+        let options = context.engine_options();
+        let (memory, cloned) = remote::clone_with(&self.url, &self.folder, cap, &options, keys.as_ref())?;
         context.register(&self.folder);
-        if memory.at("remote:origin/main").is_ok() {
-            Remotes::of(&memory)?.add("origin", &self.url, cap)?;
+        if let Some(name) = &cloned.remote {
+            let entry = RemoteEntry::new(name, &without_password(&self.url), cap);
+            let entry = entry.encrypted(self.key_file.as_deref())?;
+            let added = Remotes::of(&memory).and_then(|mut remotes| remotes.add(entry));
+            added.map_err(|error| {
+                let hint = format!(
+                    "the clone is whole; if HOME and XDG_STATE_HOME are not set, set one; then add its remote: treering remote add {name} URL --trust-cap {cap}"
+                );
+                error.with_hint(hint)
+            })?;
         }
         let (objects, commits) = (
             counted(cloned.objects, "object"),
@@ -93,7 +112,7 @@ impl Verb for Clone {
 
 impl Context {
     /// Returns the most trusted class of what comes from a remote: the given one, or what the person at the terminal says.
-    pub(super) fn cap_of_remote(&mut self, given: Option<Origin>) -> Result<Origin> {
+    pub(in crate::cli) fn cap_of_remote(&mut self, given: Option<Origin>) -> Result<Origin> {
         if let Some(given) = given {
             return Ok(given);
         }

@@ -74,6 +74,7 @@ impl Verb for Bisect {
         }
         self.check_options()?;
         let memory = context.open_to_read()?;
+        let memory = memory.on_line_of(&self.ends(context, &memory)?[1])?;
         let [good, bad] = self.ends(context, &memory)?;
         match (&self.id, &self.run) {
             (Some(id), _) => by_id(context, &memory, &Id::new(id)?, [&good, &bad]),

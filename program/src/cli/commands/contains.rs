@@ -31,7 +31,7 @@ impl Verb for Contains {
     const ANSWERS: &'static [Form] = &[form::<Contained>("")];
 
     fn run(self, context: &mut Context) -> Done {
-        let memory = context.open_to_read()?;
+        let memory = context.open_line_to_read()?;
         // With --at, a commit that is newer than the selected state counts as absent.
         let newest = context.view(&memory)?.commit().commit.seq;
         let mut state = memory.contains(&self.digest)?;

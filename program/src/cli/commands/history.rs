@@ -42,7 +42,7 @@ impl Verb for History {
     const ANSWERS: &'static [Form] = &[form::<HistoryLine>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
-        let memory = context.open_to_read()?;
+        let memory = context.open_line_to_read()?;
         let view = context.view(&memory)?;
         let named_by = context.by_hand(&memory, &view, &self.id, "show the history of")?;
         let id = named_by.id.clone();

@@ -41,7 +41,7 @@ impl Verb for Lanes {
     const ANSWERS: &'static [Form] = &[form::<Lane>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
-        let memory = context.open_to_read()?;
+        let memory = context.open_line_to_read()?;
         let newest = context.view(&memory)?.commit().commit.seq;
         let mut lanes: HashMap<String, Lane> = HashMap::new();
         for info in memory.commits() {

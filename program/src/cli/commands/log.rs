@@ -81,7 +81,7 @@ impl Verb for Log {
     ];
 
     fn run(self, context: &mut Context) -> Done {
-        let memory = context.open_to_read()?;
+        let memory = context.open_line_to_read()?;
         if self.follow {
             return follow(
                 context,

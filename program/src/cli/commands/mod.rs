@@ -101,6 +101,8 @@ mod show;
 mod signed;
 mod snapshot;
 mod stats;
+#[cfg(feature = "remote")]
+mod sync;
 mod tainting;
 mod tally;
 #[cfg(feature = "http")]
@@ -238,6 +240,8 @@ pub(super) const GROUPS: Groups = &[
             entry::<remote::Pull>("pull"),
             #[cfg(feature = "remote")]
             entry::<remote::Fetch>("fetch"),
+            #[cfg(feature = "remote")]
+            entry::<sync::Sync>("sync"),
             // The help of `sign` names it, and that of `check-head` the next two.
             #[cfg(feature = "signed")]
             entry::<signed::keygen::Keygen>("keygen"),

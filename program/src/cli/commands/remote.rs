@@ -4,10 +4,15 @@
 //! Layer 10, part of cli.
 
 use super::prelude::*;
-use crate::cli::remotes::{RemoteEntry, Remotes};
+use crate::cli::remote_keys;
+use crate::cli::remotes::{RemoteEntry, Remotes, check_url};
+#[cfg(feature = "signed")]
+use crate::cli::signing_keys;
 use treering::inspect::remote::RemoteState;
-use treering::merge::Strategy;
-use treering::remote::{self, Collected, Fetched, Pulled, Pushed};
+use treering::merge::{MergeConflict, Strategy};
+use treering::remote::{self, Collected, Fetched, Keys, Pulled, Pushed};
+#[cfg(feature = "signed")]
+use treering::signed::VerifierKey;
 
 /// Add, list, remove and clean up remotes
 ///
@@ -20,6 +25,7 @@ use treering::remote::{self, Collected, Fetched, Pulled, Pushed};
 /// treering push
 /// treering fetch
 /// treering pull
+/// treering sync --watch
 /// ```
 #[derive(Args, Debug)]
 #[command(verbatim_doc_comment)]
@@ -38,6 +44,7 @@ enum RemoteVerb {
     /// # Examples
     /// ```text
     /// treering remote add origin file:///mnt/shared/memory --trust-cap direct_user
+    /// treering remote add origin file:///mnt/m --signed-by vera+530d903a+AekyeRrm56hApGFkyQR4ZCbV54Id2LKaANYcrnKv3U2k
     /// ```
     #[command(verbatim_doc_comment)]
     Add {
@@ -48,6 +55,45 @@ enum RemoteVerb {
         /// The most trusted class of what comes from it [default: asked for; import without a terminal]
         #[arg(long, value_name = "CLASS", value_parser = Origin::from_text)]
         trust_cap: Option<Origin>,
+        /// Take in only what this verifier key signed; may be repeated: one of the keys is enough
+        #[cfg(feature = "signed")]
+        #[arg(long, value_name = "VKEY")]
+        signed_by: Vec<VerifierKey>,
+        /// Sign each push with this key of yours
+        #[cfg(feature = "signed")]
+        #[arg(long, value_name = "NAME")]
+        sign_key: Option<String>,
+        /// Encrypt with the key in this file; treering remote keygen makes it
+        #[arg(long, value_name = "FILE")]
+        key_file: Option<PathBuf>,
+    },
+    /// Make a key that encrypts remotes and backups
+    ///
+    /// Without the file, all data that it encrypted is lost: keep a copy in a safe place. Each machine needs the file.
+    ///
+    /// # Examples
+    /// ```text
+    /// treering remote keygen ~/memory.key
+    /// treering remote add origin file:///mnt/shared/memory --key-file ~/memory.key
+    /// ```
+    #[command(verbatim_doc_comment)]
+    Keygen {
+        /// The new file
+        file: PathBuf,
+    },
+    /// Encrypt a remote anew with a new key
+    ///
+    /// Adds a new key to its key file. Other machines cannot use the remote until they have the new file. A call that was
+    /// interrupted goes on where it stopped.
+    ///
+    /// # Examples
+    /// ```text
+    /// treering remote rotate origin
+    /// ```
+    #[command(verbatim_doc_comment)]
+    Rotate {
+        /// The name
+        name: String,
     },
     /// List the remotes
     ///
@@ -93,10 +139,38 @@ struct RemoteRow {
     url: String,
     /// The most trusted class of what comes from it.
     trust_cap: Origin,
+    /// The verifier keys of which one must have signed what is fetched; empty if no signature is demanded.
+    signed_by: Vec<String>,
+    /// The key of the user that signs each push.
+    sign_key: Option<String>,
     /// The number of commits of this store that the remote lacks, as far as is known here.
     ahead: u64,
     /// The number of commits that were fetched and not merged.
     behind: u64,
+    /// The file with the keys of an encrypted remote.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    key_file: Option<String>,
+}
+
+/// The answer of `remote keygen` and `remote rotate`.
+#[derive(Serialize, JsonSchema)]
+struct RemoteKey {
+    /// The key file.
+    file: String,
+    /// The public id of its newest key.
+    key: String,
+    /// The number of files of the remote that were encrypted anew.
+    files: u64,
+}
+
+impl RemoteKey {
+    fn of(file: &Path, keys: &Keys, files: u64) -> Self {
+        Self {
+            file: file.display().to_string(),
+            key: keys.ids().swap_remove(0),
+            files,
+        }
+    }
 }
 
 /// A remote after a collection of its garbage.
@@ -112,10 +186,13 @@ impl RemoteRow {
     fn of(entry: &RemoteEntry, state: RemoteState) -> Self {
         Self {
             trust_cap: entry.cap(),
+            signed_by: entry.signed_by.clone(),
+            sign_key: entry.sign_key.clone(),
             name: entry.name.clone(),
             url: entry.url.clone(),
             ahead: state.ahead,
             behind: state.behind,
+            key_file: entry.key_file.as_ref().map(|file| file.display().to_string()),
         }
     }
 }
@@ -125,21 +202,61 @@ impl Verb for Remote {
         form::<RemoteRow>(""),
         form::<RemoteRow>("list, one per line"),
         form::<CollectedRow>("gc"),
+        form::<RemoteKey>("keygen and rotate"),
     ];
 
     fn run(self, context: &mut Context) -> Done {
         context.whole_store()?;
         match self.verb {
-            RemoteVerb::Add { name, url, trust_cap } => {
+            RemoteVerb::Add {
+                name,
+                url,
+                trust_cap,
+                #[cfg(feature = "signed")]
+                signed_by,
+                #[cfg(feature = "signed")]
+                sign_key,
+                key_file,
+            } => {
                 context.options.check_may_write()?;
+                check_url(&url)?;
                 let memory = context.open_to_read()?;
                 let mut remotes = Remotes::of(&memory)?;
+                remotes.check_free(&name)?;
+                if let Some(path) = memory.path() {
+                    remote::check_apart(&url, path)?;
+                }
                 let cap = context.cap_of_remote(trust_cap)?;
-                let state = remote::Remote::open(&name, &url, cap)?.check(&memory)?;
-                let row = RemoteRow::of(&remotes.add(&name, &url, cap)?, state);
+                let new = RemoteEntry::new(&name, &url, cap);
+                #[cfg(feature = "signed")]
+                let new = new.with_keys(&signed_by, sign_key);
+                let new = new.encrypted(key_file.as_deref())?;
+                // Before anything is encrypted.
+                if key_file.is_some() {
+                    context.output.note("key", remote_keys::LOSS);
+                }
+                let remote = new.create()?;
+                let state = remote.check(&memory)?;
+                let row = RemoteRow::of(&remotes.add(new)?, state);
+                let kept = match remote.keeps_old_bytes() {
+                    Some(false) => None,
+                    Some(true) => Some(
+                        "the bucket keeps old versions, so erased content stays in it: switch versioning off",
+                    ),
+                    None => {
+                        Some("the bucket may keep what is deleted: switch versioning and soft delete off")
+                    }
+                };
+                kept.inspect(|what| context.output.warn("old_bytes_stay", what));
                 let text = format!("added the remote {name}; what comes from it is at most {cap}");
                 context.say_with_note(&row, text, "next", "send your commits with: treering push")
             }
+            RemoteVerb::Keygen { file } => {
+                let answer = RemoteKey::of(&file, &remote_keys::make(&file)?, 0);
+                let text = format!("made the key {} in {}", answer.key, shown(&file));
+                context.say_with_note(&answer, text, "key", remote_keys::LOSS)
+            }
+            RemoteVerb::Rotate { name } => context.rotate(&name),
             RemoteVerb::List => {
                 let memory = context.open_to_read()?;
                 let rows = Remotes::of(&memory)?.entries().into_iter().map(|entry| {
@@ -181,6 +298,32 @@ impl Verb for Remote {
     }
 }
 
+impl Context {
+    /// Encrypts a remote anew with a new key, or with the newest one if an interrupted call made it.
+    fn rotate(&mut self, name: &str) -> Done {
+        self.options.check_may_write()?;
+        let memory = self.open_to_read()?;
+        let entry = Remotes::of(&memory)?.find(Some(name))?;
+        let remote = entry.open()?;
+        let Some(file) = &entry.key_file else {
+            let error = Error::invalid(format!("the remote {name} is not encrypted"));
+            return Err(error.with_code(ErrorCode::NotEncrypted).into());
+        };
+        if remote.has_newest_key()? {
+            remote_keys::replace(file, &remote_keys::load(file)?.with_new()?)?;
+        }
+        let files = entry.open()?.rotate(&memory)?;
+        let answer = RemoteKey::of(file, &remote_keys::load(file)?, files);
+        let text = format!(
+            "encrypted {} of {name} anew with the key {}",
+            counted(files, "file"),
+            answer.key
+        );
+        let note = "copy the key file to the other machines; until then they cannot use the remote";
+        self.say_with_note(&answer, text, "key", note)
+    }
+}
+
 /// Send your commits to a remote
 ///
 /// Sends what the remote lacks of the main line. Exit code 3: it has commits of others; pull them first.
@@ -189,12 +332,45 @@ impl Verb for Remote {
 /// ```text
 /// treering push
 /// treering push origin --json
+/// treering push --sign --key vera
 /// ```
 #[derive(Args, Debug)]
 #[command(args = args::writes(), hide = true, verbatim_doc_comment)]
 pub(crate) struct Push {
     /// The remote [default: the only one, or origin]
     name: Option<String>,
+    /// Sign the newest commit with your only key, or with --key
+    #[cfg(feature = "signed")]
+    #[arg(long)]
+    sign: bool,
+    /// The name of the key that signs; may be repeated
+    #[cfg(feature = "signed")]
+    #[arg(long, value_name = "NAME", requires = "sign")]
+    key: Vec<String>,
+}
+
+#[cfg(feature = "signed")]
+impl Push {
+    /// Opens the remote, with the keys that sign.
+    fn open(&self, entry: &RemoteEntry) -> Result<remote::Remote> {
+        match &self.key[..] {
+            [] if self.sign && entry.sign_key.is_none() => {
+                Ok(entry.open()?.sign_with(vec![signing_keys::load_only()?]))
+            }
+            [] => entry.open(),
+            names => {
+                let keys = names.iter().map(|name| signing_keys::load(name));
+                Ok(entry.open()?.sign_with(keys.collect::<Result<_>>()?))
+            }
+        }
+    }
+}
+
+#[cfg(not(feature = "signed"))]
+impl Push {
+    fn open(&self, entry: &RemoteEntry) -> Result<remote::Remote> {
+        entry.open()
+    }
 }
 
 impl Verb for Push {
@@ -204,15 +380,19 @@ impl Verb for Push {
         context.whole_store()?;
         let memory = context.open_to_write()?;
         let entry = Remotes::of(&memory)?.find(self.name.as_deref())?;
-        let pushed = entry.open()?.push(&memory, &context.writer())?;
-        let text = match pushed.commits {
-            0 => format!("{} has everything already", pushed.remote),
-            commits => {
-                let size = bytes(pushed.bytes);
-                format!("sent {}, {size} to {}", counted(commits, "commit"), pushed.remote)
-            }
-        };
+        let pushed = self.open(&entry)?.push(&memory, &context.writer())?;
+        let text = pushed_line(&pushed);
         context.say(&pushed, text)
+    }
+}
+
+pub(super) fn pushed_line(pushed: &Pushed) -> String {
+    match pushed.commits {
+        0 => format!("{} has everything already", pushed.remote),
+        commits => {
+            let size = bytes(pushed.bytes);
+            format!("sent {}, {size} to {}", counted(commits, "commit"), pushed.remote)
+        }
     }
 }
 
@@ -245,7 +425,7 @@ impl Verb for Fetch {
     }
 }
 
-fn fetched_line(fetched: &Fetched) -> String {
+pub(super) fn fetched_line(fetched: &Fetched) -> String {
     let commits = match fetched.commits {
         0 => format!("{} has nothing new", fetched.remote),
         commits => format!("fetched {} from {}", counted(commits, "commit"), fetched.remote),
@@ -309,12 +489,7 @@ impl Verb for Pull {
                 (true, true) => format!("{fetched}; would merge: {counts}"),
                 (true, false) => format!("{fetched}; merged: {counts}; {head}"),
             })?;
-            for conflict in &merged.conflicts {
-                let (id, fields) = (one_line(conflict.id.as_str()), conflict.fields.join(", "));
-                let mark = context.output.paint(Meaning::Bad, format_args!("! {id}"));
-                context.line(format_args!("{mark}  conflict: {fields}"))?;
-            }
-            Ok(())
+            conflict_lines(context, &merged.conflicts)
         })?;
         context.note_dry_run(self.dry_run);
         if pulled.merged.committed.changed && !self.dry_run {
@@ -326,4 +501,14 @@ impl Verb for Pull {
         }
         Ok(DONE)
     }
+}
+
+/// Prints the conflicts that a merge left open.
+pub(super) fn conflict_lines(context: &mut Context, conflicts: &[MergeConflict]) -> Result<()> {
+    for conflict in conflicts {
+        let (id, fields) = (one_line(conflict.id.as_str()), conflict.fields.join(", "));
+        let mark = context.output.paint(Meaning::Bad, format_args!("! {id}"));
+        context.line(format_args!("{mark}  conflict: {fields}"))?;
+    }
+    Ok(())
 }

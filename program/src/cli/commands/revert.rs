@@ -114,7 +114,15 @@ impl Revert {
     fn selection(&self, context: &mut Context, memory: &Memory) -> Result<Selection> {
         let now = memory.view().now();
         let commits = self.commit.iter();
-        let commits = commits.map(|commit| Ok(context.view_of(memory, commit)?.commit()));
+        let commits = commits.map(|text| {
+            let view = context.view_of(memory, text)?;
+            if memory.has_commit_of(&view)? {
+                return Ok(view.commit());
+            }
+            let message = format!("{} is a commit of another line", one_line(text));
+            let hint = "revert it there with --fork NAME, or select by session: treering revert --session S";
+            Err(refused(ErrorCode::OtherLine, message, hint))
+        });
         let commits = commits.collect::<Result<Vec<_>>>()?;
         let [since, until] = [&self.since, &self.until].map(|time| time::given(time.as_deref(), now));
         let (since, until) = (since?, until?);

@@ -47,10 +47,12 @@ impl Verb for Show {
 
     fn run(self, context: &mut Context) -> Done {
         let memory = context.open_to_read()?;
-        let newer = match &self.revision {
-            Some(revision) => context.view_of(&memory, revision)?,
-            None => context.view(&memory)?,
+        let view_in = |memory: &Memory, context: &Context| match &self.revision {
+            Some(revision) => context.view_of(memory, revision),
+            None => context.view(memory),
         };
+        let memory = memory.on_line_of(&view_in(&memory, context)?)?;
+        let newer = view_in(&memory, context)?;
         let info = newer.commit();
         let limit = self.limit.unwrap_or(usize::MAX);
         let older = memory.view_before(&info)?;

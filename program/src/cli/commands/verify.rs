@@ -7,6 +7,7 @@ use super::findings::show_finding;
 use super::prelude::*;
 use crate::answers::store::{StateAt, Verified};
 use crate::cli::context::explain;
+use crate::verified;
 use treering::inspect::engine;
 use treering::upkeep::{FindingKind, VerifyDepth, VerifyReport};
 
@@ -18,7 +19,7 @@ const NEEDED_TO_READ: [&str; 2] = ["format", "manifest"];
 /// Also checks each digest and commit.
 ///
 /// # Notes
-/// Writes nothing, and also checks a store that cannot be opened. Each finding is corrupt, missing, cut (too short),
+/// Writes nothing to the store, and also checks a store that cannot be opened. Each finding is corrupt, missing, cut (too short),
 /// older, foreign (of another store) or unproven (perhaps never acknowledged). Harmless findings do not change the exit
 /// code. Exit code 5: the store is damaged.
 ///
@@ -51,6 +52,10 @@ impl Verb for Verify {
             ErrorKind::NotFound => explain(error.with_code(ErrorCode::NoStore), &path),
             _ => explain(error, &path),
         })?;
+        if report.ok && !self.quick {
+            // The age of the last one is among the metrics of a server. Without a state folder, it is not known.
+            drop(verified::note(&path, Time::now()));
+        }
         let at = match context.at() {
             Some(_) if report.ok => Some(read_state(context)?),
             _ => None,

@@ -16,7 +16,9 @@ use super::admission::Admitted;
 use super::answer::{Refusal, finished};
 use crate::serve::Server;
 use crate::serve::counts::{BOUNDS_MS, Counted, Key, Times};
+use crate::verified;
 use parking_lot::Mutex;
+use treering::Time;
 use treering::agent::Reach;
 
 /// The type of the format of Prometheus.
@@ -135,9 +137,11 @@ pub(super) async fn show(server: Server, metrics: Arc<Metrics>, from: Admitted) 
             view.len(),
             waiting,
             service.memory().sizes()?,
+            service.memory().lock_waits(),
+            service.memory().path().and_then(verified::last),
         ))
     });
-    let (seq, objects, waiting, (commits, bytes)) = match read.await {
+    let (seq, objects, waiting, (commits, bytes), (locks, waited), verified) = match read.await {
         Ok(read) => read,
         Err(error) => return Refusal::from(&error).into_response(),
     };
@@ -155,6 +159,17 @@ pub(super) async fn show(server: Server, metrics: Arc<Metrics>, from: Admitted) 
     ] {
         text.add(name, "gauge", help, [(String::new(), value)]);
     }
+    let age = verified.map(|at| (Time::now().as_micros() - at.as_micros()).max(0) / 1_000_000);
+    let help = "The time since this user verified the store and it was whole; missing if that never was.";
+    let age = age.map(|age| (String::new(), age));
+    text.add("verify_age_seconds", "gauge", help, age);
+    let help =
+        "How often this server took the lock of the writer, and the time that it waited for other processes.";
+    let rows = [
+        ("_count".to_owned(), locks.to_string()),
+        ("_sum".to_owned(), waited.as_secs_f64().to_string()),
+    ];
+    text.add("writer_lock_wait_seconds", "summary", help, rows);
     text.calls(&server.counts().all());
     let statuses = metrics.0.lock().clone();
     let rows = statuses

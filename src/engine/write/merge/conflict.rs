@@ -10,16 +10,22 @@
 //! - CFL-1: a conflict is derived from exactly the versions that it names. So garbage collection keeps them, and the
 //!   conflict is no more trusted than any of them. An object that breaks this rule is no conflict.
 //! - CFL-2: two conflicts of one object are one, with the versions of both.
+//! - CFL-3: while a conflict says that this store refused a version, this store neither takes nor replaces that version in a
+//!   remote, and the conflict stays here. So a refusal changes nothing for others, and stops nothing.
 
 use std::collections::BTreeSet;
 
 use crate::digest::{DIGEST_LEN, KeyPath, ObjectDigest, to_hex};
+use crate::engine::read::State;
 use crate::error::Result;
 use crate::object::{Id, Kind, NewObject, Object, Value};
 use crate::store::Store;
+use crate::trie::Entry;
 
 /// The kind of an object that holds an open conflict.
 pub const MERGE_CONFLICT: &str = "merge-conflict";
+/// The field of a conflict about a change that the policy refused.
+pub(super) const REFUSED: &str = "refused";
 /// The side that lacks the object.
 const REMOVED: &str = "removed";
 
@@ -93,6 +99,14 @@ impl Named {
         Ok(Some(named))
     }
 
+    /// Reads the open conflict of the object with this key path in a state, if it says that the policy refused a version.
+    fn refused_in(state: &State, key: &KeyPath) -> Result<Option<Self>> {
+        let conflict = state.store.suite.key_path(conflict_id(key)?.as_str());
+        let found = state.object_at(&conflict)?;
+        let named = found.map_or(Ok(None), |object| Self::of(&object, &state.store))?;
+        Ok(named.filter(|named| named.fields.contains(REFUSED)))
+    }
+
     fn decode(object: &Object) -> Option<Self> {
         let texts = |name: &str| -> Option<Vec<String>> {
             let Some(Value::List(values)) = object.attribute(name) else {
@@ -164,4 +178,29 @@ impl Named {
             fields: self.fields.iter().cloned().collect(),
         }
     }
+}
+
+/// Returns whether a difference between a state and a remote comes from a refusal, or is its conflict (CFL-3). `ours` is the
+/// version in the state, and `theirs` that of the remote.
+///
+/// # Errors
+/// `Corrupt` or `Io` if an object cannot be read.
+pub(crate) fn is_refused(
+    state: &State,
+    key: &KeyPath,
+    ours: Option<&Entry>,
+    theirs: Option<&Entry>,
+) -> Result<bool> {
+    let digest = |entry: Option<&Entry>| entry.map(|entry| ObjectDigest::from_bytes(entry.digest));
+    if let Some(named) = Named::refused_in(state, key)? {
+        return Ok(named.sides.contains(&digest(ours)) && named.sides.contains(&digest(theirs)));
+    }
+    let (Some(ours), None) = (ours, theirs) else {
+        return Ok(false);
+    };
+    if state.entry_at(key)?.is_none_or(|own| own.digest != ours.digest) {
+        return Ok(false);
+    }
+    let named = Named::of(&state.load(ours)?, &state.store)?;
+    Ok(named.is_some_and(|named| named.fields.contains(REFUSED)))
 }

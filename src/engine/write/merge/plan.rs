@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::bases::{Bases, ChangedIn};
 use super::claims::{SUPERSEDES, rivals};
-use super::conflict::{MergeConflict, Named, conflict_id, is_conflict_id};
+use super::conflict::{MergeConflict, Named, REFUSED, conflict_id, is_conflict_id, is_refused};
 use super::graph::{Commit, Commits, newest_shared, state_of};
 use super::resolve::close;
 use super::sides::{Decided, Deciding, Outcome, REMOVED, Versions, least};
@@ -24,8 +24,6 @@ use crate::store::{ChangeCounts, REMOTE};
 use crate::trie::Entry;
 use std::sync::Arc;
 
-/// The field of a conflict about a change that the policy refused.
-const REFUSED: &str = "refused";
 /// The field of a conflict about the place of an object in the tree.
 const PARENT: &str = "parent";
 
@@ -50,7 +48,7 @@ impl Merge<'_> {
             .first()
             .ok_or_else(|| Error::corrupt("the lines have no commit in common"))?;
         let (base, is_new) = (first.1.digest, !is_at(first, &theirs));
-        let is_of_remote = theirs.0.line_name().is_some_and(|name| name.starts_with(REMOTE));
+        let is_of_remote = is_of_remote(&theirs);
         let mut draft = Draft::new(view.clone(), writer.clone());
         let mut conflicts = Vec::new();
         if is_new {
@@ -66,8 +64,10 @@ impl Merge<'_> {
         }
         // A repeated merge that changes nothing makes no commit (MRG-2). Nor does that of a remote which has all that is here:
         // otherwise two machines would merge each other's merges for ever.
-        let is_in_sync = is_known || is_of_remote && base == ours.1.digest;
-        let is_new = is_new && !(is_in_sync && draft.is_empty());
+        // If the remote has something else that this line did not take, the commit says that it saw it, for the next push.
+        let is_new = is_new
+            && !(draft.is_empty()
+                && (is_known || is_of_remote && base == ours.1.digest && has_same(&theirs, &ours)?));
         let mut merged = Merged {
             committed: Committed {
                 commit: view.commit(),
@@ -108,6 +108,7 @@ impl Merge<'_> {
             bases,
             changed: &changed,
         };
+        let is_of_remote = is_of_remote(theirs);
         let mut plan = Plan::new(view, &way);
         let mut planned = Decisions::default();
         let keys: Vec<KeyPath> = changed.keys().copied().collect();
@@ -115,6 +116,9 @@ impl Merge<'_> {
         view.state.store.records.touch(taken.map(|entry| entry.place));
         for (change, ours) in changed.values().zip(view.state.entries_at(&keys)?) {
             view.settings().check_stop()?;
+            if is_of_remote && is_refused(&view.state, &change.key, ours.as_ref(), change.new.as_ref())? {
+                continue;
+            }
             if self.left_out.contains(&change.key) {
                 let fields = planned.open.entry(change.key).or_default();
                 fields.insert(REFUSED.to_owned());
@@ -272,6 +276,24 @@ impl Decisions {
             }
         }
     }
+}
+
+/// Returns whether a commit is on a line of a remote.
+fn is_of_remote(theirs: &Commit) -> bool {
+    theirs.0.line_name().is_some_and(|name| name.starts_with(REMOTE))
+}
+
+/// Returns whether a remote has all that is here, and nothing else.
+#[cfg(feature = "remote")]
+fn has_same(theirs: &Commit, ours: &Commit) -> Result<bool> {
+    crate::engine::write::push::has_same(theirs, ours)
+}
+
+/// Without remotes, nothing is pushed after a merge.
+#[cfg(not(feature = "remote"))]
+#[expect(clippy::unnecessary_wraps, reason = "the other form can fail")]
+fn has_same(_theirs: &Commit, _ours: &Commit) -> Result<bool> {
+    Ok(true)
 }
 
 /// What is in the way of a merge: a parent that we removed comes back, and nothing else of ours gives way.

@@ -8,15 +8,18 @@
 //!   work of this machine.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
+use super::graph::Commit as LineCommit;
 use super::{Merge, Merged, Strategy};
 use crate::digest::KeyPath;
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
+use crate::engine::write::push::Apart;
 use crate::engine::write::remote::{Known, MAIN};
 use crate::engine::write::{Committed, Writer};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::object::{Op, Origin};
+use crate::object::{Op, Origin, Time};
 use crate::store::ChangeCounts;
 
 impl Inner {
@@ -92,25 +95,54 @@ impl Inner {
         let Some(line) = store.line(&known.line(MAIN))? else {
             return Ok((0, 0));
         };
-        let base = line.base().map_or(0, |base| base.seq());
         let theirs = line.head()?;
         let (ours, remote) = ((store, head), (line, theirs));
-        let common = super::graph::common_with(&ours, &remote)?;
-        let since = |side: &super::graph::Commit| {
-            let is_known = common.first().is_some_and(|base| base.1.digest == side.1.digest);
-            if is_known {
-                0
-            } else {
-                side.1.seq().saturating_sub(base)
-            }
+        let apart = Apart::of(&ours, &remote)?;
+        let ahead = match apart.changes.is_empty() {
+            true => 0,
+            false => ours.1.seq() - newest_sent(&ours, &remote)?,
         };
-        Ok((since(&ours), since(&remote)))
+        let behind = match (apart.is_merged, apart.common.first()) {
+            (true, _) | (_, None) => 0,
+            (false, Some(base)) => commits_since(&remote, base.1.commit.time)?,
+        };
+        Ok((ahead, behind))
     }
+}
+
+/// Returns the seq of the newest commit of the main line that a remote has: the one at which its line left, or the newest one
+/// that a push brought.
+fn newest_sent(ours: &LineCommit, remote: &LineCommit) -> Result<u64> {
+    let base = remote.0.base();
+    let mut newest = base.as_ref().map_or(0, |base| base.seq());
+    let mut at = Some(Arc::clone(&remote.1));
+    while let Some(commit) = at
+        .take()
+        .filter(|commit| Some(commit.digest) != base.as_ref().map(|base| base.digest))
+    {
+        for parent in commit.commit.parents.iter().skip(1) {
+            if let Some(sent) = ours.0.by_digest(*parent)? {
+                newest = newest.max(sent.seq());
+            }
+        }
+        at = remote.0.before(&commit)?;
+    }
+    Ok(newest)
+}
+
+/// Returns the number of commits of a remote after a time. Its commits `push` only bring the work of a machine.
+fn commits_since(remote: &LineCommit, time: Time) -> Result<u64> {
+    let (mut count, mut at) = (0, Some(Arc::clone(&remote.1)));
+    while let Some(commit) = at.take().filter(|commit| commit.commit.time > time) {
+        count += u64::from(commit.commit.op.as_str() != Op::PUSH);
+        at = remote.0.before(&commit)?;
+    }
+    Ok(count.max(1))
 }
 
 impl Merged {
     /// Returns the result of a merge with nothing new.
-    fn nothing(memory: &Memory) -> Result<Self> {
+    pub(crate) fn nothing(memory: &Memory) -> Result<Self> {
         let view = memory.refresh()?;
         let commit = view.commit();
         Ok(Self {

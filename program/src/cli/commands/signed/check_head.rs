@@ -4,11 +4,9 @@
 //! Layer 10, part of cli.
 
 use super::super::prelude::*;
-use super::{NOTE_BYTES_MAX, in_one_line, read_note};
-use crate::cli::signing_keys;
-use treering::signed::{
-    Checked, NoteError, SignedHead, State, VerifierKey, WitnessRequest, check_head, commit_tree,
-};
+use super::{in_one_line, note_bytes, read_note};
+use crate::cli::signing_keys::{self, Trusted};
+use treering::signed::{Checked, NoteError, SignedHead, State, WitnessRequest, check_head, commit_tree};
 
 /// Check if history has a signed head
 ///
@@ -32,7 +30,7 @@ pub(crate) struct CheckHead {
     file: PathBuf,
     /// A verifier key that may have signed it; may be repeated
     #[arg(long, value_name = "VKEY")]
-    key: Vec<VerifierKey>,
+    key: Vec<String>,
     /// Also accept the head of another store, such as the one of which this is a copy
     #[arg(long)]
     any_origin: bool,
@@ -76,6 +74,8 @@ struct SignerLine {
 #[derive(Serialize, JsonSchema)]
 struct HeadRefused {
     ok: bool,
+    /// Always `other`.
+    state: State,
     reason: String,
 }
 
@@ -86,17 +86,18 @@ impl Verb for CheckHead {
     ];
 
     fn run(self, context: &mut Context) -> Done {
-        let keys = signing_keys::trusted(self.key.clone())?;
-        let bytes = read_input(context, &self.file, NOTE_BYTES_MAX)?;
-        let checked = self.compare(context, &bytes, &keys);
+        let keys = signing_keys::trusted(&self.key)?;
+        let checked = self.compare(context, &keys);
         let (head, checked) = match checked {
             Err(error) if error.is_corruption() => {
                 let reason = error.message().to_owned();
-                context.output.json(&HeadRefused { ok: false, reason })?;
+                let (ok, state) = (false, State::Other);
+                context.output.json(&HeadRefused { ok, state, reason })?;
                 return Err(error);
             }
             checked => checked?,
         };
+        let keys = keys.of(&head.origin);
         let signers = head.verify(&keys)?.into_iter();
         let answer = HeadChecked {
             ok: matches!(checked.state, State::Same | State::Extends),
@@ -135,14 +136,10 @@ impl Verb for CheckHead {
 }
 
 impl CheckHead {
-    fn compare(
-        &self,
-        context: &mut Context,
-        bytes: &[u8],
-        keys: &[VerifierKey],
-    ) -> Result<(SignedHead, Checked)> {
-        let request = WitnessRequest::is_request(bytes)
-            .then(|| WitnessRequest::parse(bytes))
+    fn compare(&self, context: &mut Context, keys: &Trusted) -> Result<(SignedHead, Checked)> {
+        let bytes = note_bytes(context, &self.file)?;
+        let request = WitnessRequest::is_request(&bytes)
+            .then(|| WitnessRequest::parse(&bytes))
             .transpose()?;
         if let Some(file) = &self.old {
             let request = request.ok_or_else(|| {
@@ -152,8 +149,8 @@ impl CheckHead {
                 )
             })?;
             let old = read_note(context, file)?;
-            old.verify(keys)?;
-            request.head.verify(keys)?;
+            old.verify(&keys.of(&old.origin))?;
+            request.head.verify(&keys.of(&request.head.origin))?;
             if request.old != old.size {
                 return Err(NoteError::Proof.into());
             }
@@ -162,10 +159,11 @@ impl CheckHead {
         }
         let head = request
             .as_ref()
-            .map_or_else(|| SignedHead::parse(bytes), |request| Ok(request.head.clone()))?;
-        head.verify(keys)?;
+            .map_or_else(|| SignedHead::parse(&bytes), |request| Ok(request.head.clone()))?;
+        let keys = keys.of(&head.origin);
+        head.verify(&keys)?;
         let memory = context.open_to_read()?;
-        let checked = check_head(&memory, &head, keys, self.any_origin)?;
+        let checked = check_head(&memory, &head, &keys, self.any_origin)?;
         if let Some(request) = request.filter(|_| matches!(checked.state, State::Same | State::Extends)) {
             let root = commit_tree(&memory)?.root_at(request.old);
             request.follows(root.map(|root| (request.old, root)))?;

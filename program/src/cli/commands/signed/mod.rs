@@ -10,13 +10,21 @@ pub(super) mod sign;
 pub(super) mod witness;
 
 use super::prelude::*;
-use treering::signed::SignedHead;
+use treering::signed::{NoteError, SignedHead};
 
 /// The most bytes of a signed head or a request.
 const NOTE_BYTES_MAX: u64 = 1 << 20;
 
 fn read_note(context: &Context, file: &Path) -> Result<SignedHead> {
-    Ok(SignedHead::parse(&read_input(context, file, NOTE_BYTES_MAX)?)?)
+    Ok(SignedHead::parse(&note_bytes(context, file)?)?)
+}
+
+/// Reads a signed head or a request. A longer file is none.
+fn note_bytes(context: &Context, file: &Path) -> Result<Vec<u8>> {
+    read_input(context, file, NOTE_BYTES_MAX).map_err(|error| match error.code() {
+        ErrorCode::OverLimit => NoteError::Form("it has more than 1 MiB").into(),
+        _ => error,
+    })
 }
 
 /// Describes a signed head in one line: by the line of its store, if it is one of Treering's.

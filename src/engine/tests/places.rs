@@ -1,0 +1,174 @@
+//! The cache of places never shows: what a view reads by id is what its trie has, at any time and through any change.
+
+use std::collections::BTreeMap;
+
+use super::gc::{HOUR, on_disk, options, tight};
+use super::{by, content, id, note, put};
+use crate::engine::{Erasing, Memory, Selection, VerifyDepth, View, Writer};
+use crate::object::Id;
+use crate::testing::random::SplitMix64;
+use crate::testing::sim_disk::SimDisk;
+use crate::{ObjectDigest, Result};
+
+const IDS: usize = 24;
+
+/// A view, and what its trie has.
+struct Held {
+    view: View,
+    ids: Vec<Id>,
+    has: BTreeMap<String, ObjectDigest>,
+}
+
+impl Held {
+    fn of(view: View) -> Self {
+        let mut ids: Vec<Id> = (0..IDS).map(|number| id(&format!("o/{number}"))).collect();
+        // An erased version is an error.
+        ids.retain(|id| view.get(id).is_ok());
+        let objects = view.objects().map(|object| object.unwrap());
+        let has = objects
+            .map(|object| (object.id().to_string(), object.digest()))
+            .collect();
+        Self { view, ids, has }
+    }
+
+    fn check(&self, after: &str) {
+        let together = self.view.get_all(&self.ids).unwrap();
+        for (id, together) in self.ids.iter().zip(together) {
+            let expected = self.has.get(id.as_str()).copied();
+            let found = self.view.get(id).unwrap();
+            let seq = self.view.commit().commit.seq;
+            assert_eq!(
+                found.map(|object| object.digest()),
+                expected,
+                "{id} of seq {seq} after {after}"
+            );
+            assert_eq!(
+                together.map(|object| object.digest()),
+                expected,
+                "{id} of seq {seq} after {after}, together"
+            );
+        }
+    }
+}
+
+/// Makes a random change. Returns what it was.
+fn change(memory: &mut Memory, other: &Memory, random: &mut SplitMix64, step: usize) -> String {
+    let name = format!("o/{}", random.below(IDS));
+    let session = by(["one", "two"][random.below(2)]);
+    let seq = memory.view().commit().commit.seq;
+    match random.below(20) {
+        // Few texts, so an id often returns to an older version.
+        0..=6 => {
+            let text = ["red", "green", "long "][random.below(3)].repeat([1, 1_500][random.below(2)]);
+            let memory = if random.one_in(4) { other } else { &*memory };
+            drop(memory.put(note(&name, &text), &session));
+            format!("put {name}")
+        }
+        7 | 8 => {
+            drop(memory.remove(&id(&name), &session));
+            format!("remove {name}")
+        }
+        9 => {
+            let target = random.below(seq as usize + 1);
+            let back = memory.rollback(format!("seq:{target}").as_str()).across_lanes();
+            drop(back.by(&session));
+            format!("rollback to {target}")
+        }
+        10 => format!("undo: {}", memory.undo(&session).is_ok()),
+        11 => format!("redo: {}", memory.redo(&session).is_ok()),
+        12 => {
+            let selection = Selection::default().session("one");
+            format!("revert: {}", memory.revert(selection).by(&Writer::user()).is_ok())
+        }
+        13 | 14 => {
+            let fork = memory.fork(&format!("f{step}")).by(&session).unwrap();
+            drop(fork.put(note(&name, &format!("in a fork {step}")), &session));
+            put(memory, &format!("o/{}", random.below(IDS)), "beside a fork");
+            let merged = memory.merge(&format!("f{step}")).by(&session);
+            format!("merge of {name}: {}", merged.is_ok())
+        }
+        15 => {
+            let mut draft = memory.draft(&session);
+            for number in 0..IDS * 2 {
+                draft
+                    .put(note(&format!("o/{number}"), &format!("bulk {step}")))
+                    .unwrap();
+            }
+            memory.commit(draft, "put").unwrap();
+            "bulk".to_owned()
+        }
+        16 => {
+            drop(memory.gc(&tight(), None));
+            "gc".to_owned()
+        }
+        17 => {
+            let erasing = Erasing {
+                targets: vec![name.clone()],
+                everywhere: true,
+                ..Erasing::default()
+            };
+            // The versions of older views are gone with this, so the caller drops them.
+            drop(memory.erase(&erasing, &Writer::user()));
+            format!("erase {name}")
+        }
+        18 => {
+            drop(memory.snapshot(None, &session));
+            "snapshot".to_owned()
+        }
+        _ => {
+            drop(memory.verify(VerifyDepth::Full).unwrap());
+            "verify".to_owned()
+        }
+    }
+}
+
+fn run(seed: u64) -> Result<()> {
+    let disk = SimDisk::new(seed);
+    let mut memory = on_disk(&disk, options(HOUR), true)?;
+    let other = on_disk(&disk, options(HOUR), false)?;
+    let (mut random, mut held) = (SplitMix64::new(seed), Vec::<Held>::new());
+    for step in 0..120 {
+        if random.one_in(30) {
+            memory.close()?;
+            memory = on_disk(&disk, options(HOUR), false)?;
+        }
+        let what = change(&mut memory, &other, &mut random, step);
+        if what.starts_with("erase") {
+            held.clear();
+        }
+        held.push(Held::of(memory.refresh()?));
+        held.push(Held::of(other.refresh()?));
+        let seq = memory.view().commit().commit.seq;
+        let past = format!("seq:{}", random.below(seq as usize + 1));
+        if let Ok(past) = memory.at(past.as_str()).map(Held::of) {
+            held.push(past);
+        }
+        // The newest view fills the cache before older views read from it.
+        held.iter()
+            .rev()
+            .for_each(|held| held.check(&format!("{what}, seed {seed}, step {step}")));
+        while held.len() > 12 {
+            held.swap_remove(random.below(held.len()));
+        }
+    }
+    Ok(())
+}
+
+#[test]
+fn no_view_sees_the_cache() -> Result<()> {
+    (0..12).try_for_each(run)
+}
+
+#[test]
+fn a_version_that_comes_back_is_not_read_by_views_between() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    put(&memory, "a", "red");
+    put(&memory, "a", "green");
+    let green = memory.view();
+    assert_eq!(content(&green, "a").as_deref(), Some("green"));
+    put(&memory, "a", "red");
+    assert_eq!(content(&memory.view(), "a").as_deref(), Some("red"));
+    assert_eq!(content(&memory.view(), "a").as_deref(), Some("red"));
+    assert_eq!(content(&green, "a").as_deref(), Some("green"));
+    Ok(())
+}

@@ -1,0 +1,203 @@
+//! Signatures of a remote: a push signs the newest commit of the remote's main line, and a fetch demands that.
+//!
+//! The note is a checkpoint of the main line of the remote, whose origin has the instance of the remote. It stands in the
+//! remote as the reason of the reference `signatures/main/KEY`, in a batch behind the commit.
+//!
+//! # Layer
+//! Layer 7.
+//!
+//! # Invariants
+//! - RSG-1: a fetch that demands a signature takes nothing in unless a demanded key signed exactly the newest commit of the
+//!   main line of the remote.
+
+use super::Remote;
+use crate::digest::CommitDigest;
+use crate::engine::{Memory, Outgoing, Seen, Sent, Writer, check_trusted};
+use crate::error::{Error, ErrorCode, Result};
+use crate::log::closed::ClosedLog;
+use crate::log::{Batch, BatchBuilder, RecordKind};
+use crate::object::{Reference, ReferenceClass, ReferenceName, hash_text};
+use crate::signed::{CommitTree, NoteError, SignedHead, SigningKey, VerifierKey, origin_of_line, sign_tree};
+use crate::store::{ForeignCommit, gap_in};
+
+/// The main line of a remote.
+const MAIN: &str = "main";
+
+/// The keys of a remote.
+#[derive(Default)]
+pub(super) struct Keys {
+    /// The keys that sign each push.
+    signers: Vec<SigningKey>,
+    /// The keys of which one must have signed what is fetched; empty if no signature is demanded.
+    demanded: Vec<VerifierKey>,
+}
+
+impl Remote {
+    /// Makes each push sign the newest commit of the remote with these keys.
+    #[must_use]
+    pub fn sign_with(mut self, keys: Vec<SigningKey>) -> Self {
+        self.keys.signers = keys;
+        self
+    }
+
+    /// Makes each fetch, pull and sync demand that one of these keys signed the newest commit of the remote. Without keys,
+    /// nothing is demanded.
+    #[must_use]
+    pub fn signed_by(mut self, keys: Vec<VerifierKey>) -> Self {
+        self.keys.demanded = keys;
+        self
+    }
+
+    /// Adds the signatures to the batches of a push to the remote `log`.
+    ///
+    /// # Errors
+    /// `Denied` (code `less_trusted`) if the writer's class is untrusted; `Corrupt` or `Io` if a digest cannot be read.
+    pub(super) fn sign(
+        &self,
+        memory: &Memory,
+        log: &ClosedLog,
+        outgoing: &mut Outgoing,
+        writer: &Writer,
+    ) -> Result<()> {
+        if self.keys.signers.is_empty() {
+            return Ok(());
+        }
+        check_trusted(writer.trust, "sign a head")?;
+        let tree = tree_of(memory.inner.digests_behind_push(self.known(), outgoing)?);
+        let origin = origin_of_line(&log.format.instance, MAIN);
+        let mut batch = BatchBuilder::new();
+        for key in &self.keys.signers {
+            let note = sign_tree(origin.clone(), &tree, key).to_string();
+            let name = ReferenceName::of(ReferenceClass::Signatures, &format!("{MAIN}/{}", key.name()))?;
+            let mut reference = Reference::new(name, Some(outgoing.head), memory.view().now());
+            reference.actor.clone_from(&writer.actor);
+            reference.session.clone_from(&writer.session);
+            reference.reason = Some(hash_text(log.suite(), note.as_bytes()));
+            batch.add(RecordKind::Text, 0, note.as_bytes());
+            batch.add(RecordKind::Reference, 0, &reference.encode()?);
+        }
+        outgoing.batches.push(Sent {
+            batch,
+            head: outgoing.head,
+            side: None,
+        });
+        Ok(())
+    }
+
+    /// Returns what a fetch collects to check the signature of the remote `log`, of which `seen` was read before.
+    ///
+    /// # Errors
+    /// `NotFound` (code `thinned`); `Corrupt` or `Io` if a digest cannot be read.
+    pub(super) fn signatures<'a>(
+        &self,
+        memory: &Memory,
+        log: &'a ClosedLog,
+        seen: Option<Seen>,
+    ) -> Result<Signatures<'a>> {
+        // The newest commit was checked when it came, if the remote has no newer one.
+        let is_demanded = !self.keys.demanded.is_empty() && seen.is_none_or(|seen| seen.head != log.head);
+        let digests = match seen.filter(|_| is_demanded) {
+            Some(seen) => memory.inner.digests_up_to(seen.head)?,
+            None => Vec::new(),
+        };
+        Ok(Signatures {
+            log,
+            is_demanded,
+            digests,
+            notes: Vec::new(),
+        })
+    }
+}
+
+/// What a fetch knows of the signatures of a remote.
+pub(super) struct Signatures<'a> {
+    log: &'a ClosedLog,
+    is_demanded: bool,
+    /// The digests of the main line. A signature covers them all, so nothing of them need be trusted.
+    digests: Vec<CommitDigest>,
+    notes: Vec<SignedHead>,
+}
+
+impl Signatures<'_> {
+    /// Returns whether the fetch demands a signature of what it reads.
+    pub(super) fn is_demanded(&self) -> bool {
+        self.is_demanded
+    }
+
+    /// Adds the next batch of the remote.
+    ///
+    /// # Errors
+    /// `Corrupt` if a record cannot be decoded.
+    pub(super) fn add(&mut self, batch: &Batch) -> Result<()> {
+        if !self.is_demanded {
+            return Ok(());
+        }
+        if let Some(commit) = ForeignCommit::of(batch, self.log.suite())?
+            && commit.line.is_none()
+        {
+            for record in &batch.records {
+                self.digests.extend(gap_in(record)?);
+            }
+            self.digests.push(commit.digest);
+        }
+        notes_in(batch, self.log, &mut self.notes)
+    }
+
+    /// Checks that a demanded key signed the newest commit of the remote (RSG-1).
+    ///
+    /// # Errors
+    /// `Denied` (code `unsigned_remote`); `Corrupt` (code `bad_signature` or `history_rewritten`) if the signature of a
+    /// demanded key does not fit.
+    pub(super) fn check(self, remote: &Remote) -> Result<()> {
+        if !self.is_demanded {
+            return Ok(());
+        }
+        let (tree, demanded) = (tree_of(self.digests), &remote.keys.demanded);
+        let origin = origin_of_line(&self.log.format.instance, MAIN);
+        for note in self.notes {
+            if note.origin != origin || note.size != tree.size() {
+                continue;
+            }
+            match note.verify(demanded) {
+                Err(NoteError::NotSigned) => {}
+                Err(error) => return Err(error.into()),
+                Ok(_) if note.is_in(&tree) => return Ok(()),
+                Ok(_) => {
+                    let text = "a demanded key signed another history of the remote";
+                    return Err(Error::corrupt(text).with_code(ErrorCode::HistoryRewritten));
+                }
+            }
+        }
+        let names: Vec<_> = demanded.iter().map(VerifierKey::name).collect();
+        let text = format!(
+            "the newest commit of the remote {} is not signed by {}",
+            remote.name(),
+            names.join(" or ")
+        );
+        Err(Error::denied(ErrorCode::UnsignedRemote, text).with_hint(
+            "nothing was taken in; whoever has the key signs the remote with: treering push --sign",
+        ))
+    }
+}
+
+fn tree_of(digests: Vec<CommitDigest>) -> CommitTree {
+    let mut tree = CommitTree::default();
+    digests.iter().for_each(|digest| tree.append(digest));
+    tree
+}
+
+/// Adds the notes in a batch of a remote.
+fn notes_in(batch: &Batch, log: &ClosedLog, notes: &mut Vec<SignedHead>) -> Result<()> {
+    let of_kind = |kind| batch.records.iter().filter(move |record| record.kind == kind);
+    for record in of_kind(RecordKind::Reference) {
+        let reference = Reference::decode(&record.body);
+        let reference = reference
+            .map_err(|error| Error::corrupt(format!("a reference of the remote is damaged: {error}")))?;
+        if reference.name.class() == ReferenceClass::Signatures {
+            let text = of_kind(RecordKind::Text)
+                .find(|text| Some(hash_text(log.suite(), &text.body)) == reference.reason);
+            notes.extend(text.and_then(|text| SignedHead::parse(&text.body).ok()));
+        }
+    }
+    Ok(())
+}

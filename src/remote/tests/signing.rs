@@ -1,0 +1,153 @@
+//! Tests of signed pushes, and of fetches that demand a signature.
+
+use super::backup::put;
+use super::machines::{Fleet, ann, content};
+use crate::engine::{Memory, Retention};
+use crate::error::{ErrorCode, ErrorKind};
+use crate::log::RecordKind;
+use crate::log::closed::NewSegment;
+use crate::object::Origin;
+use crate::remote::Remote;
+use crate::remote::bucket::Counted;
+use crate::remote::place::Place;
+use crate::signed::SigningKey;
+
+fn key(name: &str) -> SigningKey {
+    SigningKey::generate(name).unwrap()
+}
+
+fn signing(fleet: &Fleet, key: &SigningKey) -> Remote {
+    let copy = SigningKey::parse(&key.to_text()).unwrap();
+    fleet.origin().sign_with(vec![copy])
+}
+
+fn demanding(fleet: &Fleet, key: &SigningKey) -> Remote {
+    fleet.origin().signed_by(vec![key.verifier()])
+}
+
+fn batches(memory: &Memory) -> u64 {
+    memory.inner.log.lock().log.newest_batch()
+}
+
+/// RSG-1
+#[test]
+fn a_fetch_takes_in_only_what_a_demanded_key_signed() {
+    let fleet = Fleet::new();
+    let (vera, a) = (key("vera"), fleet.first());
+    let b = fleet.clone("b", Origin::DirectUser);
+    let (plain, signed) = (fleet.origin(), signing(&fleet, &vera));
+    let demands = demanding(&fleet, &vera);
+
+    put(&a, "plan", "two");
+    signed.push(&a, &ann()).unwrap();
+    demands.pull(&b, &ann()).unwrap();
+    assert_eq!(content(&b, "plan").as_deref(), Some("two"));
+
+    // Another writer, without the key, and one with another key of the same name.
+    for remote in [&plain, &signing(&fleet, &key("vera"))] {
+        put(&a, "plan", "three");
+        remote.push(&a, &ann()).unwrap();
+        let before = batches(&b);
+        let error = demands.pull(&b, &ann()).unwrap_err();
+        assert_eq!(
+            (error.kind(), error.code()),
+            (ErrorKind::Denied, ErrorCode::UnsignedRemote)
+        );
+        assert_eq!(batches(&b), before, "nothing is taken in");
+        put(&a, "plan", "four");
+    }
+    // One signature covers all commits before it.
+    signed.push(&a, &ann()).unwrap();
+    demands.sync(&b, &ann()).unwrap();
+    assert_eq!(content(&b, "plan").as_deref(), Some("four"));
+    assert!(!demands.sync(&b, &ann()).unwrap().changed());
+}
+
+/// The commit `push` of a side line is signed, and so is a history with gaps.
+#[test]
+fn a_signature_covers_the_merges_and_the_gaps_of_a_remote() {
+    let fleet = Fleet::new();
+    let (vera, a) = (key("vera"), fleet.first());
+    let b = fleet.clone("b", Origin::DirectUser);
+    let (signed, demands) = (signing(&fleet, &vera), demanding(&fleet, &vera));
+    put(&a, "of a", "1");
+    signed.sync(&a, &ann()).unwrap();
+    put(&b, "of b", "1");
+    let both = signing(&fleet, &vera).signed_by(vec![vera.verifier()]);
+    assert_eq!(both.sync(&b, &ann()).unwrap().pushed.commits, 3);
+    demands.pull(&a, &ann()).unwrap();
+    assert_eq!(content(&a, "of b").as_deref(), Some("1"));
+    for number in 0..9 {
+        put(&a, "counter", &number.to_string());
+    }
+    let mut retention = Retention::default();
+    (retention.all, retention.newest) = (std::time::Duration::ZERO, 2);
+    a.gc(&retention, None).unwrap();
+    signed.sync(&a, &ann()).unwrap();
+    demands.pull(&b, &ann()).unwrap();
+    assert_eq!(content(&b, "counter").as_deref(), Some("8"));
+
+    // A store that demands a signature from now on reads the remote from its start.
+    Remote::forget("origin", &b, &ann()).unwrap();
+    demands.pull(&b, &ann()).unwrap();
+    // A first push may be signed, too.
+    let other = Fleet::new();
+    let c = Memory::create(other.folder.path().join("c")).unwrap();
+    for number in 0..9 {
+        put(&c, "counter", &number.to_string());
+    }
+    c.gc(&retention, None).unwrap();
+    signing(&other, &vera).push(&c, &ann()).unwrap();
+    let d = other.clone("d", Origin::DirectUser);
+    Remote::forget("origin", &d, &ann()).unwrap();
+    demanding(&other, &vera).pull(&d, &ann()).unwrap();
+}
+
+/// A changed note is damage, and no missing signature.
+#[test]
+fn a_forged_signature_is_refused_as_damage() {
+    let fleet = Fleet::new();
+    let (vera, a) = (key("vera"), fleet.first());
+    let b = fleet.clone("b", Origin::DirectUser);
+    put(&a, "plan", "two");
+    signing(&fleet, &vera).push(&a, &ann()).unwrap();
+    let place = Place::of(Counted::new(std::sync::Arc::new(fleet.service.clone())));
+    let mut log = place.read().unwrap().log;
+    let last = log.segments.len() - 1;
+    let found = log.read(last, place.segment(&log, last).unwrap()).unwrap();
+    let (first, id) = (log.segments[last].first_batch, log.segments[last].id);
+    log.segments.pop();
+    log.generation -= 1;
+    let group = found.iter().map(|batch| {
+        let mut built = crate::log::BatchBuilder::new();
+        let mut reason = None;
+        for record in &batch.records {
+            let mut body = record.body.to_vec();
+            if record.kind == RecordKind::Text {
+                // The last character but two of the signature: the note stays well-formed.
+                let at = body.len() - 4;
+                body[at] = if body[at] == b'A' { b'B' } else { b'A' };
+                reason = Some(crate::object::hash_text(log.suite(), &body));
+            }
+            if record.kind == RecordKind::Reference {
+                let mut reference = crate::object::Reference::decode(&body).unwrap();
+                reference.reason = reason;
+                body = reference.encode().unwrap();
+            }
+            built.add(record.kind, record.flags, &body);
+        }
+        (built, batch.commit)
+    });
+    let segment = NewSegment::encode(&log, id, [7; 16], first, group.collect()).unwrap();
+    let mut objects = fleet.service.objects();
+    objects.insert(segment.listed.name(), segment.bytes().to_vec());
+    let (head, before) = (found.last().unwrap().commit, batches(&b));
+    objects.insert("manifest".to_owned(), log.with(&segment, head).encode());
+    fleet.service.restore(objects);
+    let error = demanding(&fleet, &vera).fetch(&b, &ann()).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.code()),
+        (ErrorKind::Corrupt, ErrorCode::BadSignature)
+    );
+    assert_eq!(batches(&b), before);
+}

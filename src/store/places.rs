@@ -1,0 +1,286 @@
+//! A cache from ids to the places of their versions in the newest state, for readers that ask by id.
+//!
+//! A reader that knows the place needs neither the key path, which is a hash of the id, nor the trie. Readers fill the cache
+//! with what they found in the trie, so opening and writing cost nothing until somebody reads. It knows no absent ids.
+//!
+//! # Layer
+//! Layer 4. Part of store/.
+//!
+//! # Invariants
+//! - PLC-1: let a cached place have a record of the batch `b`. In each state of the main line that is not older than `b` and
+//!   the floor, this record is the version of its id.
+//! - PLC-2: before a commit is published, the cache has forgotten the ids that it changes. If the commit takes an older
+//!   version, the floor rises to the commit.
+//! - PLC-3: a reader loads a place before it loads the floor, so it sees each floor that the place needs.
+
+use std::hash::{BuildHasher as _, RandomState};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, LazyLock, OnceLock};
+
+use crate::codec;
+use crate::digest::KeyPath;
+use crate::log::{Batch, LINK_BYTES, Locator, Record, RecordKind, UNLINK_BYTES, UNLINKED};
+use crate::object::Object;
+use crate::threads::Mutex;
+use crate::trie::Trie;
+
+use super::Store;
+use super::commits::CommitEntry;
+
+/// The number of places in a line, which a processor loads at once.
+const PLACES_A_LINE: usize = 8;
+/// The number of objects for each line of a new cache. Ids meet at random: with four a line, one id in 200 has no room.
+const OBJECTS_A_LINE: u64 = 4;
+/// A cache serves up to this number of objects for each line. Then one id in 20 has no room.
+const OBJECTS_A_LINE_MAX: u64 = 6;
+/// The number of lines that are allocated together.
+const LINES_A_BLOCK: usize = 1_024;
+
+/// The bits of a slot: the step in the segment, the segment, and a tag of the id. Other places are not cached.
+const STEP_BITS: u32 = 24;
+const SEGMENT_BITS: u32 = 20;
+const TAG_SHIFT: u32 = STEP_BITS + SEGMENT_BITS;
+
+/// A fast hash of an id. The seed is drawn once for each process, so nobody can choose ids that meet in one line.
+#[derive(Clone, Copy)]
+pub(crate) struct IdHash(u64);
+
+impl IdHash {
+    pub(crate) fn of(id: &str) -> Self {
+        static SEED: LazyLock<u64> = LazyLock::new(|| RandomState::new().hash_one(0) | 1);
+        let seed = *SEED;
+        let mut state = seed ^ id.len() as u64;
+        let mut mix = |word: u64| {
+            let product = u128::from(state ^ word) * u128::from(seed);
+            state = (product as u64 ^ (product >> 64) as u64).wrapping_add(word.rotate_left(32));
+        };
+        let (words, rest) = id.as_bytes().as_chunks::<8>();
+        for word in words {
+            mix(u64::from_le_bytes(*word));
+        }
+        let mut last = [0; 8];
+        last[..rest.len()].copy_from_slice(rest);
+        mix(u64::from_le_bytes(last));
+        mix(0);
+        Self(state)
+    }
+
+    fn tag(self) -> u64 {
+        self.0 << TAG_SHIFT
+    }
+}
+
+/// Returns the place as the lower bits of a slot.
+fn packed(place: u64) -> Option<u64> {
+    let (segment, step) = (place >> 32, place & u64::from(u32::MAX));
+    let fits = segment >> SEGMENT_BITS == 0 && step >> STEP_BITS == 0;
+    fits.then_some(segment << STEP_BITS | step)
+}
+
+fn unpacked(slot: u64) -> u64 {
+    let place = slot & ((1 << TAG_SHIFT) - 1);
+    place >> STEP_BITS << 32 | place & ((1 << STEP_BITS) - 1)
+}
+
+/// The slots of some ids. An empty slot is 0, which is no place, because a segment begins with its header.
+#[derive(Default)]
+#[repr(align(64))]
+struct Line([AtomicU64; PLACES_A_LINE]);
+
+impl Line {
+    fn slot(&self, tag: u64) -> Option<&AtomicU64> {
+        let is_it = |slot: &&AtomicU64| {
+            let slot = slot.load(Ordering::Acquire);
+            slot != 0 && slot >> TAG_SHIFT == tag >> TAG_SHIFT
+        };
+        self.0.iter().find(is_it)
+    }
+
+    /// Returns the slot for a new place: that of the tag, else an empty one, else any.
+    fn slot_for(&self, tag: u64) -> &AtomicU64 {
+        let is_empty = |slot: &&AtomicU64| slot.load(Ordering::Relaxed) == 0;
+        let free = || self.0.iter().find(is_empty);
+        let any = (tag >> TAG_SHIFT) as usize % PLACES_A_LINE;
+        self.slot(tag).or_else(free).unwrap_or(&self.0[any])
+    }
+}
+
+/// The places of the newest versions of ids that somebody has read.
+pub(super) struct PlaceCache {
+    /// The first batch whose state the cache may serve (PLC-1).
+    floor: AtomicU64,
+    /// The newest batch that the cache has taken in. Whoever changes a slot holds this lock.
+    newest: Mutex<Option<u64>>,
+    lines: OnceLock<Lines>,
+}
+
+/// All lines. Each block is allocated when somebody reads an id of it, so no reader waits for all of them.
+struct Lines {
+    count: u64,
+    blocks: Box<[OnceLock<Box<[Line]>>]>,
+}
+
+impl Lines {
+    fn for_objects(objects: u64) -> Self {
+        let count = objects / OBJECTS_A_LINE + 1;
+        let blocks = count.div_ceil(LINES_A_BLOCK as u64);
+        Self {
+            count,
+            blocks: std::iter::repeat_with(OnceLock::new)
+                .take(blocks as usize)
+                .collect(),
+        }
+    }
+
+    /// Returns the block of an id, and the index of its line there.
+    fn find(&self, hash: IdHash) -> (&OnceLock<Box<[Line]>>, usize) {
+        let line = ((u128::from(hash.0) * u128::from(self.count)) >> 64) as usize;
+        (&self.blocks[line / LINES_A_BLOCK], line % LINES_A_BLOCK)
+    }
+
+    fn line(&self, hash: IdHash) -> Option<&Line> {
+        let (block, index) = self.find(hash);
+        Some(&block.get()?[index])
+    }
+
+    fn new_line(&self, hash: IdHash) -> &Line {
+        let (block, index) = self.find(hash);
+        let empty = || {
+            std::iter::repeat_with(Line::default)
+                .take(LINES_A_BLOCK)
+                .collect()
+        };
+        &block.get_or_init(empty)[index]
+    }
+}
+
+impl PlaceCache {
+    /// Returns a cache that knows nothing yet, not even the newest batch.
+    pub(super) fn new() -> Self {
+        Self {
+            floor: AtomicU64::new(u64::MAX),
+            newest: Mutex::new(None),
+            lines: OnceLock::new(),
+        }
+    }
+
+    /// Returns an empty cache behind a batch.
+    fn behind(batch: u64) -> Self {
+        Self {
+            floor: AtomicU64::new(batch),
+            newest: Mutex::new(Some(batch)),
+            lines: OnceLock::new(),
+        }
+    }
+
+    fn find(&self, hash: IdHash, batch: u64) -> Option<u64> {
+        let slot = self.lines.get()?.line(hash)?.slot(hash.tag())?;
+        // Another id may have taken the slot meanwhile, which the caller sees in the record.
+        let slot = slot.load(Ordering::Acquire);
+        // INVARIANT PLC-3: the floor is loaded after the place.
+        (slot != 0 && self.floor.load(Ordering::Acquire) <= batch).then(|| unpacked(slot))
+    }
+
+    fn forget(&self, id: &str) {
+        let hash = IdHash::of(id);
+        let line = self.lines.get().and_then(|lines| lines.line(hash));
+        if let Some(slot) = line.and_then(|line| line.slot(hash.tag())) {
+            slot.store(0, Ordering::Release);
+        }
+    }
+}
+
+impl Store {
+    /// Returns the place of the version of an id in the state of a commit of the batch `batch`, if the cache has it. The
+    /// caller must check that the record has this id, and that its batch is not newer.
+    pub(crate) fn cached_place(&self, hash: IdHash, batch: u64) -> Option<u64> {
+        self.places.load().as_ref()?.find(hash, batch)
+    }
+
+    /// Notes the place of an id in the state of a commit of the batch `batch`, which has `objects` objects. Does nothing
+    /// if that is not the newest state, or if another thread changes the cache.
+    pub(crate) fn cache_place(&self, hash: IdHash, place: u64, (batch, objects): (u64, u64)) {
+        let places = self.places.load();
+        let (Some(cache), Some(packed)) = (places.as_ref(), packed(place)) else {
+            return;
+        };
+        let Some(mut newest) = cache.newest.try_lock() else {
+            return;
+        };
+        if newest.is_none() && self.head.load().as_ref().is_some_and(|head| head.batch == batch) {
+            *newest = Some(batch);
+            cache.floor.store(batch, Ordering::Release);
+        }
+        if *newest == Some(batch) {
+            let lines = cache.lines.get_or_init(|| Lines::for_objects(objects));
+            let slot = lines.new_line(hash).slot_for(hash.tag());
+            slot.store(hash.tag() | packed, Ordering::Release);
+        }
+    }
+
+    /// Makes the cache forget what a commit changes, before the commit is published (PLC-2).
+    pub(super) fn forget_places(&self, batch: &Batch, next: &CommitEntry) {
+        let Some(cache) = self.places.load_full() else {
+            return;
+        };
+        let mut newest = cache.newest.lock();
+        let is_used = newest.replace(batch.number).is_some() && cache.lines.get().is_some();
+        if !is_used {
+            cache.floor.store(batch.number, Ordering::Release);
+        } else if self.forget_changes(&cache, batch, next).is_none() {
+            self.places
+                .store(Some(Arc::new(PlaceCache::behind(batch.number))));
+        }
+    }
+
+    /// Returns `None` if a new cache is better, or if the ids that the commit changes are not known.
+    fn forget_changes(&self, cache: &PlaceCache, batch: &Batch, next: &CommitEntry) -> Option<()> {
+        let head = self.head.load_full()?;
+        if head.commit.root == next.commit.root {
+            return Some(());
+        }
+        let lines = cache.lines.get()?.count;
+        let (before, after) = (self.state(&head).ok()?, next.trie.get()?);
+        let is_small = batch.records.len() as u64 <= lines && after.len() <= lines * OBJECTS_A_LINE_MAX;
+        if next.takes_state || !is_small {
+            return None;
+        }
+        for record in &batch.records {
+            self.forget_change(cache, (&before, batch.number), record)?;
+        }
+        Some(())
+    }
+
+    fn forget_change(&self, cache: &PlaceCache, before: (&Trie, u64), record: &Record) -> Option<()> {
+        let (before, batch) = before;
+        match record.kind {
+            RecordKind::Object if record.flags & UNLINKED == 0 => cache.forget(Object::id_in(&record.body)?),
+            RecordKind::Link => {
+                cache.floor.store(batch, Ordering::Release);
+                for link in codec::as_arrays::<LINK_BYTES>(&record.body).ok()? {
+                    let (key, _) = link.split_first_chunk()?;
+                    self.forget_key(cache, before, &KeyPath::from_bytes(*key))?;
+                }
+            }
+            RecordKind::Unlink => {
+                for key in codec::as_arrays::<UNLINK_BYTES>(&record.body).ok()? {
+                    self.forget_key(cache, before, &KeyPath::from_bytes(key))?;
+                }
+            }
+            RecordKind::Base | RecordKind::Delta | RecordKind::Gap | RecordKind::Erased => return None,
+            _ => {}
+        }
+        Some(())
+    }
+
+    fn forget_key(&self, cache: &PlaceCache, before: &Trie, key: &KeyPath) -> Option<()> {
+        if let Some(entry) = before.get(key, self).ok()? {
+            let record = self.records.record(Locator::from_u64(entry.place)).ok()?;
+            // Nothing else than objects is ever cached.
+            if record.kind == RecordKind::Object {
+                cache.forget(Object::id_in(&record.body)?);
+            }
+        }
+        Some(())
+    }
+}
