@@ -256,10 +256,10 @@ impl Cloud {
         let (sender, receiver) = bounded(1);
         let task = async move {
             let credentials = async {
-                match signs {
-                    true => client.authenticate().await,
-                    false => Ok(()),
+                if signs {
+                    client.authenticate().await?;
                 }
+                Ok::<_, object_store::Error>(())
             };
             let done = match listening(credentials).await {
                 (Err(_), heard) => Err(Failure::NoCredentials(heard)),
