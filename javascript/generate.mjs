@@ -69,7 +69,7 @@ class Types {
     const lines = properties
       .filter(([name]) => !isReplaced(name) && !without.includes(name))
       .map(([name, field]) => {
-        const isOptional = this.isInput && !(schema.required ?? []).includes(name);
+        const isOptional = !(schema.required ?? []).includes(name);
         const type = this.type(field) + (isOptional ? " | undefined" : "");
         return `${comment(field.description, "  ")}  ${name.replace(/^\$/, "")}${isOptional ? "?" : ""}: ${type};\n`;
       });

@@ -162,9 +162,9 @@ export interface RevertedObject {
    * The missing object above the version that would stand, if the object is removed because of it. Only a revert that
    * takes later work of others back too removes objects for this reason.
    */
-  gone_with: string | null;
+  gone_with?: string | null | undefined;
   /** Whether thinned commits may have written a newer version, which history no longer keeps. */
-  thinned: boolean;
+  thinned?: boolean | undefined;
 }
 
 /** An object that stays as it is because of later work of others. */
@@ -193,7 +193,7 @@ export interface Reverted {
   /** The objects whose present version is derived from a version of the selected commits, sorted. */
   derived: string[];
   /** Whether this is a preview, which changed nothing. */
-  dry_run: boolean;
+  dry_run?: boolean | undefined;
 }
 
 /** A fork of the memory. */
@@ -237,7 +237,7 @@ export interface Merged {
   /** The conflicts that are left open, sorted by id. */
   conflicts: MergeConflict[];
   /** Whether this is a preview, which changed nothing. */
-  dry_run: boolean;
+  dry_run?: boolean | undefined;
   /** Whether the other line had something new. */
   new: boolean;
   /** The changes of the merge, sorted by id. */
@@ -772,9 +772,9 @@ export interface Hit {
   /** The digest of the version of the item. */
   digest: string;
   /** The whole text with markers instead of secrets, if `full` is set. */
-  text: string | null;
+  text?: string | null | undefined;
   /** All reasons for the score with their values, if `explain` is set. */
-  reasons: Reason[] | null;
+  reasons?: Reason[] | null | undefined;
 }
 
 /** One line of an explanation. */
@@ -806,7 +806,7 @@ export interface Recalled {
   /** The way in which the index was prepared. Summaries need no index, so they have no way. */
   index: Reached | null;
   /** How many texts of the state have vectors. There are none without a model, and for summaries. */
-  vectors: VectorCounts | null;
+  vectors?: VectorCounts | null | undefined;
   /** The number of matches that are left out because they are untrusted. */
   left_out: number;
   /** The words that the recall searched for. */
@@ -1606,7 +1606,7 @@ export abstract class AgentVerbs extends StoreVerbs {
   }
 
   /** Sets the time at which an item expires; null means never. Returns the commit, or null without a change. */
-  expire(id: string, at: Time, options?: ExpireOptions): Promise<Commit | null> {
+  expire(id: string, at: Time | null, options?: ExpireOptions): Promise<Commit | null> {
     return this._call("Agent", "expire", { id, at }, options);
   }
 

@@ -139,7 +139,7 @@ pub(crate) fn merge(store: &Store, input: Merge) -> Done<Json> {
         merge.by(&writer)?
     };
     let changes = rows(&merged.changes, answer)?;
-    answer_with(&shape::Merged::from(&merged), vec![("changes", changes)])
+    answer_with(&shape::Merged::from(&merged), vec![("$changes", changes)])
 }
 
 pub(crate) fn conflicts(store: &Store, _: Nothing) -> Done<Json> {
@@ -216,7 +216,7 @@ pub(crate) fn end_fork(store: &Store, input: EndFork) -> Done<Json> {
     if input.keep {
         let done = memory.merge(&input.name).by(&writer)?;
         let changes = rows(&done.changes, answer)?;
-        merged = answer_with(&shape::Merged::from(&done), vec![("changes", changes)])?;
+        merged = answer_with(&shape::Merged::from(&done), vec![("$changes", changes)])?;
     }
     memory.drop_fork(&input.name, !input.keep, &writer)?;
     Ok(merged)

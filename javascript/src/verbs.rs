@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 
-use crate::answer::{Committed, StoredObject};
+use crate::answer::{Committed, StoredObject, Written};
 use crate::fault::{Done, Fault};
 use crate::handle::{self, Shared, Store, Thing};
 use crate::host;
@@ -61,7 +61,7 @@ struct Verb {
     /// The type of the answer in TypeScript. Empty if a method that is written by hand makes the call.
     answer: &'static str,
     about: &'static str,
-    call: fn(Option<Thing>, &str, Host<'_>) -> Done<Json>,
+    call: fn(Option<Thing>, &str, Host<'_>) -> Done<String>,
     schema: fn(&mut SchemaGenerator) -> Json,
 }
 
@@ -120,7 +120,7 @@ macro_rules! verbs {
                 let thing = thing!($of, thing);
                 let input: $input = read(text)?;
                 let _ = (&thing, host);
-                call!($of, $work, thing, input, host, $($host)?)
+                call!($of, $work, thing, input, host, $($host)?).map(Written::written)
             },
             schema: |generator| generator.subschema_for::<$input>().to_value(),
         },)*)*];

@@ -189,10 +189,9 @@ impl Place {
         let mut format = self.format()?;
         if format.is_none() {
             self.check_closed()?;
-            match self.check_empty() {
+            if let Err(damage) = self.check_empty() {
                 // Another writer may have begun just now.
-                Err(damage) => format = Some(self.format()?.ok_or(damage)?),
-                Ok(()) => {}
+                format = Some(self.format()?.ok_or(damage)?);
             }
         }
         if format.is_none() {

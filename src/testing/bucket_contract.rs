@@ -3,6 +3,8 @@
 //! # Layer
 //! For tests.
 
+#![expect(clippy::unwrap_used, reason = "a check that fails panics")]
+
 use crate::remote::bucket::{Bucket, BucketError};
 
 /// The bytes of the largest segment of a remote.

@@ -174,9 +174,10 @@ impl Sealed {
         } else {
             let header = self.inner.get(name, Some(0..HEADER as u64))?;
             let file = FileKey::of_header(&self.keys, &header.bytes, name)?;
-            match stored.bytes.is_empty() {
-                true => Err(damaged(name)),
-                false => file.decrypt(name, first as usize, is_end, &stored.bytes),
+            if stored.bytes.is_empty() {
+                Err(damaged(name))
+            } else {
+                file.decrypt(name, first as usize, is_end, &stored.bytes)
             }
         };
         match opened {

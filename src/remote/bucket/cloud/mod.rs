@@ -256,10 +256,10 @@ impl Cloud {
         let (sender, receiver) = bounded(1);
         let task = async move {
             let credentials = async {
-                match signs {
-                    true => client.authenticate().await,
-                    false => Ok(()),
+                if signs {
+                    client.authenticate().await?;
                 }
+                Ok(())
             };
             let done = match listening(credentials).await {
                 (Err(_), heard) => Err(Failure::NoCredentials(heard)),
@@ -310,6 +310,40 @@ impl Cloud {
                 }
             }),
         }
+    }
+
+    fn fetch(&self, name: &str, options: GetOptions) -> BucketResult<Stored> {
+        self.try_fetch(name, options)?
+            .map_err(|failure| self.unread(failure))
+    }
+
+    fn try_fetch(
+        &self,
+        name: &str,
+        options: GetOptions,
+    ) -> BucketResult<std::result::Result<Stored, Failure>> {
+        let (path, head) = (self.path(name)?, options.head);
+        let got = self.run(move |client| async move {
+            let got = client.objects().get_opts(&path, options).await?;
+            let version = client.version(got.meta.e_tag.clone(), got.meta.version.clone());
+            let bytes = if head {
+                Vec::new()
+            } else {
+                got.bytes().await?.into()
+            };
+            Ok((bytes, version))
+        });
+        match got {
+            Ok((bytes, Some(version))) => Ok(Ok(Stored { bytes, version })),
+            Ok((_, None)) => Err(BucketError::Failed(
+                "the service names no version of an object".to_owned(),
+            )),
+            Err(failure) => Ok(Err(failure)),
+        }
+    }
+
+    fn unread(&self, failure: Failure) -> BucketError {
+        self.failed(failure, |status| (status == 404).then_some(BucketError::Missing))
     }
 
     fn put(

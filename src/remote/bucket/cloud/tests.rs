@@ -2,6 +2,7 @@
 //! `tests/remote/check.sh` has the same suite against real servers.
 
 use std::collections::VecDeque;
+use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
@@ -165,7 +166,12 @@ impl Server {
             return Answer::new(416, Vec::new());
         }
         let mut answer = Answer::new(206, stored.bytes[start..end].to_vec()).with(&stored.version);
-        answer.headers += &format!("Content-Range: bytes {start}-{}/{length}\r\n", end - 1);
+        write!(
+            answer.headers,
+            "Content-Range: bytes {start}-{}/{length}\r\n",
+            end - 1
+        )
+        .unwrap();
         answer
     }
 
@@ -181,9 +187,11 @@ impl Server {
             .collect();
         let token = request.query(if is_azure { "marker" } else { "continuation-token" });
         let from: usize = token.map_or(0, |token| token.parse().unwrap());
-        let next = (from + 2 < names.len())
-            .then(|| (from + 2).to_string())
-            .unwrap_or_default();
+        let next = if from + 2 < names.len() {
+            (from + 2).to_string()
+        } else {
+            String::new()
+        };
         let page = names.iter().skip(from).take(2);
         let xml = if is_azure {
             let blobs: String = page
@@ -271,7 +279,11 @@ impl Answer {
     }
 
     fn with(mut self, Version(version): &Version) -> Self {
-        self.headers += &format!("ETag: \"{version}\"\r\nx-goog-generation: {version}\r\n");
+        write!(
+            self.headers,
+            "ETag: \"{version}\"\r\nx-goog-generation: {version}\r\n"
+        )
+        .unwrap();
         self
     }
 
@@ -343,6 +355,8 @@ fn names_have_the_prefix_of_the_url() {
     assert_eq!(server.sim.get("some/prefix/log/1", None).unwrap().bytes, b"x");
 }
 
+type Is<'a> = &'a dyn Fn(&BucketError) -> bool;
+
 /// BKT-3, CLD-1: what each answer to a write says about it.
 #[test]
 fn an_answer_says_what_is_certain() {
@@ -353,7 +367,6 @@ fn an_answer_says_what_is_certain() {
         |error: &BucketError| *error == BucketError::Exists,
         |error: &BucketError| *error == BucketError::Stale,
     );
-    type Is<'a> = &'a dyn Fn(&BucketError) -> bool;
     let cases: [(Fault, Is<'_>, Is<'_>); 16] = [
         (Fault::Ends, &unclear, &unclear),
         (Fault::LosesAnswer, &unclear, &unclear),
@@ -407,7 +420,7 @@ fn an_answer_says_what_is_certain() {
 fn a_read_that_fails_may_be_repeated() {
     let server = Server::start();
     let cloud = cloud(&server);
-    cloud.put_new("a", &[7; 100_000]).unwrap();
+    cloud.put_new("a", &vec![7; 100_000]).unwrap();
     for fault in [Fault::Ends, Fault::CutsAnswer, Fault::Answers(503, "SlowDown")] {
         server.fail(fault);
         assert!(
@@ -419,7 +432,7 @@ fn a_read_that_fails_may_be_repeated() {
     assert!(matches!(cloud.get("a", None), Err(BucketError::Denied(_))));
     server.fail(Fault::CutsAnswer);
     let client = Counted::new(Arc::new(cloud));
-    assert_eq!(client.get("a", u64::MAX).unwrap().bytes, [7; 100_000]);
+    assert_eq!(client.get("a", u64::MAX).unwrap().bytes, vec![7; 100_000]);
     assert_eq!(client.requests(), 2);
 }
 
