@@ -43,6 +43,10 @@ pub(super) struct Published {
 }
 
 /// The outcome of a try to publish.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one at a time, and never in a list"
+)]
 pub(super) enum Outcome {
     Done(Published),
     /// Another writer published first.
