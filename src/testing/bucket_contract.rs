@@ -3,7 +3,6 @@
 //! # Layer
 //! For tests.
 #![expect(clippy::unwrap_used, reason = "a bucket that fails here fails a test")]
-#![expect(clippy::unwrap_used, reason = "a check that fails panics")]
 
 use crate::remote::bucket::{Bucket, BucketError};
 

@@ -6,7 +6,7 @@
 use std::fmt;
 use std::ops::Range;
 
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::error::{Error, ErrorCode, ErrorKind};
 
 /// The version of an object, as its store names it. Two contents of a name never have the same version.
 #[derive(Clone, Debug, PartialEq, Eq)]
