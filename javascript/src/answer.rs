@@ -131,11 +131,18 @@ impl Written for Text {
 
 /// Returns an answer with fields that `shapes.rs` leaves to the bindings.
 pub(crate) fn answer_with<T: Serialize>(given: &T, fields: Vec<(&str, Json)>) -> Done<Json> {
-    let mut answer = answer(given)?;
-    for (name, value) in fields {
-        answer[name] = value;
+    let answer = answer(given)?;
+    Ok(fields
+        .into_iter()
+        .fold(answer, |answer, (name, value)| with(answer, name, value)))
+}
+
+/// Adds a field to an answer.
+pub(crate) fn with(mut answer: Json, name: &str, value: Json) -> Json {
+    if let Some(fields) = answer.as_object_mut() {
+        fields.insert(name.to_owned(), value);
     }
-    Ok(answer)
+    answer
 }
 
 /// Returns a list of answers.

@@ -89,7 +89,7 @@ pub(crate) fn drop_fork(store: &Store, input: DropFork) -> Done<Json> {
 }
 
 /// Who decides what both sides changed.
-struct Decides(Strategy);
+pub(crate) struct Decides(pub(crate) Strategy);
 
 impl<'de> Deserialize<'de> for Decides {
     fn deserialize<D: Deserializer<'de>>(given: D) -> Result<Self, D::Error> {
@@ -102,7 +102,8 @@ impl<'de> Deserialize<'de> for Decides {
     }
 }
 
-fn strategies(_: &mut SchemaGenerator) -> Schema {
+/// Returns the type of a strategy in TypeScript.
+pub(crate) fn strategies(_: &mut SchemaGenerator) -> Schema {
     let names = Strategy::ALL.map(|one| format!("\"{}\"", one.name())).join(" | ");
     json_schema!({ "x-ts": names })
 }

@@ -91,6 +91,8 @@ pub(crate) use write::authorisation::check_trusted;
 pub use write::draft::{Draft, Staged};
 pub use write::fork::{Fork, ForkInfo};
 pub use write::incoming::OriginRule;
+#[cfg(feature = "remote")]
+pub(crate) use write::intake::FetchedPart;
 pub(crate) use write::merge::claims::SUPERSEDES;
 pub use write::merge::conflict::MERGE_CONFLICT;
 pub use write::merge::{

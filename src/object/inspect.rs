@@ -47,7 +47,8 @@ pub fn encoded_fields(encoding: Encoding, bytes: &[u8]) -> Result<Vec<EncodedFie
         Encoding::Reference => (reference::VERSION, reference::tag::NAMES),
     };
     let name = |tag: u16| {
-        let own = matches!(encoding, Encoding::Reference).then_some(&reference::SEEN);
+        let is_reference = matches!(encoding, Encoding::Reference);
+        let own: &[_] = if is_reference { &reference::RESERVED } else { &[] };
         let mut known = names.iter().chain(own).chain(&reserved::NAMES);
         known.find(|(known, _)| *known == tag).map(|(_, name)| *name)
     };
@@ -93,7 +94,7 @@ mod tests {
         for (title, names, reserved) in [
             ("Object", object::tag::NAMES, &reserved::NAMES[..]),
             ("Commit", commit::tag::NAMES, &[]),
-            ("Reference", reference::tag::NAMES, &[reference::SEEN]),
+            ("Reference", reference::tag::NAMES, &reference::RESERVED),
         ] {
             let names = names.iter().chain(reserved);
             let names: Vec<_> = names.map(|(tag, name)| (*tag, (*name).to_owned())).collect();

@@ -58,8 +58,12 @@ tags! {
     BASE = 0x000d, "base";
 }
 
-/// The ignorable tag of references, with its name.
-pub(in crate::object) const SEEN: (u16, &str) = (0x8001, "seen");
+/// The ignorable tags of references, with their names.
+pub(in crate::object) const RESERVED: [(u16, &str); 3] = [SEEN, SENT, FROM];
+
+const SEEN: (u16, &str) = (0x8001, "seen");
+const SENT: (u16, &str) = (0x8002, "sent");
+const FROM: (u16, &str) = (0x8003, "from");
 
 named! {
     /// The purpose of a reference: the part of its name before the first `/`.
@@ -216,6 +220,12 @@ impl Reference {
     /// The ignorable field that says how far a remote was read.
     #[cfg(feature = "remote")]
     pub(crate) const SEEN: u16 = SEEN.0;
+    /// The ignorable field that says up to which time references were sent to a remote.
+    #[cfg(feature = "remote")]
+    pub(crate) const SENT: u16 = SENT.0;
+    /// The ignorable field that names the remote from which a taint came.
+    #[cfg(feature = "remote")]
+    pub(crate) const FROM: u16 = FROM.0;
 
     /// Makes a reference that has only a name, a commit and a time.
     pub fn new(name: ReferenceName, commit: Option<CommitDigest>, time: Time) -> Self {

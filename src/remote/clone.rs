@@ -11,9 +11,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::bucket::check_apart;
+use super::cache::seen_in;
 use super::keys::Keys;
-use super::place::{Place, Published};
-use super::remote::seen_in;
+use super::place::Place;
 use crate::digest::Root;
 use crate::disk::{Disk, FileDisk};
 use crate::engine::{Known, Memory, Options, Writer};
@@ -83,9 +83,8 @@ pub(super) fn clone_from(
     cap: Origin,
     options: &Options,
 ) -> Result<(Memory, Cloned)> {
-    let Published { log, .. } = place.read()?;
     let disk: Arc<dyn Disk> = Arc::new(FileDisk::create(path)?);
-    copy(place, &log, cap, &disk, options)?;
+    let log = copy(place, &disk, cap, options)?;
     let memory = options.clone().open(path)?;
     settle_in(&memory, &log, cap)?;
     let view = memory.view();
@@ -111,8 +110,7 @@ pub(crate) fn clone_on(
     options: &Options,
 ) -> Result<Memory> {
     let place = Place::of(super::bucket::Counted::new(bucket).impatient());
-    let log = place.read()?.log;
-    copy(&place, &log, cap, disk, options)?;
+    let log = copy(&place, disk, cap, options)?;
     let memory = Memory::on_disk(Arc::clone(disk), options.clone(), false, None)?;
     settle_in(&memory, &log, cap)?;
     Ok(memory)
@@ -125,16 +123,26 @@ fn settle_in(memory: &Memory, log: &ClosedLog, cap: Origin) -> Result<()> {
     if log.purpose == Purpose::Shared {
         memory.inner.note_clone(known, seen_in(log), &writer)?;
     }
+    memory.inner.forget_unreadable(known, &writer)?;
     memory.inner.stamp_all(cap, &writer)
 }
 
-/// Writes the batches of a closed log to a new store on a disk.
-pub(super) fn copy(
+/// Writes the batches of the closed log to a new store on a disk. Returns the log.
+fn copy(place: &Place, disk: &Arc<dyn Disk>, cap: Origin, options: &Options) -> Result<ClosedLog> {
+    let mut copied = None;
+    place.reading(place.read()?, &mut |published| {
+        copy_log(place, &published.log, disk, (cap, options))?;
+        copied = Some(published.log.clone());
+        Ok(())
+    })?;
+    copied.ok_or_else(|| Error::internal("a clone copied nothing"))
+}
+
+pub(super) fn copy_log(
     place: &Place,
     log: &ClosedLog,
-    cap: Origin,
     disk: &Arc<dyn Disk>,
-    options: &Options,
+    (cap, options): (Origin, &Options),
 ) -> Result<()> {
     // CLE-2: the interrupted call may have had another cap.
     let fits = |batch: &Batch| {
@@ -188,20 +196,32 @@ fn check_times(batches: &[Batch], latest: Time) -> Result<()> {
     Ok(())
 }
 
-/// Returns a batch of the clone, whose versions are at most of the class `cap` (RCS-3). The side lines of a remote become
-/// lines of the remote `origin`.
+/// Returns a batch of the clone, whose versions are at most of the class `cap` (RCS-3). The side lines of a remote become lines of the remote `origin`, and its references get the
+/// names that a fetch gives them.
 fn of_target(batch: &Batch, purpose: Purpose, cap: Origin) -> Result<BatchBuilder> {
+    let known = Known { name: ORIGIN, cap };
     let mut copy = BatchBuilder::new();
     for record in &batch.records {
-        if record.kind != RecordKind::Line || purpose == Purpose::Backup {
-            copy.add(record.kind, capped(record, cap), &record.body);
-            continue;
+        let decoded = || {
+            let decoded = Reference::decode(&record.body);
+            decoded.map_err(|error| Error::corrupt(format!("a reference of the remote is damaged: {error}")))
+        };
+        match record.kind {
+            _ if purpose == Purpose::Backup => copy.add(record.kind, capped(record, cap), &record.body),
+            RecordKind::Line => {
+                let mut line = decoded()?;
+                line.name =
+                    ReferenceName::of(ReferenceClass::Remotes, &format!("{ORIGIN}/{}", line.name.rest()))?;
+                line.cap = line.cap.map(|own| Origin::least(own, cap));
+                copy.add(RecordKind::Line, 0, &line.encode()?);
+            }
+            RecordKind::Reference => {
+                if let Some(reference) = known.of_remote(decoded()?)? {
+                    copy.add(RecordKind::Reference, 0, &reference.encode()?);
+                }
+            }
+            kind => copy.add(kind, capped(record, cap), &record.body),
         }
-        let decoded = Reference::decode(&record.body);
-        let mut line =
-            decoded.map_err(|error| Error::corrupt(format!("the record of a line is damaged: {error}")))?;
-        line.name = ReferenceName::of(ReferenceClass::Remotes, &format!("{ORIGIN}/{}", line.name.rest()))?;
-        copy.add(RecordKind::Line, 0, &line.encode()?);
     }
     Ok(copy)
 }

@@ -9,14 +9,20 @@
 mod backup;
 #[doc(hidden)]
 pub mod bucket;
+mod cache;
 mod clone;
+mod fetch;
+mod gc;
+mod join;
 mod keys;
 mod place;
+mod push;
 #[expect(
     clippy::module_inception,
     reason = "the type and the module have the name of the thing"
 )]
 mod remote;
+mod rewrite;
 #[cfg(feature = "signed")]
 mod signing;
 mod sync;
@@ -67,6 +73,46 @@ pub struct Fetched {
     pub requests: u64,
     /// The newest commit of the main line of the remote.
     pub head: CommitDigest,
+    /// The number of records that others erased, and that this fetch erased here.
+    pub erased: u64,
+    /// The number of records that others erased, and that stay here: the cap of the remote is below `host`.
+    pub not_erased: u64,
+}
+
+impl Fetched {
+    /// Returns the result of a fetch that has not read anything yet.
+    fn nothing(remote: &str, head: CommitDigest) -> Self {
+        Self {
+            remote: remote.to_owned(),
+            commits: 0,
+            bytes: 0,
+            requests: 0,
+            head,
+            erased: 0,
+            not_erased: 0,
+        }
+    }
+}
+
+/// The result of a collection of the garbage of a remote.
+#[derive(Clone, Debug)]
+#[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]
+#[non_exhaustive]
+pub struct Collected {
+    /// The name of the remote.
+    pub remote: String,
+    /// The names of the side lines that were dropped. Their commits were merged before.
+    pub dropped: Vec<String>,
+    /// The number of segments before the collection.
+    pub segments_before: u64,
+    /// The number of segments after it.
+    pub segments: u64,
+    /// The number of bytes before the collection.
+    pub bytes_before: u64,
+    /// The number of bytes after it.
+    pub bytes: u64,
+    /// The number of requests.
+    pub requests: u64,
 }
 
 /// The result of a pull.

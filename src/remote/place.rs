@@ -27,6 +27,9 @@ use crate::log::{Batch, Format, sealed_format};
 /// The most numbers that other writers took between a manifest and a new segment.
 const NUMBERS_MAX: u64 = 1_000;
 
+/// How often a reader reads a manifest whose segments others replace meanwhile.
+const READS: u32 = 6;
+
 /// The place of a closed log.
 pub(super) struct Place {
     pub(super) bucket: Counted,
@@ -40,6 +43,10 @@ pub(super) struct Published {
 }
 
 /// The outcome of a try to publish.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one at a time, and never in a list"
+)]
 pub(super) enum Outcome {
     Done(Published),
     /// Another writer published first.
@@ -180,6 +187,31 @@ impl Place {
         }
     }
 
+    /// Passes what is published to `read`. If a segment is missing or another one is in its place, and another manifest is
+    /// published by now, `read` gets that one (FET-2).
+    ///
+    /// # Errors
+    /// The errors of [`Self::read`] and of `read`.
+    pub(super) fn reading(
+        &self,
+        mut published: Published,
+        read: &mut dyn FnMut(&Published) -> Result<()>,
+    ) -> Result<()> {
+        for _ in 1..READS {
+            match read(&published) {
+                Err(error) if error.is_corruption() => {
+                    let now = self.read_with(Some(published.log.format))?;
+                    if now.version == published.version {
+                        return Err(error);
+                    }
+                    published = now;
+                }
+                done => return done,
+            }
+        }
+        read(&published)
+    }
+
     /// Returns what is published, or an empty closed log of the store `own`. Writes the format file of the latter.
     ///
     /// # Errors
@@ -300,7 +332,7 @@ impl Place {
         }
     }
 
-    /// Deletes the segments that a list from before the swap had and that the published manifest does not list.
+    /// Deletes the segments that a list from before the swap had and that the published manifest does not name.
     pub(super) fn collect(&self, listed: &[String], published: &ClosedLog) -> Result<()> {
         for name in garbage(listed, published) {
             let deleted = self.bucket.delete(name);
@@ -349,7 +381,9 @@ impl Place {
 pub(super) fn garbage<'a>(listed: &'a [String], log: &ClosedLog) -> impl Iterator<Item = &'a String> {
     listed.iter().filter(move |name| {
         let id = ClosedSegment::id_in(name).filter(|id| *id < log.highest_id());
-        id.is_some_and(|id| log.segments.iter().all(|segment| segment.id != id))
+        id.is_some_and(|id| {
+            log.segments.iter().all(|segment| segment.id != id) && log.leaving.iter().all(|old| old.id != id)
+        })
     })
 }
 

@@ -119,6 +119,11 @@ pub(super) struct Signatures<'a> {
 }
 
 impl Signatures<'_> {
+    /// Returns whether the fetch demands a signature of what it reads.
+    pub(super) fn is_demanded(&self) -> bool {
+        self.is_demanded
+    }
+
     /// Adds the next batch of the remote.
     ///
     /// # Errors

@@ -128,11 +128,8 @@ impl Remote {
                 let merged = Merged::nothing(memory)?;
                 Ok(Pulled {
                     fetched: Fetched {
-                        remote: self.name().to_owned(),
-                        commits: 0,
-                        bytes: 0,
                         requests: 1,
-                        head: merged.base,
+                        ..Fetched::nothing(self.name(), merged.base)
                     },
                     merged,
                 })
@@ -168,6 +165,8 @@ impl Pulled {
             commits: self.fetched.commits + fetched.commits,
             bytes: self.fetched.bytes + fetched.bytes,
             requests: self.fetched.requests + fetched.requests,
+            erased: self.fetched.erased + fetched.erased,
+            not_erased: self.fetched.not_erased + fetched.not_erased,
             ..fetched
         };
         let known = &mut self.merged;

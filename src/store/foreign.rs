@@ -6,9 +6,10 @@
 //! # Invariants
 //! - FOR-1: a batch of a remote is taken in only if STO-1 holds for it, if every version and content that it links is
 //!   known, and if its time is not far ahead.
-//! - FOR-2: nothing that was erased here comes back: its marker takes the place of the record.
+//! - FOR-2: nothing that was erased here comes back: its marker takes the place of the record. A record of a commit that
+//!   comes from the erasure was put again afterwards, and stays.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Store;
@@ -18,11 +19,12 @@ use super::edit::{Edit, Removed};
 use super::lines::LineRecord;
 use super::past::{check_root, missing_version, unknown_root};
 use super::records::{capped, digest_of};
-use super::rewritten::Erased;
+use super::rewritten::{Erased, MAP_ENTRY_BYTES, MapEntry, decode_gap, unreadable};
 use super::up_to::UpTo;
+use crate::codec::Reader;
 use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, ObjectDigest, Root};
 use crate::error::{Error, ErrorCode, Result};
-use crate::log::{Batch, BatchBuilder, LINK_BYTES, Record, RecordKind, UNLINKED};
+use crate::log::{Batch, BatchBuilder, Fixed, LINK_BYTES, Record, RecordKind, UNLINK_BYTES, UNLINKED};
 use crate::object::{Commit, HistoryTree, Object, Origin, Reference, Time};
 use crate::trie::{Shape, Trie};
 
@@ -64,13 +66,72 @@ impl ForeignCommit {
 pub(crate) struct Supply(HashMap<[u8; DIGEST_LEN], Record>);
 
 impl Supply {
-    /// Adds the versions and contents of a batch.
-    pub(crate) fn add(&mut self, batch: &Batch, suite: HashSuite) {
-        let kinds = [RecordKind::Object, RecordKind::Content];
-        for record in batch.records.iter().filter(|record| kinds.contains(&record.kind)) {
-            self.0.insert(digest_of(record, suite), record.clone());
+    /// Adds the versions and contents of a batch, and the markers of erased ones, if `wants` one of their digests.
+    ///
+    /// # Errors
+    /// `Corrupt` if a marker cannot be decoded.
+    pub(crate) fn add(
+        &mut self,
+        batch: &Batch,
+        suite: HashSuite,
+        wants: &dyn Fn(&[u8; DIGEST_LEN]) -> bool,
+    ) -> Result<()> {
+        for record in &batch.records {
+            let digest = match record.kind {
+                RecordKind::Object | RecordKind::Content => digest_of(record, suite),
+                RecordKind::Erased => {
+                    Erased::decode(&record.body)
+                        .map_err(|error| unreadable(record, &error))?
+                        .digest
+                }
+                _ => continue,
+            };
+            if wants(&digest) && (record.kind != RecordKind::Erased || !self.has(&digest)) {
+                self.0.insert(digest, record.clone());
+            }
         }
+        Ok(())
     }
+
+    /// Adds the wanted versions of an older batch, and their contents. Removes from `wanted` what it found.
+    ///
+    /// # Errors
+    /// `Corrupt` if a marker cannot be decoded.
+    pub(crate) fn add_wanted(
+        &mut self,
+        batch: &Batch,
+        suite: HashSuite,
+        wanted: &mut HashSet<[u8; DIGEST_LEN]>,
+    ) -> Result<()> {
+        let objects = batch
+            .records
+            .iter()
+            .filter(|record| record.kind == RecordKind::Object);
+        let found = objects.filter(|record| wanted.contains(&digest_of(record, suite)));
+        let contents: Vec<_> = found
+            .filter_map(|record| Object::content_digest_in(&record.body))
+            .map(|(content, _)| *content.as_bytes())
+            .collect();
+        wanted.extend(contents);
+        self.add(batch, suite, &|digest| wanted.contains(digest))?;
+        wanted.retain(|digest| !self.has(digest));
+        Ok(())
+    }
+
+    pub(crate) fn has(&self, digest: &[u8; DIGEST_LEN]) -> bool {
+        self.0.contains_key(digest)
+    }
+}
+
+/// A batch of a remote with its commit, and what it is checked against.
+pub(crate) struct Checked<'a> {
+    pub(crate) batch: &'a Batch,
+    pub(crate) commit: &'a ForeignCommit,
+    /// The latest time that a commit may have.
+    pub(crate) latest: Time,
+    pub(crate) supply: &'a Supply,
+    /// Returns whether the commit comes from another one.
+    pub(crate) comes_from: &'a dyn Fn(CommitDigest) -> Result<bool>,
 }
 
 /// A line of a remote that is being checked, as it is after the batches checked so far.
@@ -119,17 +180,17 @@ impl ForeignLine {
     }
 
     /// Checks the next batch of the line (FOR-1), and returns it as a batch for this log, without the record of the line.
-    /// Notes what the batch brings in `supply`.
     ///
     /// # Errors
     /// `Corrupt` if the batch does not continue the line, or links what nobody has.
-    pub(crate) fn take(
-        &mut self,
-        batch: &Batch,
-        commit: &ForeignCommit,
-        latest: Time,
-        supply: &mut Supply,
-    ) -> Result<BatchBuilder> {
+    pub(crate) fn take(&mut self, checked: &Checked<'_>) -> Result<BatchBuilder> {
+        let &Checked {
+            batch,
+            commit,
+            latest,
+            supply,
+            ..
+        } = checked;
         let suite = self.store.suite;
         let wrong = |rule: &str| {
             let digest = commit.digest;
@@ -139,7 +200,6 @@ impl ForeignLine {
         };
         let mut contents = decode(batch, &hashed(batch, suite)?, suite)?;
         contents.check()?;
-        supply.add(batch, suite);
         let (mut history, mut parent) = (self.history.clone(), self.head);
         for (gap, digests) in &contents.gaps {
             if gap.first != history.size() {
@@ -188,7 +248,7 @@ impl ForeignLine {
         };
         check_root(found, self.trie.root(suite, Shape::State, &*self.store)?)?;
         contents.commit = None;
-        let built = self.build(batch, supply)?;
+        let built = self.build(checked)?;
         history.append(&commit.digest);
         (self.history, self.head, self.time) = (history, commit.digest, found.time);
         self.root = found.root;
@@ -207,8 +267,7 @@ impl ForeignLine {
     }
 
     fn has_version(&self, digest: ObjectDigest, supply: &Supply) -> Result<bool> {
-        Ok(supply.0.contains_key(digest.as_bytes())
-            || self.is_stored(digest.as_bytes(), RecordKind::Object)?)
+        Ok(supply.has(digest.as_bytes()) || self.is_stored(digest.as_bytes(), RecordKind::Object)?)
     }
 
     /// Returns whether this log has a record, or the marker of its erasure.
@@ -218,7 +277,8 @@ impl ForeignLine {
     }
 
     /// Returns the batch for this log: its own records, after those that it links and this log lacks.
-    fn build(&self, batch: &Batch, supply: &Supply) -> Result<BatchBuilder> {
+    fn build(&self, checked: &Checked<'_>) -> Result<BatchBuilder> {
+        let &Checked { batch, supply, .. } = checked;
         let mut built = BatchBuilder::new();
         for record in &batch.records {
             match record.kind {
@@ -228,12 +288,12 @@ impl ForeignLine {
                         if !self.is_stored(&digest, RecordKind::Object)?
                             && let Some(version) = supply.0.get(&digest)
                         {
-                            self.add_content_of(version, supply, &mut built)?;
-                            self.add(version, UNLINKED, &mut built)?;
+                            self.add_content_of(version, checked, &mut built)?;
+                            self.add(version, UNLINKED, checked, &mut built)?;
                         }
                     }
                 }
-                RecordKind::Object => self.add_content_of(record, supply, &mut built)?,
+                RecordKind::Object => self.add_content_of(record, checked, &mut built)?,
                 _ => {}
             }
         }
@@ -245,44 +305,53 @@ impl ForeignLine {
                 | RecordKind::Line
                 | RecordKind::Seal
                 | RecordKind::Ignorable(_) => {}
-                _ => self.add(record, record.flags, &mut built)?,
+                _ => self.add(record, record.flags, checked, &mut built)?,
             }
         }
         Ok(built)
     }
 
     /// Adds the content that a version names, unless this log has it.
-    fn add_content_of(&self, version: &Record, supply: &Supply, built: &mut BatchBuilder) -> Result<()> {
+    fn add_content_of(
+        &self,
+        version: &Record,
+        checked: &Checked<'_>,
+        built: &mut BatchBuilder,
+    ) -> Result<()> {
+        if version.kind != RecordKind::Object {
+            return Ok(());
+        }
         let Some((digest, _)) = Object::content_digest_in(&version.body) else {
             return Ok(());
         };
         if self.is_stored(digest.as_bytes(), RecordKind::Content)? {
             return Ok(());
         }
-        let content = supply.0.get(digest.as_bytes());
+        let content = checked.supply.0.get(digest.as_bytes());
         let missing = || {
             Error::corrupt(format!(
                 "the content {digest} of a version of the remote is missing"
             ))
         };
-        self.add(content.ok_or_else(missing)?, 0, built)
+        let content = content.ok_or_else(missing)?;
+        let flags = if content.kind == RecordKind::Erased {
+            UNLINKED
+        } else {
+            0
+        };
+        self.add(content, flags, checked, built)
     }
 
     /// Adds a record with the cap of the line, or its marker if it was erased here (FOR-2).
-    fn add(&self, record: &Record, flags: u8, built: &mut BatchBuilder) -> Result<()> {
-        let suite = self.store.suite;
+    fn add(&self, record: &Record, flags: u8, checked: &Checked<'_>, built: &mut BatchBuilder) -> Result<()> {
         if let Some(digest) = self.store.erasable(record)
             && let Some(by) = self.store.records.erasure(&digest)?
             && self.store.records.find(record.kind, &digest)?.is_none()
+            && !(checked.comes_from)(by)?
         {
-            let is_object = record.kind == RecordKind::Object;
-            let key = is_object.then(|| suite.key_path(super::object_of(record, suite).id().as_str()));
-            let erased = Erased { key, digest, by };
-            built.add(
-                RecordKind::Erased,
-                if is_object { flags } else { UNLINKED },
-                &erased.encode(),
-            );
+            let erased = Erased::of(record, digest, by, self.store.suite);
+            let flags = if erased.key.is_some() { flags } else { UNLINKED };
+            built.add(RecordKind::Erased, flags, &erased.encode());
             return Ok(());
         }
         // INVARIANT RCS-3
@@ -307,22 +376,85 @@ pub(crate) fn check_time(commit: &Commit, latest: Time) -> Result<()> {
     ))
 }
 
-/// Returns the taints of sessions that a batch of a remote has.
+/// Returns the references that a batch of a remote has.
 ///
 /// # Errors
 /// `Corrupt` if a reference cannot be decoded.
-pub(crate) fn taints_in(batch: &Batch) -> Result<Vec<Reference>> {
-    let mut taints = Vec::new();
+pub(crate) fn references_in(batch: &Batch) -> Result<Vec<Reference>> {
+    let records = batch.records.iter();
+    let references = records.filter(|record| record.kind == RecordKind::Reference);
+    let decoded = references.map(|record| {
+        Reference::decode(&record.body)
+            .map_err(|error| Error::corrupt(format!("a reference of the remote is damaged: {error}")))
+    });
+    decoded.collect()
+}
+
+/// Returns the thinned commits before the commit of a batch.
+///
+/// # Errors
+/// `Corrupt` if a gap cannot be decoded.
+pub(crate) fn gaps_in(batch: &Batch) -> Result<Vec<CommitDigest>> {
+    let mut digests = Vec::new();
     for record in batch
         .records
         .iter()
-        .filter(|record| record.kind == RecordKind::Reference)
+        .filter(|record| record.kind == RecordKind::Gap)
     {
-        let reference = Reference::decode(&record.body)
-            .map_err(|error| Error::corrupt(format!("a reference of the remote is damaged: {error}")))?;
-        taints.extend(
-            Some(reference).filter(|reference| reference.name.is_taint() && reference.commit.is_some()),
-        );
+        let (_, gap) = decode_gap(&record.body).map_err(|error| unreadable(record, &error))?;
+        digests.extend(gap);
     }
-    Ok(taints)
+    Ok(digests)
+}
+
+/// Returns the changes of ids that a batch links, unlinks or maps: the key path, and the digest of the version if there is one.
+pub(crate) fn changes_in(batch: &Batch) -> Vec<([u8; DIGEST_LEN], Option<[u8; DIGEST_LEN]>)> {
+    let mut changes = Vec::new();
+    for record in &batch.records {
+        match record.kind {
+            RecordKind::Link => {
+                let pairs = record.body.as_chunks::<DIGEST_LEN>().0.chunks_exact(2);
+                changes.extend(pairs.map(|pair| (pair[0], Some(pair[1]))));
+            }
+            RecordKind::Unlink => {
+                let keys = record.body.as_chunks::<UNLINK_BYTES>().0;
+                changes.extend(keys.iter().map(|key| (*key, None)));
+            }
+            RecordKind::Base | RecordKind::Delta => {
+                for entry in record.body.as_chunks::<MAP_ENTRY_BYTES>().0 {
+                    // An entry that cannot be decoded is refused when the batch is checked.
+                    if let Ok(entry) = MapEntry::take(&mut Reader::new(entry)) {
+                        changes.push((
+                            *entry.key.as_bytes(),
+                            entry.digest.map(|digest| *digest.as_bytes()),
+                        ));
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    changes
+}
+
+/// Returns the digests of the versions and contents that a batch names.
+pub(crate) fn needed_by(batch: &Batch) -> Vec<[u8; DIGEST_LEN]> {
+    let linked = changes_in(batch).into_iter().filter_map(|(_, digest)| digest);
+    let objects = batch
+        .records
+        .iter()
+        .filter(|record| record.kind == RecordKind::Object);
+    let contents = objects.filter_map(|record| Object::content_digest_in(&record.body));
+    linked
+        .chain(contents.map(|(content, _)| *content.as_bytes()))
+        .collect()
+}
+
+/// Returns the name of the line of a batch of a remote, in the remote; `None` for the main line.
+///
+/// # Errors
+/// `Corrupt` if a record cannot be decoded.
+pub(crate) fn line_of(batch: &Batch, suite: HashSuite) -> Result<Option<String>> {
+    let line = LineRecord::of(&batch.records, suite)?;
+    Ok(line.map(|line| line.name().to_owned()))
 }

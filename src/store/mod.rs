@@ -75,7 +75,10 @@ pub use commits::ChangeCounts;
 pub(crate) use commits::{CommitEntry, Gap};
 use covered::Covered;
 #[cfg(feature = "remote")]
-pub(crate) use foreign::{ForeignCommit, ForeignLine, Supply, check_time, taints_in};
+pub(crate) use foreign::{
+    Checked, ForeignCommit, ForeignLine, Supply, changes_in, check_time, gaps_in, line_of, needed_by,
+    references_in,
+};
 pub(crate) use id_changes::{IdChange, IdChanges};
 pub(crate) use known::{Known, StagedState, Unlinked};
 use lines::LineRecord;
@@ -91,6 +94,8 @@ pub(crate) use records::capped;
 pub(crate) use records::{erased_error, object_of};
 pub(crate) use references::{RING, ReferenceEntry, References, kept_commit};
 pub(crate) use rewrite::{Erasure, KeptLines, Live, Plan, Sink};
+#[cfg(feature = "remote")]
+pub(crate) use rewrite::{erasable, erasure_marker};
 pub(crate) use rewritten::Erased;
 pub use rewritten::MAP_ENTRY_BYTES;
 #[cfg(all(feature = "remote", feature = "signed"))]

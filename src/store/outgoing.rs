@@ -8,6 +8,7 @@
 //!
 //! # Invariants
 //! - OUT-1: a batch links a version only if an earlier batch of the remote has its record.
+//! - OUT-2: a record that another store erased is not sent, also if this store still has it: its marker takes its place.
 //! - OUT-3: the remote gets the versions from which those of a batch are derived, with or before them. So an open conflict can
 //!   be decided on every machine, also if a fork wrote its sides.
 
@@ -15,12 +16,13 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::records::object_of;
-use super::rewritten::{MapEntry, put_gap, put_state};
+use super::rewritten::{Erased, MapEntry, put_gap, put_state};
 use super::{CommitEntry, Store};
 use crate::digest::{CommitDigest, KeyPath, ObjectDigest};
 use crate::error::Result;
 use crate::log::{
-    BODY_BYTES_MAX, BatchBuilder, LINK_BYTES, Locator, RecordKind, UNLINK_BYTES, UNLINKED, cap_in, with_cap,
+    BODY_BYTES_MAX, BatchBuilder, LINK_BYTES, Locator, Record, RecordKind, UNLINK_BYTES, UNLINKED, cap_in,
+    with_cap,
 };
 use crate::object::{Object, Time};
 use crate::trie::Entry;
@@ -54,9 +56,9 @@ impl Changed {
 }
 
 impl Store {
-    /// Returns the batch of a commit for a remote that has the kept commits of this line before it. `remote` is the start of
-    /// the names of the lines whose batches came from that remote. `sources` has the versions that earlier batches of the push
-    /// brought because others are derived from them.
+    /// Returns the batch of a commit for a remote that has the kept commits of this line before it, and the thinned commits
+    /// before it. `remote` is the start of the names of the lines whose batches came from that remote. `sources` has the versions
+    /// that earlier batches of the push brought because others are derived from them.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record or state cannot be read.
@@ -65,7 +67,7 @@ impl Store {
         entry: &CommitEntry,
         remote: &str,
         sources: &mut HashSet<ObjectDigest>,
-    ) -> Result<BatchBuilder> {
+    ) -> Result<(BatchBuilder, Vec<CommitDigest>)> {
         let before = self.before(entry)?;
         let old = before.as_ref().map(|before| self.state(before)).transpose()?;
         let (next, new) = (
@@ -88,8 +90,8 @@ impl Store {
         }
         self.add_sources(&mut batch, (entry, remote), &added, sources)?;
         for text in [entry.commit.reason, entry.commit.source].into_iter().flatten() {
-            if let Some(text) = self.records.find_text(text)? {
-                batch.add(RecordKind::Text, 0, &text);
+            if let Some(text) = self.records.find(RecordKind::Text, text.as_bytes())? {
+                self.add_unless_erased(&mut batch, &text, 0)?;
             }
         }
         if gap.is_empty() {
@@ -115,11 +117,11 @@ impl Store {
         }
         let commit = self.records.record(entry.place)?;
         batch.add(commit.kind, commit.flags, &commit.body);
-        Ok(batch)
+        Ok((batch, gap))
     }
 
     /// Returns the digests of the thinned commits from seq `first` up to the commit before `end`.
-    fn thinned_before(&self, first: u64, end: u64) -> Result<Vec<CommitDigest>> {
+    pub(crate) fn thinned_before(&self, first: u64, end: u64) -> Result<Vec<CommitDigest>> {
         let mut found = Vec::new();
         if first == end {
             return Ok(found);
@@ -194,13 +196,37 @@ impl Store {
             RecordKind::Object => Object::content_digest_in(&record.body),
             _ => None,
         };
-        if let Some((digest, _)) = content
-            && let Some(content) = self.records.find_content(digest)?
-        {
-            batch.add(RecordKind::Content, 0, &content);
+        if let Some((digest, _)) = content {
+            let digest = *digest.as_bytes();
+            if let Some(content) = self.records.find(RecordKind::Content, &digest)? {
+                self.add_unless_erased(batch, &content, 0)?;
+            } else if let Some(by) = self.records.erasure(&digest)? {
+                let marker = Erased {
+                    key: None,
+                    digest,
+                    by,
+                };
+                batch.add(RecordKind::Erased, UNLINKED, &marker.encode());
+            }
         }
-        // INVARIANT RCS-3: a class that was lowered here is not raised on the way.
-        batch.add(record.kind, with_cap(flags, cap_in(record.flags)), &record.body);
+        self.add_unless_erased(batch, &record, flags)
+    }
+
+    /// Adds a record, or the marker of another store that erased it (OUT-2).
+    fn add_unless_erased(&self, batch: &mut BatchBuilder, record: &Record, flags: u8) -> Result<()> {
+        let marker = match self.erasable(record) {
+            Some(digest) if self.has_lines() => self.records.erased_after(&digest, record.batch)?,
+            _ => None,
+        };
+        match marker {
+            Some(marker) => {
+                let marker = Erased::of(record, marker.digest, marker.by, self.suite);
+                let flags = if marker.key.is_some() { flags } else { UNLINKED };
+                batch.add(RecordKind::Erased, flags, &marker.encode());
+            }
+            // INVARIANT RCS-3: a class that was lowered here is not raised on the way.
+            None => batch.add(record.kind, with_cap(flags, cap_in(record.flags)), &record.body),
+        }
         Ok(())
     }
 }

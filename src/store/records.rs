@@ -280,6 +280,25 @@ impl Records {
         Ok(None)
     }
 
+    /// Returns the marker of a record that was erased by another store, after this batch. The record may still be here,
+    /// because a remote that is not trusted cannot erase.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a record cannot be read.
+    #[cfg(feature = "remote")]
+    pub(super) fn erased_after(&self, digest: &[u8; DIGEST_LEN], batch: u64) -> Result<Option<Erased>> {
+        for of_objects in [true, false] {
+            let found = self.search(of_objects, digest, |record| {
+                let erased = erased_in(&record, digest)?.filter(|_| record.batch > batch);
+                Ok(erased.filter(|erased| !erased.is_lost()))
+            })?;
+            if found.is_some() {
+                return Ok(found);
+            }
+        }
+        Ok(None)
+    }
+
     /// Returns the version with this digest and its locator. Searches the whole history.
     ///
     /// # Errors

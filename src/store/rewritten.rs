@@ -8,13 +8,15 @@
 //! docs/format.md, "Rewritten logs".
 
 use crate::codec::{self, DecodeError, Reader};
-use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath, ObjectDigest};
+use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath, ObjectDigest};
 use crate::error::{Damage, Error, Result};
 use crate::log::{
     BODY_BYTES_MAX, BatchBuilder, Fixed, Locator, Record, RecordKind, layout, segment_name, undecodable,
 };
 use crate::object::Time;
 use crate::trie::{Entry, NodeSource, Trie};
+
+use super::records::object_of;
 
 /// The length in bytes of an entry of a base or delta record.
 pub const MAP_ENTRY_BYTES: usize = MapEntry::BYTES;
@@ -35,6 +37,13 @@ pub(crate) struct Erased {
 }
 
 impl Erased {
+    /// Returns the marker of a record with this digest.
+    pub(super) fn of(record: &Record, digest: [u8; DIGEST_LEN], by: CommitDigest, suite: HashSuite) -> Self {
+        let of_object = record.kind == RecordKind::Object;
+        let key = of_object.then(|| suite.key_path(object_of(record, suite).id().as_str()));
+        Self { key, digest, by }
+    }
+
     /// Returns whether the record was lost in damage, and not erased.
     pub(crate) fn is_lost(&self) -> bool {
         self.by == CommitDigest::NOBODY

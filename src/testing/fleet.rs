@@ -1,5 +1,5 @@
-//! Machines that share a memory through a simulated service, in random schedules: puts, pushes, pulls, undos, collections and
-//! crashes, while answers are lost and requests are late.
+//! Machines that share a memory through a simulated service, in random schedules: puts, pushes, pulls, undos, erasures,
+//! snapshots, collections and crashes, while answers are lost and requests are late.
 //!
 //! # Layer
 //! For tests.
@@ -8,13 +8,17 @@
 //! - Nothing that a call acknowledged is lost, on any machine.
 //! - After the faults, all machines come to one root, and rest.
 //! - Every listed segment is whole, and a new clone has the same root.
+//! - What was erased is nowhere: not in the service, nor on any machine.
+//! - No snapshot of a machine is replaced.
 //! - No store is damaged.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
-use crate::disk::{Disk, MemDisk};
-use crate::engine::{Memory, Options, Writer, verified};
+use crate::digest::CommitDigest;
+use crate::disk::{Disk, MemDisk, read_whole};
+use crate::engine::{Erasing, Memory, Options, Retention, Writer, verified};
 use crate::error::{Error, ErrorCode, ErrorKind};
 use crate::object::{Id, Kind, NewObject, Origin};
 use crate::remote::bucket::{Bucket, Sealed};
@@ -35,6 +39,10 @@ pub struct Counts {
     pub failures: u64,
     /// The number of pushes that found commits of others.
     pub behind: u64,
+    /// The number of erasures.
+    pub erasures: u64,
+    /// The number of collections of the remote.
+    pub collections: u64,
 }
 
 /// One machine: its store on a disk of its own, and the unique ids that it wrote.
@@ -55,6 +63,11 @@ struct Schedule {
     machines: Vec<Machine>,
     /// The ids that every machine must have in the end.
     wanted: BTreeSet<String>,
+    /// The texts of secrets by id, and those that were erased.
+    secrets: BTreeMap<String, String>,
+    erased: BTreeMap<String, String>,
+    /// The snapshots of each machine.
+    snapshots: Vec<(usize, String, CommitDigest)>,
     counts: Counts,
     /// Whether other machines act within a push.
     has_rivals: bool,
@@ -95,6 +108,9 @@ pub fn run(seed: u64, is_careless: bool) -> Result<Counts, String> {
         random,
         machines: Vec::new(),
         wanted: BTreeSet::new(),
+        secrets: BTreeMap::new(),
+        erased: BTreeMap::new(),
+        snapshots: Vec::new(),
         counts: Counts::default(),
         has_rivals: true,
         keys: (seed % 4 == 3).then(Keys::generate).transpose().map_err(said)?,
@@ -108,6 +124,7 @@ pub fn run(seed: u64, is_careless: bool) -> Result<Counts, String> {
     schedule.service.heal();
     schedule.has_rivals = false;
     schedule.settle()?;
+    schedule.sweep()?;
     schedule.check()?;
     Ok(schedule.counts)
 }
@@ -167,7 +184,7 @@ impl Schedule {
     }
 
     fn step(&mut self, at: usize) -> Result<(), String> {
-        match self.random.below(16) {
+        match self.random.below(20) {
             0..=4 => {
                 let machine = &mut self.machines[at];
                 machine.written += 1;
@@ -198,9 +215,85 @@ impl Schedule {
             }
             8 => self.crash(at)?,
             9..=12 => drop(self.push(at)?),
+            16 => self.keep_secret(at)?,
+            17 => self.erase(at)?,
+            18 => drop(self.collect(at)?),
+            19 => self.note(at)?,
             _ => drop(self.pull(at)?),
         }
         Ok(())
+    }
+
+    /// Puts a secret that somebody may erase.
+    fn keep_secret(&mut self, at: usize) -> Result<(), String> {
+        let machine = &mut self.machines[at];
+        machine.written += 1;
+        let id = format!("secret/{}/{}", machine.number, machine.written);
+        let text = format!("swordfish-{}-{}-", machine.number, machine.written);
+        let content = text.repeat(1 + self.random.below(2) * 400);
+        machine
+            .memory
+            .put(object(&id, &content), &writer(machine.number))
+            .map_err(said)?;
+        self.secrets.insert(id, text);
+        Ok(())
+    }
+
+    /// Erases a secret that the machine has.
+    fn erase(&mut self, at: usize) -> Result<(), String> {
+        let machine = &self.machines[at];
+        let view = machine.memory.view();
+        for (id, text) in &self.secrets {
+            if !view.contains(&Id::new(id).map_err(said)?).map_err(said)? {
+                continue;
+            }
+            let erasing = Erasing {
+                targets: vec![id.clone()],
+                ..Erasing::default()
+            };
+            match machine.memory.erase(&erasing, &writer(machine.number)) {
+                // The machine fetched the erasure of another one.
+                Err(error) if error.code() == ErrorCode::Erased => continue,
+                done => drop(done.map_err(said)?),
+            }
+            self.counts.erasures += 1;
+            self.erased.insert(id.clone(), text.clone());
+            break;
+        }
+        self.secrets.retain(|id, _| !self.erased.contains_key(id));
+        Ok(())
+    }
+
+    /// Takes a snapshot.
+    fn note(&mut self, at: usize) -> Result<(), String> {
+        let machine = &mut self.machines[at];
+        machine.written += 1;
+        let name = format!("s{}", machine.written);
+        let taken = machine.memory.snapshot(Some(&name), &writer(machine.number));
+        let commit = taken.map_err(said)?.commit;
+        self.snapshots.push((at, name, commit));
+        Ok(())
+    }
+
+    /// Collects the garbage of the remote, or that of the machine.
+    fn collect(&mut self, at: usize) -> Result<bool, String> {
+        if self.random.one_in(3) {
+            let mut retention = Retention::default();
+            (retention.all, retention.newest) = (Duration::ZERO, 2);
+            let collected = self.machines[at].memory.gc(&retention, None);
+            return collected.map(|_| true).map_err(said);
+        }
+        if self.has_rivals && self.random.one_in(3) && self.machines.len() > 1 {
+            self.set_rival(at);
+        }
+        match self.remote().collect_idle(&self.machines[at].memory, 0) {
+            Ok(_) => {
+                self.counts.collections += 1;
+                Ok(true)
+            }
+            Err(error) if error.code() == ErrorCode::RemoteAhead => Ok(false),
+            Err(error) => self.failed(error),
+        }
     }
 
     /// Ends the process of a machine, and starts it again.
@@ -275,7 +368,48 @@ impl Schedule {
         Err("the machines do not come to rest".to_owned())
     }
 
+    /// Pushes once more: behind an erasure, a push deletes what machines that lost have left.
+    fn sweep(&mut self) -> Result<(), String> {
+        let machine = &self.machines[0];
+        machine
+            .memory
+            .put(object("last", "x"), &writer(machine.number))
+            .map_err(said)?;
+        self.wanted.insert("last".to_owned());
+        self.settle()?;
+        self.check_erased()
+    }
+
+    /// Checks that no erased text is in the service or on a machine.
+    fn check_erased(&self) -> Result<(), String> {
+        let has =
+            |bytes: &[u8], text: &str| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+        for (id, text) in &self.erased {
+            for (name, bytes) in self.service.objects() {
+                if has(&bytes, text) {
+                    return Err(format!("{name} of the service has the erased {id}"));
+                }
+            }
+            for machine in &self.machines {
+                for name in machine.disk.list("log").map_err(|error| error.to_string())? {
+                    let file = read_whole(&*machine.disk, &format!("log/{name}"), usize::MAX);
+                    let bytes = file.map_err(|error| error.to_string())?.unwrap_or_default();
+                    if has(&bytes, text) {
+                        return Err(format!("machine {} has the erased {id}", machine.number));
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
     fn check(&self) -> Result<(), String> {
+        for (at, name, commit) in &self.snapshots {
+            let found = self.machines[*at].memory.at(name.as_str()).map_err(said)?;
+            if found.commit().digest != *commit {
+                return Err(format!("the snapshot {name} of machine {at} was replaced"));
+            }
+        }
         let (disk, memory) = self.clone()?.ok_or("the service failed after the faults")?;
         let cloned = Machine {
             disk,
@@ -288,6 +422,11 @@ impl Schedule {
             let (view, number) = (machine.memory.view(), machine.number);
             if view.root() != root {
                 return Err(format!("machine {number} has another root"));
+            }
+            for id in self.erased.keys() {
+                if view.contains(&Id::new(id).map_err(said)?).map_err(said)? {
+                    return Err(format!("machine {number} still has {id}"));
+                }
             }
             for id in &self.wanted {
                 if !view.contains(&Id::new(id).map_err(said)?).map_err(said)? {

@@ -452,7 +452,16 @@ fn a_remote_with_a_key_file_is_of_no_use_without_it() {
         two.url("shared"),
         two.folder.path("memory.key").display().to_string(),
     );
-    let add = ["remote", "add", "origin", &url, "--key-file", &key];
+    let add = [
+        "remote",
+        "add",
+        "origin",
+        &url,
+        "--key-file",
+        &key,
+        "--trust-cap",
+        "direct_user",
+    ];
     assert_eq!(two.refused(1, "a", &add), "no_key");
     let made = two.on("a", &["remote", "keygen", &key]);
     check_fields(

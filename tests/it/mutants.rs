@@ -1,4 +1,4 @@
-//! Mutation tests of durability and of merges. Lists changes of the source that break a guarantee (mutants), each with
+//! Mutation tests of durability, of merges and of remotes. Lists changes of the source that break a guarantee (mutants), each with
 //! the tests that must fail.
 //!
 //! Every test run checks that each change can be applied to the source. `cargo durability-mutants` applies all changes
@@ -8,6 +8,7 @@
 
 mod merge;
 mod places;
+mod remote;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -360,6 +361,7 @@ fn mutants() -> Vec<&'static Mutant> {
         .iter()
         .chain(merge::MUTANTS)
         .chain(places::MUTANTS)
+        .chain(remote::MUTANTS)
         .collect()
 }
 
@@ -454,6 +456,7 @@ fn build(folder: &Path) -> String {
             "--release",
             "--package=treering",
             "--lib",
+            "--features=remote",
             "--no-run",
             "--message-format=json-render-diagnostics",
         ])

@@ -16,7 +16,9 @@ pub(crate) fn erased_by(store: &Store, what: &str, by: Option<CommitDigest>) -> 
             .with_hint("the data was damaged, not erased: an earlier backup or export may contain the data");
     };
     let Ok(Some(commit)) = store.by_digest(by) else {
-        return erased_error(what).with_hint(format!("the erasing commit was {by}, which was thinned later"));
+        return erased_error(what).with_hint(format!(
+            "the erasing commit was {by}; it is thinned, or of another line"
+        ));
     };
     let commit = &commit.commit;
     let reason = text_of(store, commit.reason).map_or_else(String::new, |text| format!(": {text}"));

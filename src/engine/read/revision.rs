@@ -189,11 +189,11 @@ pub(crate) fn resolve_in(
         Revision::Remote(line) => {
             let name = ReferenceName::of(ReferenceClass::Remotes, line).ok();
             let named = name.and_then(|name| commit_of(store.references().get(&name)));
+            let name = format!("{REMOTE}{line}");
+            let named = named.or_else(|| store.lines().named(&name).map(|line| line.head));
             named.or_else(|| {
-                store
-                    .lines()
-                    .named(&format!("{REMOTE}{line}"))
-                    .map(|line| line.head)
+                let snapshot = ReferenceName::of(ReferenceClass::Snapshots, &name).ok()?;
+                commit_of(store.references().get(&snapshot))
             })
         }
         Revision::Ring(index) => commit_of(store.references().ring(store.line_name(), lane).nth(*index)),

@@ -9,6 +9,8 @@ pub(crate) mod commit;
 pub(crate) mod draft;
 pub(crate) mod fork;
 pub(crate) mod incoming;
+#[cfg(feature = "remote")]
+pub(crate) mod intake;
 pub(crate) mod kept_draft;
 pub(crate) mod log_handle;
 mod memory;
@@ -27,6 +29,8 @@ pub(crate) mod session;
 pub(crate) mod settle;
 pub(crate) mod snapshot;
 pub(crate) mod staging;
+#[cfg(feature = "remote")]
+pub(crate) mod travel;
 pub(crate) mod tree;
 pub(crate) mod writer;
 

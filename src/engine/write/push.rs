@@ -10,8 +10,10 @@
 //! - PSH-1: a push goes on only from a remote whose newest commit is here and was merged. So it takes back nothing of others.
 //! - PSH-2: versions that differ only in their class, or in what they are derived from, count as equal. Of two such
 //!   versions, the remote keeps its own. So the pull and push of a machine with a cap lower no class elsewhere.
+//! - PSH-3: the batch of a commit that erased something has the markers of all that it erased. So other machines learn of
+//!   it, also of versions that no batch of theirs names.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Writer;
@@ -23,9 +25,9 @@ use crate::digest::{CommitDigest, Root, to_hex};
 use crate::engine::inner::Inner;
 use crate::engine::read::State;
 use crate::error::{Error, ErrorCode, Result};
-use crate::log::{BatchBuilder, RecordKind};
+use crate::log::{BatchBuilder, RecordKind, UNLINKED};
 use crate::object::{Commit, Object, Op, Origin, Time};
-use crate::store::{Changed, CommitEntry, LineInfo, ReferenceEntry, Store};
+use crate::store::{Changed, CommitEntry, Erased, Erasure, LineInfo, Store};
 use crate::trie::{Entry, Shape};
 
 /// A line of a remote: its name, the commit at which it begins, and its newest commit.
@@ -70,15 +72,42 @@ pub(crate) struct Outgoing {
     /// The side line after the push.
     pub(crate) line: Option<RemoteLine>,
     pub(crate) commits: u64,
+    /// What the commits of the push erased (PSH-3).
+    pub(crate) erasure: Erasure,
+    /// The time of the newest reference of the push.
+    sent_until: Option<Time>,
     /// The batch of the commit `push`, for the line of the remote in this log.
     pushed: Option<(BatchBuilder, Commit)>,
+}
+
+impl Outgoing {
+    /// Returns a push without a commit to a remote whose newest commit is `head`.
+    fn at(head: CommitDigest) -> Self {
+        Self {
+            batches: Vec::new(),
+            head,
+            line: None,
+            commits: 0,
+            erasure: Erasure::new(),
+            sent_until: None,
+            pushed: None,
+        }
+    }
+}
+
+/// The batches of the commits that a remote lacks.
+#[derive(Default)]
+struct Commits {
+    batches: Vec<Sent>,
+    count: u64,
+    erasure: Erasure,
 }
 
 /// The changes that a push makes to the newest state of the remote: the new version if there is one, and a version.
 pub(super) type Changes = BTreeMap<[u8; 32], (Option<Entry>, Entry)>;
 
 impl Inner {
-    /// Plans a push of the main line to a remote.
+    /// Plans a push of the main line to a remote, with the references that it lacks.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a commit or record cannot be read.
@@ -88,31 +117,42 @@ impl Inner {
         target: &PushTarget<'_>,
         writer: &Writer,
     ) -> Result<PushPlan> {
+        let plan = self.plan_commits(known, target, writer)?;
+        let references = match plan {
+            PushPlan::Behind => None,
+            _ => self.references_for(known)?,
+        };
+        let Some((batch, sent_until)) = references else {
+            return Ok(plan);
+        };
+        let mut outgoing = match (plan, target.head) {
+            (PushPlan::Send(outgoing), _) => outgoing,
+            (_, Some(head)) => Box::new(Outgoing::at(head)),
+            (plan, None) => return Ok(plan),
+        };
+        let (head, side) = (outgoing.head, None);
+        outgoing.batches.push(Sent { batch, head, side });
+        outgoing.sent_until = Some(sent_until);
+        Ok(PushPlan::Send(outgoing))
+    }
+
+    fn plan_commits(
+        self: &Arc<Self>,
+        known: Known<'_>,
+        target: &PushTarget<'_>,
+        writer: &Writer,
+    ) -> Result<PushPlan> {
         let store = self.main().store();
         let head = store.head()?;
         check_clock(&head, self.settings().latest())?;
         let Some(remote) = target.head else {
-            let (batches, commits) = self.commits_behind(&store, 0, known, None)?;
-            return Ok(PushPlan::Send(Box::new(Outgoing {
-                batches,
-                head: head.digest,
-                line: None,
-                commits,
-                pushed: None,
-            })));
+            return self.plan_main(&store, &head, 0, known);
         };
         if let Some(base) = store.by_digest(remote)? {
             if base.digest == head.digest {
                 return Ok(PushPlan::Nothing);
             }
-            let (batches, commits) = self.commits_behind(&store, base.seq() + 1, known, None)?;
-            return Ok(PushPlan::Send(Box::new(Outgoing {
-                batches,
-                head: head.digest,
-                line: None,
-                commits,
-                pushed: None,
-            })));
+            return self.plan_main(&store, &head, base.seq() + 1, known);
         }
         // INVARIANT PSH-1
         let line = store.line(&known.line(MAIN))?;
@@ -131,6 +171,23 @@ impl Inner {
             .map(PushPlan::Send)
     }
 
+    /// Plans a push of the commits from a seq on, which continue the main line of the remote.
+    fn plan_main(
+        &self,
+        store: &Arc<Store>,
+        head: &CommitEntry,
+        first: u64,
+        known: Known<'_>,
+    ) -> Result<PushPlan> {
+        let sent = self.commits_behind(store, first, known, None)?;
+        Ok(PushPlan::Send(Box::new(Outgoing {
+            batches: sent.batches,
+            commits: sent.count,
+            erasure: sent.erasure,
+            ..Outgoing::at(head.digest)
+        })))
+    }
+
     /// Plans a push of commits that travel as a side line (RML-3).
     fn plan_side_push(
         &self,
@@ -142,7 +199,11 @@ impl Inner {
     ) -> Result<Outgoing> {
         let (mut side, since) = self.side_line(store, line, target.lines)?;
         let info = side_info(store, &side)?;
-        let (mut batches, commits) = self.commits_behind(store, since + 1, known, Some(&info))?;
+        let Commits {
+            mut batches,
+            count,
+            erasure,
+        } = self.commits_behind(store, since + 1, known, Some(&info))?;
         if side.head == side.base {
             let mut batch = BatchBuilder::new();
             let begins = line_record(&info, Some(side.base), info.time)?;
@@ -182,7 +243,9 @@ impl Inner {
             batches,
             head: digest,
             line: Some(side),
-            commits: commits + 1,
+            commits: count + 1,
+            erasure,
+            sent_until: None,
             pushed: Some((batch, commit)),
         })
     }
@@ -255,46 +318,57 @@ impl Inner {
         first: u64,
         known: Known<'_>,
         side: Option<&LineInfo>,
-    ) -> Result<(Vec<Sent>, u64)> {
+    ) -> Result<Commits> {
         let (Ok(index) | Err(index)) = store.position(first)?;
-        let (mut batches, remote) = (Vec::new(), known.line(""));
-        let before = index
-            .checked_sub(1)
-            .map_or(Ok(None), |before| store.commit_at(before))?;
-        let (mut commits, mut sources) = (0, HashSet::new());
+        let (mut sent, remote) = (Commits::default(), known.line(""));
+        // The commits that may have erased something, with the index of the batch that has the markers.
+        let (mut erasers, mut sources) = (HashMap::new(), HashSet::new());
         for index in index..store.kept() {
             self.settings().check_stop()?;
             let entry = store.commit_at(index)?;
             let entry = entry.ok_or_else(|| Error::internal("a kept commit is missing"))?;
-            let mut batch = store.outgoing(&entry, &remote, &mut sources)?;
+            let (mut batch, gap) = store.outgoing(&entry, &remote, &mut sources)?;
+            let is_erasure = entry.commit.op.as_str() == Op::ERASE;
+            let eraser = is_erasure.then_some(entry.digest);
+            erasers.extend(gap.into_iter().chain(eraser).map(|by| (by, sent.batches.len())));
             if let Some(side) = side {
                 let record = line_record(side, Some(entry.digest), entry.commit.time)?;
                 batch.add(RecordKind::Line, 0, &record.encode()?);
             }
-            batches.push(Sent {
+            sent.batches.push(Sent {
                 batch,
                 head: entry.digest,
                 side: side.map(|_| entry.digest),
             });
-            commits += 1;
+            sent.count += 1;
         }
-        let since = before.map(|before| before.commit.time);
-        if let Some((batch, last)) = self.taints(since)?.zip(batches.last()) {
-            let (head, side) = (last.head, None);
-            batches.push(Sent { batch, head, side });
-        }
-        Ok((batches, commits))
+        self.add_markers(&erasers, &mut sent)?;
+        Ok(sent)
     }
 
-    /// Returns a batch with the taints of sessions that are not older than a time; `None` if there are none.
-    fn taints(&self, since: Option<Time>) -> Result<Option<BatchBuilder>> {
-        let (store, mut batch) = (self.main().store(), BatchBuilder::new());
-        for ReferenceEntry { reference, .. } in store.references().iter() {
-            if reference.name.is_taint() && Some(reference.time) >= since {
-                batch.add(RecordKind::Reference, 0, &reference.encode()?);
-            }
+    /// Adds the markers of what these commits erased to their batches (PSH-3).
+    fn add_markers(&self, erasers: &HashMap<CommitDigest, usize>, sent: &mut Commits) -> Result<()> {
+        if erasers.is_empty() {
+            return Ok(());
         }
-        Ok((!batch.is_empty()).then_some(batch))
+        let cut = self.main().cut(&self.log.lock());
+        cut.read(self.settings(), "search", &mut |batch| {
+            for record in batch
+                .records
+                .iter()
+                .filter(|record| record.kind == RecordKind::Erased)
+            {
+                let erased = Erased::decode(&record.body)
+                    .map_err(|error| Error::corrupt(format!("a marker of an erasure is damaged: {error}")))?;
+                if let Some(index) = erasers.get(&erased.by)
+                    && sent.erasure.insert(erased.digest, erased.by).is_none()
+                    && let Some(sent) = sent.batches.get_mut(*index)
+                {
+                    sent.batch.add(RecordKind::Erased, UNLINKED, &record.body);
+                }
+            }
+            Ok(())
+        })
     }
 
     /// Returns the digests of all commits of the main line of a remote as a push leaves it, oldest first.
@@ -355,7 +429,8 @@ impl Inner {
             if let Some(side) = &outgoing.line {
                 group.push(self.note_seen(known, &side.name, side.head, None)?);
             }
-            group.push(self.note_seen(known, MAIN, outgoing.head, Some(seen))?);
+            let noted = (Some(seen), outgoing.sent_until);
+            group.push(self.note_seen_until(known, MAIN, outgoing.head, noted)?);
             self.write_remote(writing, group)
         })
     }

@@ -156,6 +156,18 @@ impl<'a> Plan<'a> {
         (now, then): (Option<Entry>, Option<Entry>),
         since: u64,
     ) {
+        self.add_at(self.base.key(&id), id, parent, (now, then), since);
+    }
+
+    /// Plans what [`Self::add_below`] plans at a key path. The id of an erased version is not known.
+    pub(super) fn add_at(
+        &mut self,
+        key: KeyPath,
+        id: Id,
+        parent: Option<Id>,
+        (now, then): (Option<Entry>, Option<Entry>),
+        since: u64,
+    ) {
         let planned = Planned {
             now,
             then,
@@ -164,7 +176,7 @@ impl<'a> Plan<'a> {
             gone_with: None,
             id,
         };
-        self.changes.insert(self.base.key(&planned.id), planned);
+        self.changes.insert(key, planned);
         self.edits += 1;
     }
 

@@ -11,6 +11,8 @@
 //! # Invariants
 //! - CLO-1: the section names the length and the digest of every segment, of the newest one too. Bytes that differ are
 //!   damage, and never a shorter log.
+//! - CLO-2: the newest segment names the end of the one before it. An older one may not, behind a segment that was written
+//!   anew.
 //!
 //! # Format
 //! docs/format.md, "Remotes and backups".
@@ -102,6 +104,18 @@ pub(crate) struct ClosedLog {
     /// The newest commit of the main line.
     pub(crate) head: CommitDigest,
     pub(crate) lines: Vec<ClosedLine>,
+    /// The number of pushes that carried an erasure. If there was one, each push deletes the segments that nobody lists.
+    pub(crate) erasures: u64,
+    /// Segments that a join replaced, and which readers of an older manifest still read.
+    pub(crate) leaving: Vec<Leaving>,
+}
+
+/// A segment that a join replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Leaving {
+    pub(crate) id: u64,
+    /// The generation of the first manifest that lists the join.
+    pub(crate) since: u64,
 }
 
 /// The store and the epoch of which a backup is.
@@ -122,6 +136,7 @@ struct Contents {
 
 layout! {
     Source { instance: [u8; 16], epoch: u64 }
+    Leaving { id: u64, since: u64 }
     Contents { length: u64, last_batch: u64, last_digest: [u8; 32], digest: [u8; 32] }
 }
 
@@ -171,6 +186,8 @@ impl ClosedLog {
             segments: Vec::new(),
             head: CommitDigest::from_bytes([0; 32]),
             lines: Vec::new(),
+            erasures: 0,
+            leaving: Vec::new(),
         }
     }
 
@@ -184,9 +201,15 @@ impl ClosedLog {
         self.segments.last().map_or(0, |segment| segment.last_batch)
     }
 
-    /// Returns the highest number of a listed segment.
+    /// Returns the highest number of a segment that this manifest lists, or that a join replaced.
     pub(crate) fn highest_id(&self) -> u64 {
-        self.segments.iter().map(|segment| segment.id).max().unwrap_or(0)
+        let leaving = self.leaving.iter().map(|old| old.id);
+        self.segments
+            .iter()
+            .map(|segment| segment.id)
+            .chain(leaving)
+            .max()
+            .unwrap_or(0)
     }
 
     fn end(&self) -> SegmentEnd {
@@ -238,6 +261,11 @@ impl ClosedLog {
             put_sized(&mut bytes, line.name.as_bytes());
             line.base.put(&mut bytes);
             line.head.put(&mut bytes);
+        }
+        bytes.extend_from_slice(&self.erasures.to_le_bytes());
+        bytes.extend_from_slice(&(self.leaving.len() as u32).to_le_bytes());
+        for old in &self.leaving {
+            old.put(&mut bytes);
         }
         let sum = crc32c::crc32c(&bytes[start..]);
         bytes.extend_from_slice(&sum.to_le_bytes());
@@ -338,6 +366,14 @@ impl ClosedLog {
                 head: Fixed::take(&mut reader)?,
             });
         }
+        let (mut erasures, mut leaving) = (0, Vec::new());
+        // The first manifests end here.
+        if reader.left() > 0 {
+            erasures = reader.u64()?;
+            for _ in 0..reader.u32()? {
+                leaving.push(Leaving::take(&mut reader)?);
+            }
+        }
         reader.finish()?;
         Ok(Self {
             format,
@@ -348,6 +384,8 @@ impl ClosedLog {
             segments,
             head,
             lines,
+            erasures,
+            leaving,
         })
     }
 }

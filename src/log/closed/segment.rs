@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 
-use super::{ClosedLog, ClosedSegment, Group};
+use super::{ClosedLog, ClosedSegment, Group, Leaving};
 use crate::digest::Domain;
 use crate::error::{Cause, Error, Result};
 use crate::log::batch::{Batch, Continue, encode_group};
@@ -84,6 +84,13 @@ impl NewSegment {
     }
 }
 
+impl Leaving {
+    /// Returns the name of the segment's file.
+    pub(crate) fn name(&self) -> String {
+        segment_name(self.id)
+    }
+}
+
 impl ClosedSegment {
     /// Returns the name of the segment's file.
     pub(crate) fn name(&self) -> String {
@@ -110,13 +117,14 @@ impl ClosedLog {
         let before = index
             .checked_sub(1)
             .map(|before| self.segments[before].entry().end());
-        let end = read_segment(
-            self,
-            segment.id,
-            before.unwrap_or_default(),
-            segment.first_batch,
-            bytes.into(),
-        )?;
+        let place = Expected {
+            id: segment.id,
+            before: before.unwrap_or_default(),
+            first: segment.first_batch,
+            // INVARIANT CLO-2
+            may_be_moved: index + 1 < self.segments.len(),
+        };
+        let end = read_segment(self, &place, bytes.into())?;
         if end.end != segment.entry().end() {
             return Err(damage(&segment.name(), segment.length, Cause::LastBatch));
         }
@@ -141,21 +149,29 @@ pub(super) struct ReadSegment {
     pub(super) end: SegmentEnd,
 }
 
-/// Decodes a whole segment of a closed log, which continues `before`.
-pub(super) fn read_segment(
-    log: &ClosedLog,
-    id: u64,
-    before: SegmentEnd,
-    first: u64,
-    bytes: Bytes,
-) -> Result<ReadSegment> {
+/// The place of a segment in its log.
+pub(super) struct Expected {
+    pub(super) id: u64,
+    pub(super) before: SegmentEnd,
+    /// The number of its first batch.
+    pub(super) first: u64,
+    /// Whether the segment before it may have been written anew.
+    pub(super) may_be_moved: bool,
+}
+
+/// Decodes a whole segment of a closed log.
+pub(super) fn read_segment(log: &ClosedLog, place: &Expected, bytes: Bytes) -> Result<ReadSegment> {
+    let &Expected {
+        id, before, first, ..
+    } = place;
     let name = segment_name(id);
     let header = bytes.get(..SEGMENT_HEADER_BYTES).unwrap_or(&bytes);
     let header = SegmentHeader::decode(header).map_err(|error| damage(&name, 0, undecodable(&error)))?;
     if (header.instance, header.id) != (log.format.instance, id) {
         return Err(damage(&name, 0, Cause::Foreign));
     }
-    if header.previous != before {
+    let continues = header.previous == before;
+    if !continues && !place.may_be_moved {
         return Err(damage(&name, 0, Cause::NotContinued));
     }
     let window = Window {
@@ -169,7 +185,7 @@ pub(super) fn read_segment(
     };
     let chain = Chain {
         batch: first.saturating_sub(1),
-        digest: Some(before.last_digest),
+        digest: continues.then_some(before.last_digest),
     };
     let mut walk = window.batches(FIRST_OFFSET..window.end(), chain);
     let mut batches = Vec::new();

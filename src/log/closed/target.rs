@@ -11,7 +11,7 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::segment::read_segment;
+use super::segment::{Expected, read_segment};
 use super::{ClosedLog, ClosedSegment, Group, NewSegment};
 use crate::digest::{CommitDigest, Root};
 use crate::disk::{self, Disk, LockGuard, lock_within, read_whole, unfinished_name};
@@ -81,13 +81,13 @@ impl Target {
                 break;
             };
             let length = bytes.len() as u64;
-            let read = read_segment(
-                &self.log,
-                segment.id,
-                self.log.end(),
-                segment.first_batch,
-                bytes.into(),
-            );
+            let place = Expected {
+                id: segment.id,
+                before: self.log.end(),
+                first: segment.first_batch,
+                may_be_moved: false,
+            };
+            let read = read_segment(&self.log, &place, bytes.into());
             let fitting = read.ok().filter(|read| read.batches.iter().all(fits));
             let Some(end) = fitting.map(|read| read.end) else {
                 break;

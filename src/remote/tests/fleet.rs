@@ -18,10 +18,12 @@ fn nothing_is_lost_whatever_the_service_does() {
         sum.merges += counts.merges;
         sum.failures += counts.failures;
         sum.behind += counts.behind;
+        sum.erasures += counts.erasures;
+        sum.collections += counts.collections;
     }
     println!("{sum:?}");
     assert!(
-        sum.pushes > 100 && sum.merges > 100 && sum.failures > 40 && sum.behind > 20,
+        sum.pushes > 100 && sum.merges > 100 && sum.failures > 40 && sum.behind > 20 && sum.erasures > 20,
         "{sum:?}"
     );
 }

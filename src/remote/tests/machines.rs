@@ -68,7 +68,7 @@ pub(super) fn content(memory: &Memory, name: &str) -> Option<String> {
     found.map(|object| object.content().unwrap_or_default().to_owned())
 }
 
-fn pull(remote: &Remote, memory: &Memory) -> Pulled {
+pub(super) fn pull(remote: &Remote, memory: &Memory) -> Pulled {
     remote.pull(memory, &ann()).unwrap()
 }
 

@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 
-use crate::digest::{CommitDigest, DIGEST_LEN, ObjectDigest, Root};
+use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, ObjectDigest, Root};
 use crate::error::{Error, Result};
 use crate::log::{Batch, BatchBuilder, Position, Record, RecordKind, UNLINKED};
 use crate::object::{Commit, Reference};
@@ -31,7 +31,7 @@ use crate::object::{Commit, Reference};
 use super::Store;
 use super::commits::CommitEntry;
 use super::lines::LineRecord;
-use super::records::{digest_of, object_of};
+use super::records::digest_of;
 use super::rewritten::{Erased, MapEntry, decode_gap, put_gap, put_state, unreadable};
 
 pub(crate) use lines::KeptLines;
@@ -73,25 +73,12 @@ impl Store {
 
     /// Returns the marker that replaces the record, if the record is to be erased (REW-3).
     pub(crate) fn erasure_marker(&self, record: &Record, erasure: &Erasure) -> Option<Record> {
-        // Hashes the record only if the rewrite erases records, because most rewrites erase none.
-        let digest = (!erasure.is_empty()).then(|| self.erasable(record))??;
-        let by = *erasure.get(&digest)?;
-        let suite = self.suite;
-        let of_object = record.kind == RecordKind::Object;
-        let key = of_object.then(|| suite.key_path(object_of(record, suite).id().as_str()));
-        Some(Record {
-            kind: RecordKind::Erased,
-            body: Bytes::from(Erased { key, digest, by }.encode()),
-            ..record.clone()
-        })
+        erasure_marker(record, erasure, self.suite)
     }
 
     /// Returns the digest of a record that an erasure can remove: an object, a content or a text.
     pub(crate) fn erasable(&self, record: &Record) -> Option<[u8; DIGEST_LEN]> {
-        let kinds = [RecordKind::Object, RecordKind::Content, RecordKind::Text];
-        kinds
-            .contains(&record.kind)
-            .then(|| digest_of(record, self.suite))
+        erasable(record, self.suite)
     }
 
     /// Rewrites the log up to `upto`, and passes the new batches to `sink`.
@@ -122,6 +109,24 @@ impl Store {
         self.read_log(upto.batch, &mut |batch| rewriter.take(batch))?;
         rewriter.finish()
     }
+}
+
+/// Returns the marker that replaces the record, if the record is to be erased (REW-3).
+pub(crate) fn erasure_marker(record: &Record, erasure: &Erasure, suite: HashSuite) -> Option<Record> {
+    // Hashes the record only if the rewrite erases records, because most rewrites erase none.
+    let digest = (!erasure.is_empty()).then(|| erasable(record, suite))??;
+    let by = *erasure.get(&digest)?;
+    Some(Record {
+        kind: RecordKind::Erased,
+        body: Bytes::from(Erased::of(record, digest, by, suite).encode()),
+        ..record.clone()
+    })
+}
+
+/// Returns the digest of a record that an erasure can remove: an object, a content or a text.
+pub(crate) fn erasable(record: &Record, suite: HashSuite) -> Option<[u8; DIGEST_LEN]> {
+    let kinds = [RecordKind::Object, RecordKind::Content, RecordKind::Text];
+    kinds.contains(&record.kind).then(|| digest_of(record, suite))
 }
 
 struct Rewriter<'a> {

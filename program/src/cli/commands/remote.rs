@@ -10,11 +10,11 @@ use crate::cli::remotes::{RemoteEntry, Remotes, check_url};
 use crate::cli::signing_keys;
 use treering::inspect::remote::RemoteState;
 use treering::merge::{MergeConflict, Strategy};
-use treering::remote::{self, Fetched, Keys, Pulled, Pushed};
+use treering::remote::{self, Collected, Fetched, Keys, Pulled, Pushed};
 #[cfg(feature = "signed")]
 use treering::signed::VerifierKey;
 
-/// Add, list and remove remotes
+/// Add, list, remove and clean up remotes
 ///
 /// Several stores share a memory through a remote: each pushes its commits and pulls those of the others. The list of
 /// remotes belongs to you, and is not stored in the memory.
@@ -103,6 +103,20 @@ enum RemoteVerb {
     /// ```
     #[command(verbatim_doc_comment)]
     List,
+    /// Delete from a remote what nobody needs
+    ///
+    /// Writes small segments as large ones, and deletes files that nobody lists. Drops the side lines of machines that were merged and have been idle for 30 days. Keeps
+    /// all history.
+    ///
+    /// # Examples
+    /// ```text
+    /// treering remote gc origin
+    /// ```
+    #[command(verbatim_doc_comment)]
+    Gc {
+        /// The name
+        name: String,
+    },
     /// Remove a remote
     ///
     /// What was merged stays. Fetched commits that were not merged go. The remote itself stays as it is.
@@ -159,6 +173,15 @@ impl RemoteKey {
     }
 }
 
+/// A remote after a collection of its garbage.
+#[derive(Serialize, JsonSchema)]
+struct CollectedRow {
+    #[serde(flatten)]
+    row: RemoteRow,
+    /// What the collection did.
+    collected: Collected,
+}
+
 impl RemoteRow {
     fn of(entry: &RemoteEntry, state: RemoteState) -> Self {
         Self {
@@ -178,6 +201,7 @@ impl Verb for Remote {
     const ANSWERS: &'static [Form] = &[
         form::<RemoteRow>(""),
         form::<RemoteRow>("list, one per line"),
+        form::<CollectedRow>("gc"),
         form::<RemoteKey>("keygen and rotate"),
     ];
 
@@ -242,6 +266,22 @@ impl Verb for Remote {
                 });
                 context.table(rows, &["name", "url", "trust_cap", "ahead", "behind"])
             }
+            RemoteVerb::Gc { name } => {
+                context.options.check_may_write()?;
+                let memory = context.open_to_read()?;
+                let entry = Remotes::of(&memory)?.find(Some(&name))?;
+                let collected = entry.open()?.gc(&memory)?;
+                let state = remote::Remote::known_state(&name, &memory)?;
+                let text = format!(
+                    "{name}: {} instead of {}, {} instead of {}",
+                    counted(collected.segments, "segment"),
+                    collected.segments_before,
+                    bytes(collected.bytes),
+                    bytes(collected.bytes_before)
+                );
+                let row = RemoteRow::of(&entry, state);
+                context.say(&CollectedRow { row, collected }, text)
+            }
             RemoteVerb::Remove { name } => {
                 let memory = context.open_to_write()?;
                 let mut remotes = Remotes::of(&memory)?;
@@ -267,7 +307,7 @@ impl Context {
         let remote = entry.open()?;
         let Some(file) = &entry.key_file else {
             let error = Error::invalid(format!("the remote {name} is not encrypted"));
-            return Err(error.with_code(ErrorCode::NotEncrypted).into());
+            return Err(error.with_code(ErrorCode::NotEncrypted));
         };
         if remote.has_newest_key()? {
             remote_keys::replace(file, &remote_keys::load(file)?.with_new()?)?;
@@ -386,9 +426,20 @@ impl Verb for Fetch {
 }
 
 pub(super) fn fetched_line(fetched: &Fetched) -> String {
-    match fetched.commits {
+    let commits = match fetched.commits {
         0 => format!("{} has nothing new", fetched.remote),
         commits => format!("fetched {} from {}", counted(commits, "commit"), fetched.remote),
+    };
+    match (fetched.erased, fetched.not_erased) {
+        (0, 0) => commits,
+        (erased, 0) => format!(
+            "{commits}; erased {} that others erased",
+            counted(erased, "record")
+        ),
+        (_, kept) => format!(
+            "{commits}; others erased {} that you keep, because the trust cap of the remote is below host",
+            counted(kept, "record")
+        ),
     }
 }
 

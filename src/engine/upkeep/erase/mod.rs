@@ -13,6 +13,8 @@
 //! - ERA-1: no log contains both an erase commit and the records that it erases.
 //! - ERA-2: a state without an erased id keeps its root, and all commits keep their digests.
 
+#[cfg(feature = "remote")]
+mod elsewhere;
 mod parts;
 mod survey;
 mod targets;
@@ -26,6 +28,8 @@ use crate::object::{Id, Op};
 use crate::store::{self, Live, Plan};
 
 use crate::trie::Shape;
+#[cfg(feature = "remote")]
+pub(crate) use elsewhere::Elsewhere;
 use parts::Places;
 use survey::Rest;
 

@@ -3,6 +3,7 @@
 //! # Layer
 //! Layer 5.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bases::{Bases, ChangedIn};
@@ -100,6 +101,7 @@ impl Merge<'_> {
             choose: &choose,
             class: draft.writer().trust,
             their_cap: self.their_cap(&theirs.0),
+            parents: OnceCell::new(),
         };
         let changed = bases.changed_in(&their_state)?;
         let way = Way {
@@ -216,7 +218,7 @@ impl Decisions {
                     self.removes.insert(key);
                 }
                 self.decided.insert(key);
-                plan.add_below(id, parent, (ours, theirs), 0);
+                plan.add_at(key, id, parent, (ours, theirs), 0);
             }
             Outcome::New(object, origin) | Outcome::Said(object, origin) => {
                 let digest = object.encode(origin, deciding.ours.store.suite)?.digest;

@@ -9,7 +9,8 @@
 //!   more trusted than the writer of the merge.
 //! - MSD-2: without an open conflict, the result does not depend on which side merges.
 
-use std::collections::BTreeSet;
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::bases::Was;
@@ -92,6 +93,8 @@ pub(super) struct Deciding<'a> {
     pub(super) class: Origin,
     /// The most trusted class of what comes from the other line.
     pub(super) their_cap: Origin,
+    /// The objects with children in our state, if somebody asked.
+    pub(super) parents: OnceCell<HashSet<KeyPath>>,
 }
 
 impl Deciding<'_> {
@@ -120,7 +123,11 @@ impl Deciding<'_> {
             theirs?.map(|theirs| theirs.with_best_origin(self.their_cap)),
         );
         let either = theirs.as_ref().or(ours.as_ref());
-        let of = either.map(|either| either.id().clone());
+        let of = match (either, versions.ours) {
+            (Some(either), _) => Some(either.id().clone()),
+            (None, Some(erased)) => Some(self.ours.load(&erased)?.id().clone()),
+            (None, None) => None,
+        };
         let parent = theirs.as_ref().and_then(Object::parent);
         let of = of.zip(Some(parent.map(Id::new).transpose()?));
         let decided = self.decide_kept(key, was, versions, (ours, theirs))?;
@@ -143,7 +150,11 @@ impl Deciding<'_> {
             return self.of_conflicts(was, versions, (ours.as_ref(), theirs.as_ref()));
         }
         match (ours, theirs) {
-            (None, None) => Ok(None),
+            // The state of a line shows a placeholder, until a merge brings in that the id is gone.
+            (None, None) => {
+                let is_gone = versions.theirs.is_none() && !self.has_children(key)?;
+                Ok(is_gone.then(|| Decided::clear(Outcome::Take)))
+            }
             // What was erased stays erased, unless it was put again afterwards.
             (Some(_), None) if versions.theirs.is_some() => Ok(None),
             (None, Some(_)) if versions.ours.is_some() || was.is(None) => {
@@ -181,6 +192,23 @@ impl Deciding<'_> {
             return Ok(Outcome::Take);
         };
         Ok(Outcome::New(Box::new(object.to_new()?), self.their_cap))
+    }
+
+    /// Returns whether we have an object below this one. Its id may be erased, so this reads every object, once a merge.
+    fn has_children(&self, key: &KeyPath) -> Result<bool> {
+        if self.parents.get().is_none() {
+            let mut parents = HashSet::new();
+            for entry in self.ours.entries() {
+                let object = self.ours.load(&entry?)?;
+                parents.extend(
+                    object
+                        .parent()
+                        .map(|parent| self.ours.store.suite.key_path(parent)),
+                );
+            }
+            drop(self.parents.set(parents));
+        }
+        Ok(self.parents.get().is_some_and(|parents| parents.contains(key)))
     }
 
     /// Returns the version, unless it or its content was erased.

@@ -259,7 +259,7 @@ impl Cloud {
                 if signs {
                     client.authenticate().await?;
                 }
-                Ok(())
+                Ok::<_, object_store::Error>(())
             };
             let done = match listening(credentials).await {
                 (Err(_), heard) => Err(Failure::NoCredentials(heard)),

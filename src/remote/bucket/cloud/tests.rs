@@ -443,7 +443,9 @@ fn a_service_may_ignore_that_a_part_was_asked_for() {
     cloud.put_new("a", b"abcdef").unwrap();
     for range in [1..3, 4..9, 8..9] {
         let part = cloud.get("a", Some(range.clone())).unwrap();
-        [Fault::IgnoresRange, Fault::IgnoresRange].map(|fault| server.fail(fault));
+        [Fault::IgnoresRange; 2]
+            .into_iter()
+            .for_each(|fault| server.fail(fault));
         assert_eq!(cloud.get("a", Some(range)).unwrap(), part);
         server.faults.lock().clear();
     }

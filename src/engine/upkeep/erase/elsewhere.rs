@@ -1,0 +1,191 @@
+//! Erases here what another store erased.
+//!
+//! # Layer
+//! Layer 5.
+//!
+//! # Invariants
+//! - ELS-1: every record whose digest the other store erased goes. If an id lost all its versions there, the versions of the
+//!   id that were written here before go too. A version that was written after the erasure stays.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::codec::DecodeError;
+use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath};
+use crate::engine::inner::Inner;
+use crate::engine::write::{LogHandle, Writer};
+use crate::error::{Error, Result};
+use crate::log::{Batch, CompactionLock, RecordKind, Seal};
+use crate::object::{Object, Time};
+use crate::store::{Erased, Erasure, ForeignCommit, Live, Plan, changes_in, gaps_in, object_of};
+
+type Digest = [u8; DIGEST_LEN];
+
+/// What the commits of another store erased.
+pub(crate) struct Elsewhere {
+    erasure: Erasure,
+    /// The ids that lost all their versions, each with the commit and its time.
+    ids: HashMap<Digest, (CommitDigest, Time)>,
+}
+
+impl Elsewhere {
+    /// Returns what the commits in these batches erased, without the commits that are known here.
+    ///
+    /// # Errors
+    /// `Corrupt` if a record cannot be decoded; the errors of `is_known`.
+    pub(crate) fn of(
+        batches: &[Batch],
+        suite: HashSuite,
+        is_known: &mut dyn FnMut(CommitDigest) -> Result<bool>,
+    ) -> Result<Self> {
+        let (mut erasure, mut ids) = (Erasure::new(), HashMap::new());
+        for batch in batches {
+            let mut markers = Vec::new();
+            for record in batch
+                .records
+                .iter()
+                .filter(|record| record.kind == RecordKind::Erased)
+            {
+                markers.push(Erased::decode(&record.body).map_err(|error| {
+                    Error::corrupt(format!("a marker of the remote is damaged: {error}"))
+                })?);
+            }
+            if markers.is_empty() {
+                continue;
+            }
+            let Some(found) = ForeignCommit::of(batch, suite)? else {
+                continue;
+            };
+            let mut erasers = HashSet::new();
+            for by in gaps_in(batch)?.into_iter().chain([found.digest]) {
+                if markers.iter().any(|marker| marker.by == by) && !is_known(by)? {
+                    erasers.insert(by);
+                }
+            }
+            markers.retain(|marker| erasers.contains(&marker.by));
+            let removed = changes_in(batch)
+                .into_iter()
+                .filter(|(_, digest)| digest.is_none());
+            let removed: HashSet<Digest> = removed.map(|(key, _)| key).collect();
+            for marker in markers {
+                erasure.insert(marker.digest, marker.by);
+                if let Some(key) = marker.key.filter(|key| removed.contains(key.as_bytes())) {
+                    ids.insert(*key.as_bytes(), (marker.by, found.commit.time));
+                }
+            }
+        }
+        Ok(Self { erasure, ids })
+    }
+}
+
+impl Inner {
+    /// Finds the records of this log that were erased elsewhere (ELS-1). Reads the whole log if anything was.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the log cannot be read.
+    pub(crate) fn erased_elsewhere(&self, elsewhere: &Elsewhere) -> Result<Erasure> {
+        let mut found = Erasure::new();
+        if elsewhere.erasure.is_empty() {
+            return Ok(found);
+        }
+        let cut = self.main().cut(&self.log.lock());
+        let suite = cut.store.suite;
+        let key_of = |record: &_| -> KeyPath { suite.key_path(object_of(record, suite).id().as_str()) };
+        let (mut contents, mut shared) = (HashMap::new(), HashSet::new());
+        let mut time = Time::from_micros(0);
+        cut.read(self.settings(), "search", &mut |batch| {
+            if let Some(commit) = ForeignCommit::of(batch, suite)? {
+                time = commit.commit.time;
+            }
+            for record in &batch.records {
+                let Some(digest) = cut.store.erasable(record) else {
+                    continue;
+                };
+                let mut by = elsewhere.erasure.get(&digest).copied();
+                if record.kind == RecordKind::Object && !elsewhere.ids.is_empty() {
+                    let of_id = elsewhere.ids.get(key_of(record).as_bytes());
+                    let before = of_id.filter(|(_, erased)| time <= *erased);
+                    by = by.or(before.map(|(by, _)| *by));
+                    let content = Object::content_digest_in(&record.body);
+                    let content = content.map(|(content, _)| *content.as_bytes());
+                    match by {
+                        Some(by) => contents.extend(content.map(|content| (content, by))),
+                        None => shared.extend(content),
+                    }
+                }
+                found.extend(by.map(|by| (digest, by)));
+            }
+            Ok(())
+        })?;
+        contents.retain(|content: &Digest, _| !shared.contains(content));
+        // A version that holds its content has none in the log.
+        for (content, by) in contents {
+            if cut.store.records.find(RecordKind::Content, &content)?.is_some() {
+                found.insert(content, by);
+            }
+        }
+        Ok(found)
+    }
+
+    /// Returns all that was erased in this store, and the commits that erased it. Reads the whole log.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the log cannot be read.
+    pub(crate) fn all_erasures(&self) -> Result<Erasure> {
+        let cut = self.main().cut(&self.log.lock());
+        let mut erasure = Erasure::new();
+        cut.read(self.settings(), "search", &mut |batch| {
+            for record in batch
+                .records
+                .iter()
+                .filter(|record| record.kind == RecordKind::Erased)
+            {
+                let erased = Erased::decode(&record.body).map_err(|error| damaged(&error))?;
+                if !erased.is_lost() {
+                    erasure.insert(erased.digest, erased.by);
+                }
+            }
+            Ok(())
+        })?;
+        // What was put again afterwards stays.
+        let mut stays = HashSet::new();
+        for digest in erasure.keys() {
+            for kind in [RecordKind::Object, RecordKind::Content, RecordKind::Text] {
+                stays.extend(cut.store.records.find(kind, digest)?.map(|_| *digest));
+            }
+        }
+        erasure.retain(|digest, _| !stays.contains(digest));
+        Ok(erasure)
+    }
+
+    /// Rewrites the log without these records.
+    ///
+    /// # Errors
+    /// `Busy` if another process rewrites the log; the errors of a write.
+    ///
+    /// # Durability
+    /// After a crash, the erasure is done completely or not at all.
+    pub(crate) fn erase_as_elsewhere(&self, erasure: &Erasure, writer: &Writer) -> Result<()> {
+        self.opened().check_writable()?;
+        let alone = CompactionLock::take(self.disk(), self.settings().wait)?;
+        self.write_as(writer, |writing: &mut LogHandle| {
+            let mut rewrite = writing.begin_rewrite(alone, Seal::WhenPublished)?;
+            let cut = self.cut(writing);
+            let plan = Plan {
+                kept: &(0..cut.commits).collect::<Vec<_>>(),
+                live: &Live::everything(),
+                erasure,
+                lines: &self.lines_to_keep(&cut.store)?,
+            };
+            let mut sink = |batch, commit| rewrite.push(batch, commit).map(drop);
+            self.copy(&cut, &plan, &mut sink)?;
+            let rewritten = rewrite.finish()?;
+            let head = cut.store.head()?;
+            self.forget_derived(&cut.store.state(&head)?, &cut.store)?;
+            self.publish(writing, rewritten)
+        })
+    }
+}
+
+fn damaged(error: &DecodeError) -> Error {
+    Error::corrupt(format!("a marker of an erasure is damaged: {error}"))
+}

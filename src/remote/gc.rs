@@ -1,0 +1,328 @@
+//! Collects the garbage of a remote.
+//!
+//! A collection thins no commit of the main line: the remote is the history that all machines share, and each of them thins
+//! its own copy. It drops the side lines of machines that were merged and have been idle, writes small segments as large
+//! ones, and deletes the files that nobody lists.
+//!
+//! # Layer
+//! Layer 7, part of `remote`.
+//!
+//! # Invariants
+//! - RGC-1: the newest segment behind a collection has a number above those of all files that the list had. So no number of
+//!   a deleted file is used again.
+//! - RGC-2: a version of a dropped line stays if a batch that is kept links it.
+//! - RGC-3: a collection whose swap failed copies what was pushed meanwhile. It begins anew if somebody may have deleted its
+//!   segments, or if what was pushed needs what it left out.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::Collected;
+use super::place::{Outcome, Place, highest_number};
+use super::remote::Remote;
+use super::rewrite::Anew;
+use crate::digest::{CommitDigest, DIGEST_LEN};
+use crate::engine::Memory;
+use crate::error::{Error, ErrorCode, Result};
+use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLog, Purpose};
+use crate::log::{Batch, BatchBuilder, RecordKind, UNLINKED};
+use crate::object::{Object, Reference, Time};
+use crate::store::{Erasure, ForeignCommit, changes_in, erasable, erasure_marker, line_of};
+
+/// A side line is idle this long after its newest commit.
+const IDLE_MICROS: i64 = 30 * 24 * 3_600_000_000;
+/// How often a collection begins or goes on while others push.
+const TRIES: u32 = 8;
+
+type Digest = [u8; DIGEST_LEN];
+
+impl Remote {
+    /// Collects the garbage of the remote. Others may push and pull meanwhile. History stays: only what nobody needs goes.
+    ///
+    /// # Errors
+    /// `Corrupt` if the remote is damaged; `Conflict` (code `remote_ahead`) if others pushed all the time; `NotFound` (code
+    /// `not_a_remote`); `InvalidInput` (code `unrelated`); `Io`. After an error, the remote is as it was, but for garbage.
+    pub fn gc(&self, memory: &Memory) -> Result<Collected> {
+        self.collect_idle(memory, IDLE_MICROS)
+    }
+
+    /// Collects as [`Self::gc`] does. A side line is idle `idle` microseconds after its newest commit.
+    pub(crate) fn collect_idle(&self, memory: &Memory, idle: i64) -> Result<Collected> {
+        let place = self.place(memory);
+        memory.inner.check_main()?;
+        memory.refresh()?;
+        let own = memory.inner.log.lock().log.format().to_owned();
+        let mut published = place.read()?;
+        place.check_purpose(&published.log, Purpose::Shared)?;
+        place.check_related(&published.log.format, &own)?;
+        let seen = memory.inner.seen(self.known())?;
+        Self::check_seen(&published.log, seen)?;
+        // Only a store that knows the whole remote knows what was put again after an erasure.
+        let is_known = seen.is_some_and(|seen| seen.generation == published.log.generation);
+        let erasure = if is_known {
+            memory.inner.all_erasures()?
+        } else {
+            Erasure::new()
+        };
+        let before = published.log.clone();
+        let (mut run, mut is_first) = (None::<Run<'_>>, true);
+        for _ in 0..TRIES {
+            memory.inner.settings().check_stop()?;
+            let mut going = match run.take().filter(|run| run.may_go_on(&published.log)) {
+                Some(run) => run,
+                None => Run::begin(&place, &published.log, idle)?,
+            };
+            if std::mem::take(&mut is_first) {
+                going.erasure.clone_from(&erasure);
+            }
+            let Some(next) = going.write(&published.log)? else {
+                continue;
+            };
+            if let Outcome::Done(done) = place.publish(&published, next)? {
+                place.collect(&going.listed, &done.log)?;
+                return Ok(self.collected(&place, &going, &before, &done.log));
+            }
+            published = place.read()?;
+            run = Some(going);
+        }
+        Err(
+            Error::conflict("others pushed during every try of the collection")
+                .with_code(ErrorCode::RemoteAhead)
+                .with_hint("try again when fewer machines push"),
+        )
+    }
+
+    fn collected(&self, place: &Place, run: &Run<'_>, before: &ClosedLog, after: &ClosedLog) -> Collected {
+        let bytes = |log: &ClosedLog| log.segments.iter().map(|segment| segment.length).sum();
+        Collected {
+            remote: self.name.clone(),
+            dropped: run.dropped.iter().cloned().collect(),
+            segments_before: before.segments.len() as u64,
+            segments: after.segments.len() as u64,
+            bytes_before: bytes(before),
+            bytes: bytes(after),
+            requests: place.bucket.requests(),
+        }
+    }
+}
+
+/// What a collection knows of the whole remote before it writes anything.
+#[derive(Default)]
+struct Survey {
+    /// The commits of side lines, each with the name of its line.
+    of_line: HashMap<CommitDigest, String>,
+    times: HashMap<CommitDigest, Time>,
+    newest: Option<Time>,
+    /// The second parents of commits, the commits at which lines begin, and those that references name.
+    merged: HashSet<CommitDigest>,
+    named: HashSet<CommitDigest>,
+    /// The versions that the batches of each line link; of the main line under an empty name.
+    needs: HashMap<String, HashSet<Digest>>,
+}
+
+impl Survey {
+    fn add(&mut self, log: &ClosedLog, batches: &[Batch]) -> Result<()> {
+        for batch in batches {
+            for record in batch
+                .records
+                .iter()
+                .filter(|record| record.kind == RecordKind::Reference)
+            {
+                if let Ok(reference) = Reference::decode(&record.body) {
+                    self.named
+                        .extend(reference.commit.filter(|_| reference.name.keeps_commit()));
+                }
+            }
+            let line = line_of(batch, log.suite())?;
+            if let Some(found) = ForeignCommit::of(batch, log.suite())? {
+                let commit = &found.commit;
+                self.newest = self.newest.max(Some(commit.time));
+                self.merged.extend(commit.parents.iter().skip(1));
+                if let Some(line) = &line {
+                    self.of_line.insert(found.digest, line.clone());
+                    self.times.insert(found.digest, commit.time);
+                }
+            }
+            let linked = changes_in(batch).into_iter().filter_map(|(_, digest)| digest);
+            self.needs
+                .entry(line.unwrap_or_default())
+                .or_default()
+                .extend(linked);
+        }
+        Ok(())
+    }
+
+    /// Returns the lines that nobody needs: merged, idle, and with no commit that anything else names.
+    fn droppable(&self, log: &ClosedLog, idle: i64) -> BTreeSet<String> {
+        let bases = log.lines.iter().map(|line| &line.base);
+        let used: HashSet<&String> = bases
+            .chain(&self.named)
+            .filter_map(|commit| self.of_line.get(commit))
+            .collect();
+        let is_idle = |head: &CommitDigest| {
+            let age = self.times.get(head).zip(self.newest);
+            age.is_none_or(|(time, newest)| newest.as_micros().saturating_sub(time.as_micros()) >= idle)
+        };
+        let lines = log.lines.iter().filter(|line| {
+            (line.head == line.base || self.merged.contains(&line.head))
+                && is_idle(&line.head)
+                && !used.contains(&line.name)
+        });
+        lines.map(|line| line.name.clone()).collect()
+    }
+}
+
+/// A collection that is being written.
+struct Run<'a> {
+    place: &'a Place,
+    /// The log that was read so far.
+    read: ClosedLog,
+    listed: Vec<String>,
+    /// What is erased from the segments that the store knows.
+    erasure: Erasure,
+    dropped: BTreeSet<String>,
+    /// The versions that kept batches link.
+    needed: HashSet<Digest>,
+    /// The versions that were left out.
+    left_out: HashSet<Digest>,
+    anew: Anew<'a>,
+}
+
+impl<'a> Run<'a> {
+    fn begin(place: &'a Place, log: &ClosedLog, idle: i64) -> Result<Self> {
+        let listed = place.segment_names()?;
+        let mut survey = Survey::default();
+        if !log.lines.is_empty() {
+            for index in 0..log.segments.len() {
+                survey.add(log, &place.batches(log, index)?)?;
+            }
+        }
+        let dropped = survey.droppable(log, idle);
+        let kept = survey
+            .needs
+            .into_iter()
+            .filter(|(line, _)| !dropped.contains(line));
+        let needed = kept.flat_map(|(_, needs)| needs).collect();
+        let empty = ClosedLog {
+            segments: Vec::new(),
+            ..log.clone()
+        };
+        // INVARIANT RGC-1
+        let floor = log.highest_id().max(highest_number(&listed));
+        Ok(Self {
+            place,
+            read: empty.clone(),
+            listed,
+            erasure: Erasure::new(),
+            dropped,
+            needed,
+            left_out: HashSet::new(),
+            anew: Anew::new(place, empty, floor),
+        })
+    }
+
+    /// Returns whether the log that others published meanwhile continues what was read (RGC-3).
+    fn may_go_on(&self, log: &ClosedLog) -> bool {
+        let is_dropped = |line: &&crate::log::closed::ClosedLine| self.dropped.contains(&line.name);
+        let heads = |log: &ClosedLog| -> Vec<_> { log.lines.iter().filter(is_dropped).cloned().collect() };
+        log.erasures == 0
+            && log.format == self.read.format
+            && log.segments.starts_with(&self.read.segments)
+            && heads(log) == heads(&self.read)
+    }
+
+    /// Writes what was not written yet. Returns the log to publish; `None` if what was pushed needs what was left out.
+    fn write(&mut self, log: &ClosedLog) -> Result<Option<ClosedLog>> {
+        self.anew.raise(log.highest_id());
+        let (from, last) = (self.read.segments.len(), log.segments.len().saturating_sub(1));
+        for index in from..log.segments.len() {
+            let segment = log.segments[index];
+            let batches = self.place.batches(log, index)?;
+            let linked = batches
+                .iter()
+                .flat_map(changes_in)
+                .filter_map(|(_, digest)| digest);
+            if from > 0 {
+                let linked: HashSet<Digest> = linked.collect();
+                if !linked.is_disjoint(&self.left_out) {
+                    return Ok(None);
+                }
+                self.needed.extend(linked);
+            }
+            let mut is_changed = index == last || segment.length < CLOSED_SEGMENT_BYTES / 2;
+            let mut group = Vec::new();
+            for batch in &batches {
+                let (copy, differs) = self.collected(log, batch)?;
+                is_changed |= differs;
+                group.push((copy, batch.commit));
+            }
+            if !is_changed {
+                self.anew.keep(segment)?;
+                continue;
+            }
+            for (number, (copy, head)) in (segment.first_batch..).zip(group) {
+                self.anew.push(number, copy, head)?;
+            }
+        }
+        self.anew.flush()?;
+        self.read = log.clone();
+        let has_erased = !std::mem::take(&mut self.erasure).is_empty();
+        let mut next = ClosedLog {
+            segments: self.anew.log.segments.clone(),
+            generation: log.generation + 1,
+            leaving: Vec::new(),
+            ..log.clone()
+        };
+        next.erasures = next.erasures.max(u64::from(has_erased));
+        next.lines.retain(|line| !self.dropped.contains(&line.name));
+        Ok(Some(next))
+    }
+
+    /// Returns a batch without what goes, and whether anything did.
+    fn collected(&mut self, log: &ClosedLog, batch: &Batch) -> Result<(BatchBuilder, bool)> {
+        let suite = log.suite();
+        let line = line_of(batch, suite)?;
+        let is_dropped = line.is_some_and(|line| self.dropped.contains(&line));
+        let (mut copy, mut differs) = (BatchBuilder::new(), is_dropped);
+        let mut contents = HashSet::new();
+        if is_dropped {
+            for record in batch
+                .records
+                .iter()
+                .filter(|record| record.kind == RecordKind::Object)
+            {
+                if erasable(record, suite).is_some_and(|digest| self.needed.contains(&digest)) {
+                    let content = Object::content_digest_in(&record.body);
+                    contents.extend(content.map(|(content, _)| *content.as_bytes()));
+                }
+            }
+        }
+        for record in &batch.records {
+            let marker = erasure_marker(record, &self.erasure, suite);
+            differs |= marker.is_some();
+            let record = marker.as_ref().unwrap_or(record);
+            if !is_dropped {
+                copy.add(record.kind, record.flags, &record.body);
+                continue;
+            }
+            // INVARIANT RGC-2
+            let digest = erasable(record, suite);
+            let stays = match (record.kind, digest) {
+                (RecordKind::Object, Some(digest)) => self.needed.contains(&digest),
+                (RecordKind::Content, Some(digest)) => contents.contains(&digest),
+                (kind, _) => matches!(kind, RecordKind::Erased | RecordKind::Reference),
+            };
+            if stays {
+                let is_state = matches!(record.kind, RecordKind::Object | RecordKind::Erased);
+                let flags = if is_state {
+                    record.flags | UNLINKED
+                } else {
+                    record.flags
+                };
+                copy.add(record.kind, flags, &record.body);
+            } else if let (RecordKind::Object, Some(digest)) = (record.kind, digest) {
+                self.left_out.insert(digest);
+            }
+        }
+        Ok((copy, differs))
+    }
+}

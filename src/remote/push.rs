@@ -1,0 +1,193 @@
+//! Push: sends the commits of a store to a remote.
+//!
+//! # Layer
+//! Layer 7, part of `remote`.
+//!
+//! # Invariants
+//! - PUS-1: what a push erased is gone from the remote before the commit of the erasure is there.
+//! - PUS-2: in a remote where something was erased, a push deletes the segments that nobody lists, as of a list from before
+//!   its swap. So no segment of a store that lost keeps what was erased.
+
+use super::cache::seen_in;
+use super::place::{Outcome, Place, Published, head_of, highest_number};
+use super::remote::Remote;
+use super::{Pushed, join, rewrite};
+use crate::engine::{Memory, Outgoing, PushPlan, PushTarget, RemoteLine, Seen, Writer, went_back};
+use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLine, Group, Leaving, Purpose, Source};
+
+impl Remote {
+    /// Sends the commits of the main line that the remote lacks.
+    ///
+    /// # Errors
+    /// `Conflict` (code `remote_ahead`) if the remote has commits that were not pulled; `Corrupt` (code `remote_went_back`)
+    /// if the remote has less than this store has seen; `InvalidInput` if the place is for something else; `Io`. After
+    /// `Io`, the push may have succeeded, and the next call finds out.
+    ///
+    /// # Durability
+    /// When the call returns, what was sent is as durable as the bucket promises.
+    pub fn push(&self, memory: &Memory, writer: &Writer) -> Result<Pushed> {
+        self.push_behind(memory, writer, false)
+    }
+
+    /// Pushes as [`Self::push`] does. `is_read` says that the caller has just read the manifest.
+    pub(super) fn push_behind(&self, memory: &Memory, writer: &Writer, is_read: bool) -> Result<Pushed> {
+        let (place, writer) = (self.place(memory), &self.lane_of(writer));
+        memory.inner.check_main()?;
+        memory.sync()?;
+        memory.refresh()?;
+        let seen = memory.inner.seen(self.known())?;
+        // The manifest that this store read or wrote last saves the requests for it.
+        let cached = self.cached(memory)?;
+        let newest = cached.clone().filter(|known| Some(seen_in(&known.log)) == seen);
+        if let Some(newest) = newest
+            && let Some(pushed) = self.push_on(memory, &place, newest, !is_read, writer)?
+        {
+            return Ok(pushed);
+        }
+        let published = if seen.is_some() {
+            // INVARIANT REM-1: a place that lost its remote is not begun again.
+            Self::read_on(&place, cached, seen)?
+        } else {
+            let own = memory.inner.log.lock().log.format().to_owned();
+            place.read_or_begin(&own, Purpose::Shared, Source::default())?
+        };
+        self.push_on(memory, &place, published, false, writer)?
+            .ok_or_else(|| self.ahead())
+    }
+
+    /// Returns what is published, if it continues what this store has seen (REM-1).
+    pub(super) fn read_on(place: &Place, cached: Option<Published>, seen: Option<Seen>) -> Result<Published> {
+        let published = place.read_with(cached.map(|cached| cached.log.format));
+        let published = published.map_err(|error| match seen {
+            Some(_) if error.kind() == ErrorKind::NotFound => went_back("nothing is there any more")
+                .with_hint("is the disk or the share mounted? If the remote is lost, `remote remove` and `remote add` begin it again"),
+            _ => error,
+        })?;
+        place.check_purpose(&published.log, Purpose::Shared)?;
+        Self::check_seen(&published.log, seen)?;
+        Ok(published)
+    }
+
+    /// Pushes on a manifest. Returns `None` if the remote has another one by now. A manifest that `is_cached` does not show
+    /// that the remote still has everything, so then the caller reads the manifest.
+    fn push_on(
+        &self,
+        memory: &Memory,
+        place: &Place,
+        published: Published,
+        is_cached: bool,
+        writer: &Writer,
+    ) -> Result<Option<Pushed>> {
+        let lines: Vec<RemoteLine> = published.log.lines.iter().map(of_closed).collect();
+        let target = PushTarget {
+            head: (published.log.last_batch() > 0).then_some(published.log.head),
+            lines: &lines,
+        };
+        let outgoing = match memory.inner.plan_push(self.known(), &target, writer)? {
+            PushPlan::Behind => return Err(self.ahead()),
+            PushPlan::Nothing if is_cached => return Ok(None),
+            PushPlan::Nothing => return Ok(Some(self.pushed(place, 0))),
+            PushPlan::Send(outgoing) => outgoing,
+        };
+        #[cfg(feature = "signed")]
+        let outgoing = {
+            let mut outgoing = outgoing;
+            self.sign(memory, &published.log, &mut outgoing, writer)?;
+            outgoing
+        };
+        let commits = outgoing.commits;
+        // INVARIANT PUS-1
+        let published = if outgoing.erasure.is_empty() {
+            published
+        } else {
+            match rewrite::erase(place, published, &outgoing.erasure)? {
+                Some(published) => published,
+                None => return Ok(None),
+            }
+        };
+        let Some(published) = Self::send(place, published, &outgoing)? else {
+            return Ok(None);
+        };
+        let seen = seen_in(&published.log);
+        let noted = memory.inner.note_push(self.known(), *outgoing, seen, writer);
+        noted.map_err(|error| error.behind_change("the next `fetch` notes the push in this store"))?;
+        self.cache(memory, &published);
+        Ok(Some(self.pushed(place, commits)))
+    }
+
+    fn pushed(&self, place: &Place, commits: u64) -> Pushed {
+        Pushed {
+            remote: self.name.clone(),
+            commits,
+            bytes: place.bucket.sent(),
+            requests: place.bucket.requests(),
+        }
+    }
+
+    fn ahead(&self) -> Error {
+        let name = &self.name;
+        Error::conflict(format!("the remote {name} has commits that were not pulled"))
+            .with_code(ErrorCode::RemoteAhead)
+            .with_hint("`treering pull` brings them in; then push again")
+    }
+
+    /// Stores the batches of a push in segments, and publishes each segment. The commit that moves the main line of the
+    /// remote to a merge is in the last batch, so no reader sees half of a push there. Returns `None` if another writer
+    /// published first.
+    fn send(place: &Place, mut published: Published, outgoing: &Outgoing) -> Result<Option<Published>> {
+        let mut left = outgoing.batches.iter().cloned().peekable();
+        // INVARIANT PUS-2
+        let has_erased = published.log.erasures > 0 || !outgoing.erasure.is_empty();
+        let listed = if has_erased {
+            place.segment_names()?
+        } else {
+            Vec::new()
+        };
+        // INVARIANT RPL-2: the new numbers are above those of all files that are deleted.
+        let floor = highest_number(&listed);
+        published.log.erasures += u64::from(!outgoing.erasure.is_empty());
+        let before = published.log.clone();
+        let mut log = join::with_join(place, &before, floor)?;
+        while left.peek().is_some() {
+            let (mut group, mut bytes, mut side) = (Group::new(), 0, None);
+            while let Some(sent) = left.next_if(|sent| {
+                group.is_empty() || bytes + sent.batch.encoded_bytes() <= CLOSED_SEGMENT_BYTES
+            }) {
+                bytes += sent.batch.encoded_bytes();
+                side = sent.side.or(side);
+                group.push((sent.batch, sent.head));
+            }
+            let head = head_of(&group).unwrap_or(log.head);
+            let segment = place.put(&log, floor, log.last_batch() + 1, group)?;
+            let mut next = log.with(&segment, head);
+            if let Some((line, head)) = outgoing.line.as_ref().zip(side) {
+                next.lines.retain(|known| known.name != line.name);
+                next.lines.push(ClosedLine {
+                    name: line.name.clone(),
+                    base: line.base,
+                    head,
+                });
+            }
+            // INVARIANT RRW-2: nothing is deleted before the swap.
+            match place.publish(&published, next)? {
+                Outcome::Done(done) => published = done,
+                Outcome::Lost => return Ok(None),
+            }
+            log = published.log.clone();
+        }
+        let gone = before.leaving.iter().filter(|old| !log.leaving.contains(old));
+        let gone: Vec<String> = gone.map(Leaving::name).collect();
+        place.collect(&gone, &log)?;
+        place.collect(&listed, &log)?;
+        Ok(Some(published))
+    }
+}
+
+fn of_closed(line: &ClosedLine) -> RemoteLine {
+    RemoteLine {
+        name: line.name.clone(),
+        base: line.base,
+        head: line.head,
+    }
+}

@@ -1,0 +1,312 @@
+//! Tests of erasures that travel (rules 7, 16 and 19).
+
+use std::sync::Arc;
+
+use super::backup::{put, verified};
+use super::machines::{Fleet, ann, content, id, pull};
+use crate::engine::{Erasing, Memory};
+use crate::error::ErrorCode;
+use crate::log::closed::Group;
+use crate::log::{BatchBuilder, RecordKind};
+use crate::object::Origin;
+use crate::remote::bucket::{Bucket, Counted};
+use crate::remote::place::{Outcome, Place};
+use crate::testing::sim_bucket::SimBucket;
+
+const SECRET: &str = "swordfish-4711";
+
+fn erase(memory: &Memory, target: &str) {
+    let erasing = Erasing {
+        targets: vec![target.to_owned()],
+        everywhere: true,
+        ..Default::default()
+    };
+    memory.erase(&erasing, &ann()).unwrap();
+}
+
+/// Returns the names of the objects of a service that contain a text.
+fn holders(service: &SimBucket, text: &str) -> Vec<String> {
+    let has = |bytes: &[u8]| bytes.windows(text.len()).any(|window| window == text.as_bytes());
+    let objects = service.objects();
+    let found = objects.iter().filter(|(_, bytes)| has(bytes));
+    found.map(|(name, _)| name.clone()).collect()
+}
+
+/// Returns whether a file of the log of a machine contains a text.
+fn is_on_disk(fleet: &Fleet, machine: &str, text: &str) -> bool {
+    let log = fleet.folder.path().join(machine).join("log");
+    std::fs::read_dir(log).unwrap().any(|entry| {
+        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
+        bytes.windows(text.len()).any(|window| window == text.as_bytes())
+    })
+}
+
+/// Stores a segment that no manifest lists, as a store that lost leaves it.
+fn leave_garbage(service: &SimBucket, text: &str) {
+    let place = Place::of(Counted::new(Arc::new(service.clone())));
+    let log = place.read().unwrap().log;
+    let mut batch = BatchBuilder::new();
+    batch.add(RecordKind::Text, 0, text.as_bytes());
+    let group: Group = vec![(batch, log.head)];
+    place.put(&log, 0, log.last_batch() + 1, group).unwrap();
+}
+
+/// ERA-1, PUS-1, PUS-2, RML-4: behind the next push, no byte of what was erased is in the bucket, with two old clones that
+/// push. And each clone erases it, too.
+#[test]
+fn erased_secrets_leave_the_bucket_and_the_clones() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    for number in 0..6 {
+        put(&a, &format!("note/{number}"), "fine");
+        remote.push(&a, &ann()).unwrap();
+    }
+    put(&a, "secret", SECRET);
+    put(&a, "long", &format!("{SECRET} {}", "long ".repeat(3_000)));
+    remote.push(&a, &ann()).unwrap();
+    put(&a, "secret", &format!("{SECRET} again"));
+    remote.push(&a, &ann()).unwrap();
+    let (b, c) = (
+        fleet.clone("b", Origin::DirectUser),
+        fleet.clone("c", Origin::DirectUser),
+    );
+    put(&b, "of b", "1");
+    put(&c, "of c", "1");
+    // A version of the id that no other machine has seen.
+    put(&c, "secret", &format!("{SECRET} of c"));
+    leave_garbage(&fleet.service, SECRET);
+    let before = holders(&fleet.service, SECRET);
+    assert_eq!(before.len(), 3);
+    erase(&a, "secret");
+    erase(&a, "long");
+    put(&a, "after", "fine");
+    remote.push(&a, &ann()).unwrap();
+    assert_eq!(holders(&fleet.service, SECRET), Vec::<String>::new());
+
+    // The old clones leave garbage, are behind, and push.
+    for (memory, name) in [(&b, "b"), (&c, "c")] {
+        leave_garbage(&fleet.service, SECRET);
+        let behind = remote.push(memory, &ann()).unwrap_err();
+        assert_eq!(behind.code(), ErrorCode::RemoteAhead);
+        let pulled = pull(&remote, memory);
+        assert!(pulled.fetched.erased >= 4, "{pulled:?}");
+        assert_eq!(pulled.fetched.not_erased, 0);
+        assert!(!is_on_disk(&fleet, name, SECRET));
+        assert_eq!(content(memory, "secret"), None);
+        assert_eq!(content(memory, "long"), None);
+        remote.push(memory, &ann()).unwrap();
+        assert_eq!(holders(&fleet.service, SECRET), Vec::<String>::new(), "{name}");
+    }
+    pull(&remote, &a);
+    pull(&remote, &b);
+    assert_eq!(a.view().root(), c.view().root());
+    assert_eq!(a.view().root(), b.view().root());
+    let d = fleet.clone("d", Origin::DirectUser);
+    assert_eq!(a.view().root(), d.view().root());
+    assert!(
+        d.history(&id("secret"))
+            .unwrap()
+            .iter()
+            .any(|change| change.erased)
+    );
+    for (memory, name) in [(a, "first"), (b, "b"), (c, "c"), (d, "d")] {
+        drop(memory);
+        verified(&fleet.folder.path().join(name));
+    }
+}
+
+/// Rule 16: only a remote where something was erased costs a list.
+#[test]
+fn a_push_lists_only_where_something_was_erased() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    leave_garbage(&fleet.service, "kept");
+    put(&a, "one", "1");
+    remote.push(&a, &ann()).unwrap();
+    put(&a, "one", "2");
+    assert_eq!(remote.push(&a, &ann()).unwrap().requests, 2);
+    assert_eq!(holders(&fleet.service, "kept").len(), 1);
+    erase(&a, "one");
+    remote.push(&a, &ann()).unwrap();
+    assert_eq!(holders(&fleet.service, "kept"), Vec::<String>::new());
+    leave_garbage(&fleet.service, "left");
+    let garbage = holders(&fleet.service, "left").remove(0);
+    put(&a, "two", "2");
+    let pushed = remote.push(&a, &ann()).unwrap();
+    assert_eq!(
+        pushed.requests, 4,
+        "a list, a segment, a manifest and the garbage"
+    );
+    // INVARIANT RPL-2: the new segment has a higher number than what was deleted.
+    let names = fleet.service.list("log/").unwrap();
+    assert!(!names.contains(&garbage) && names.iter().all(|name| !name.is_empty()));
+    assert!(names.last().unwrap() > &garbage);
+    put(&a, "three", "3");
+    assert_eq!(remote.push(&a, &ann()).unwrap().requests, 3);
+}
+
+/// RRW-2: a pusher deletes nothing before its swap, because the writer of an unlisted segment may swap first.
+#[test]
+fn a_segment_of_a_writer_that_swaps_first_stays() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    put(&a, "one", "1");
+    erase(&a, "one");
+    remote.push(&a, &ann()).unwrap();
+    // Another writer has stored its segment, and swaps just before this push does.
+    let place = Place::of(Counted::new(Arc::new(fleet.service.clone())));
+    let published = place.read().unwrap();
+    let mut batch = BatchBuilder::new();
+    batch.add(RecordKind::Text, 0, b"of another writer");
+    let group: Group = vec![(batch, published.log.head)];
+    let first = published.log.last_batch() + 1;
+    let segment = place.put(&published.log, 0, first, group).unwrap();
+    fleet.service.before_swap(move || {
+        let next = published.log.with(&segment, published.log.head);
+        assert!(matches!(
+            place.publish(&published, next).unwrap(),
+            Outcome::Done(_)
+        ));
+    });
+    put(&a, "two", "2");
+    remote.push(&a, &ann()).unwrap();
+    assert_eq!(holders(&fleet.service, "of another writer").len(), 1);
+    let b = fleet.clone("b", Origin::DirectUser);
+    assert_eq!(a.view().root(), b.view().root());
+}
+
+/// Rule 19: a remote that is less trusted than a host does not erase, and is reported. What it erased is not sent back.
+#[test]
+fn a_remote_that_is_not_trusted_erases_nothing() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    put(&a, "secret", SECRET);
+    put(&a, "long", &format!("{SECRET} {}", "long ".repeat(3_000)));
+    remote.push(&a, &ann()).unwrap();
+    let capped = fleet.remote(Origin::Model);
+    let b = fleet.clone("b", Origin::Model);
+    let host = fleet.clone("host", Origin::Host);
+    // The stamped versions of the clones have other digests.
+    erase(&a, "secret");
+    erase(&a, "long");
+    remote.push(&a, &ann()).unwrap();
+    let pulled = pull(&capped, &b);
+    assert_eq!(pulled.fetched.erased, 0);
+    assert!(pulled.fetched.not_erased >= 2, "{pulled:?}");
+    assert!(is_on_disk(&fleet, "b", SECRET));
+    assert_eq!(pull(&capped, &b).fetched.not_erased, 0, "it is reported once");
+    let pulled = pull(&fleet.remote(Origin::Host), &host);
+    assert!(
+        pulled.fetched.erased >= 2 && pulled.fetched.not_erased == 0,
+        "{pulled:?}"
+    );
+    assert!(!is_on_disk(&fleet, "host", SECRET));
+    for (memory, name) in [(a, "first"), (b, "b"), (host, "host")] {
+        drop(memory);
+        verified(&fleet.folder.path().join(name));
+    }
+}
+
+/// OUT-2: a machine that keeps what a remote erased does not send it.
+#[test]
+fn what_was_erased_elsewhere_is_not_sent() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let b = fleet.clone("b", Origin::DirectUser);
+    // Both have the same version, and only one pushed it.
+    put(&a, "secret", SECRET);
+    put(&b, "secret", SECRET);
+    put(&b, "of b", "1");
+    remote.push(&a, &ann()).unwrap();
+    erase(&a, "secret");
+    remote.push(&a, &ann()).unwrap();
+    let capped = fleet.remote(Origin::Model);
+    let pulled = pull(&capped, &b);
+    assert_eq!((pulled.fetched.erased, pulled.fetched.not_erased), (0, 1));
+    capped.push(&b, &ann()).unwrap();
+    assert_eq!(holders(&fleet.service, SECRET), Vec::<String>::new());
+    pull(&remote, &a);
+    assert_eq!(content(&a, "of b").as_deref(), Some("1"));
+    assert_eq!(content(&a, "secret"), None);
+    drop(a);
+    verified(&fleet.folder.path().join("first"));
+}
+
+/// Rule 7: what is put again after an erasure is new, and stays on every machine.
+#[test]
+fn what_is_put_after_the_erasure_stays() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    put(&a, "note", "the same text");
+    remote.push(&a, &ann()).unwrap();
+    let (b, c) = (
+        fleet.clone("b", Origin::DirectUser),
+        fleet.clone("c", Origin::DirectUser),
+    );
+    put(&b, "of b", "1");
+    erase(&a, "note");
+    remote.push(&a, &ann()).unwrap();
+    pull(&remote, &b);
+    assert_eq!(content(&b, "note"), None);
+    put(&b, "note", "the same text");
+    remote.push(&b, &ann()).unwrap();
+    for memory in [&a, &c] {
+        pull(&remote, memory);
+        assert_eq!(content(memory, "note").as_deref(), Some("the same text"));
+        assert_eq!(memory.view().root(), b.view().root());
+    }
+    // And is erased again.
+    erase(&c, "note");
+    remote.push(&c, &ann()).unwrap();
+    for memory in [&a, &b] {
+        assert!(pull(&remote, memory).fetched.erased >= 1);
+        assert_eq!(content(memory, "note"), None);
+    }
+    assert_eq!(holders(&fleet.service, "the same text"), Vec::<String>::new());
+    for (memory, name) in [(a, "first"), (b, "b"), (c, "c")] {
+        drop(memory);
+        verified(&fleet.folder.path().join(name));
+    }
+}
+
+/// PUS-1: an erasure whose commit was thinned before the push travels all the same.
+#[test]
+fn a_thinned_erasure_travels() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    put(&a, "secret", SECRET);
+    remote.push(&a, &ann()).unwrap();
+    let b = fleet.clone("b", Origin::DirectUser);
+    erase(&a, "secret");
+    for number in 0..9 {
+        put(&a, "counter", &number.to_string());
+    }
+    let mut retention = crate::engine::Retention::default();
+    (retention.all, retention.newest) = (std::time::Duration::ZERO, 2);
+    a.gc(&retention, None).unwrap();
+    remote.push(&a, &ann()).unwrap();
+    assert_eq!(holders(&fleet.service, SECRET), Vec::<String>::new());
+    assert!(pull(&remote, &b).fetched.erased >= 1);
+    assert!(!is_on_disk(&fleet, "b", SECRET));
+}
+
+/// RRW-3, CLO-2: a remote of which old segments were written anew still opens as a store.
+#[test]
+fn a_rewritten_remote_opens_as_a_store() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = format!("file://{}/shared", folder.path().display());
+    let remote = crate::remote::Remote::open("origin", &url, Origin::DirectUser).unwrap();
+    let a = Memory::in_memory().unwrap();
+    for number in 0..6 {
+        put(&a, &format!("secret/{number}"), SECRET);
+        remote.push(&a, &ann()).unwrap();
+    }
+    erase(&a, "secret/2");
+    remote.push(&a, &ann()).unwrap();
+    let root = a.view().root();
+    let path = folder.path().join("shared");
+    let opened = Memory::open(&path).unwrap();
+    assert_eq!(opened.view().root(), root);
+    drop(opened);
+    verified(&path);
+}

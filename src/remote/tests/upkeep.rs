@@ -1,0 +1,225 @@
+//! Tests of joins and of the collection of a remote (rules 14, 18 and 20).
+
+use std::sync::Arc;
+
+use super::backup::{put, verified};
+use super::machines::{Fleet, ann, content, pull};
+use crate::engine::Memory;
+use crate::error::{ErrorCode, ErrorKind};
+use crate::log::closed::ClosedLog;
+use crate::object::Origin;
+use crate::remote::bucket::{Bucket, Counted};
+use crate::remote::place::Place;
+
+fn place(fleet: &Fleet) -> Place {
+    Place::of(Counted::new(Arc::new(fleet.service.clone())))
+}
+
+fn log(fleet: &Fleet) -> ClosedLog {
+    place(fleet).read().unwrap().log
+}
+
+/// Rule 20: eight small segments become one. The old ones stay for the push after, so a reader of the old manifest goes on.
+#[test]
+fn small_segments_are_joined_and_leave_later() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let b = fleet.clone("b", Origin::DirectUser);
+    let push = |text: &str| {
+        put(&a, "counter", text);
+        remote.push(&a, &ann()).unwrap()
+    };
+    for number in 0..7 {
+        assert_eq!(push(&number.to_string()).requests, 2);
+    }
+    let old = log(&fleet);
+    assert_eq!(old.segments.len(), 8);
+    push("join");
+    let joined = log(&fleet);
+    assert_eq!((joined.segments.len(), joined.leaving.len()), (2, 8));
+    let exists = |log: &ClosedLog, index: usize| {
+        let name = log.segments[index].name();
+        fleet.service.objects().contains_key(&name)
+    };
+    assert!((0..8).all(|index| exists(&old, index)));
+    push("the next");
+    assert!(
+        (0..8).all(|index| exists(&old, index)),
+        "the push after the next deletes them"
+    );
+    // A reader that began with the old manifest misses a segment, and reads the manifest again.
+    let mut reads = 0;
+    place(&fleet)
+        .reading(place(&fleet).read().unwrap(), &mut |published| {
+            reads += 1;
+            if reads == 1 {
+                push("the one after");
+                assert!(!(0..8).any(|index| exists(&old, index)));
+                let missing = place(&fleet).segment(&old, 0)?;
+                return old.read(0, missing).map(drop);
+            }
+            assert!(published.log.generation > joined.generation);
+            Ok(())
+        })
+        .unwrap();
+    assert_eq!(reads, 2);
+    assert!(log(&fleet).leaving.is_empty());
+    let names = fleet.service.list("log/").unwrap();
+    assert_eq!(names.len(), log(&fleet).segments.len(), "nothing is left over");
+    pull(&remote, &b);
+    assert_eq!(a.view().root(), b.view().root());
+    for number in 0..70 {
+        push(&format!("more {number}"));
+    }
+    assert!(log(&fleet).segments.len() < 20, "{}", log(&fleet).segments.len());
+    pull(&remote, &b);
+    assert_eq!(a.view().root(), b.view().root());
+    let c = fleet.clone("c", Origin::DirectUser);
+    assert_eq!(a.view().root(), c.view().root());
+    for (memory, name) in [(a, "first"), (b, "b"), (c, "c")] {
+        drop(memory);
+        verified(&fleet.folder.path().join(name));
+    }
+}
+
+/// A damaged segment is damage, however often the manifest is read.
+#[test]
+fn a_missing_segment_of_the_newest_manifest_is_damage() {
+    let fleet = Fleet::new();
+    drop(fleet.first());
+    fleet.service.delete(&log(&fleet).segments[0].name()).unwrap();
+    let mut reads = 0;
+    let error = place(&fleet)
+        .reading(place(&fleet).read().unwrap(), &mut |published| {
+            reads += 1;
+            let missing = place(&fleet).segment(&published.log, 0)?;
+            published.log.read(0, missing).map(drop)
+        })
+        .unwrap_err();
+    assert_eq!((error.kind(), reads), (ErrorKind::Corrupt, 1));
+}
+
+/// Makes a remote with two machines whose commits alternate, so both have side lines.
+fn crossed(fleet: &Fleet) -> (Memory, Memory) {
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let b = fleet.clone("b", Origin::DirectUser);
+    for round in 0..6 {
+        for (memory, name) in [(&a, "a"), (&b, "b")] {
+            put(memory, &format!("{name}/{round}"), &"text ".repeat(round * 300));
+            put(memory, "passing", &format!("{name} {round}"));
+            remote.pull(memory, &ann()).unwrap();
+            remote.push(memory, &ann()).unwrap();
+        }
+    }
+    (a, b)
+}
+
+/// Rules 14 and 18, RGC-1, RGC-2: a collection drops merged side lines, and every machine goes on, also one that was away.
+#[test]
+fn a_collection_drops_merged_lines_and_keeps_the_history() {
+    let fleet = Fleet::new();
+    let (a, b) = crossed(&fleet);
+    let (remote, away) = (fleet.origin(), fleet.clone("away", Origin::DirectUser));
+    put(&away, "of away", "1");
+    put(&b, "b/late", "1");
+    pull(&remote, &b);
+    remote.push(&b, &ann()).unwrap();
+    let before = log(&fleet);
+    assert!(!before.lines.is_empty());
+    let kept = remote.gc(&a).unwrap();
+    assert_eq!(kept.dropped, Vec::<String>::new(), "they are not idle");
+    let orphan = format!("log/{:08}.seg", log(&fleet).highest_id() + 7);
+    fleet
+        .service
+        .put_new(&orphan, b"left by a machine that lost")
+        .unwrap();
+    let collected = remote.collect_idle(&a, 0).unwrap();
+    assert_eq!(collected.dropped.len(), before.lines.len());
+    assert!(collected.bytes < collected.bytes_before, "{collected:?}");
+    let after = log(&fleet);
+    assert!(after.lines.is_empty() && after.last_batch() == before.last_batch());
+    assert!(
+        after.segments.last().unwrap().id > before.highest_id() + 7,
+        "rule 14"
+    );
+    let names = fleet.service.list("log/").unwrap();
+    assert_eq!(names.len(), after.segments.len());
+
+    // A machine that read half of it, and one that lost its cache, go on.
+    for memory in [&a, &b, &away] {
+        pull(&remote, memory);
+        remote.push(memory, &ann()).unwrap();
+    }
+    put(&a, "a/later", "1");
+    for memory in [&a, &b, &away, &a, &b] {
+        pull(&remote, memory);
+        remote.push(memory, &ann()).unwrap();
+    }
+    let new = fleet.clone("new", Origin::DirectUser);
+    for memory in [&a, &b, &away] {
+        assert_eq!(memory.view().root(), new.view().root());
+        assert_eq!(content(memory, "of away").as_deref(), Some("1"));
+    }
+    for (memory, name) in [(a, "first"), (b, "b"), (away, "away"), (new, "new")] {
+        drop(memory);
+        verified(&fleet.folder.path().join(name));
+    }
+}
+
+/// RGC-3: a collection goes on while others push, and begins anew if what it left out is needed again.
+#[test]
+fn a_collection_beside_pushes_loses_nothing() {
+    let fleet = Fleet::new();
+    let (a, b) = crossed(&fleet);
+    let remote = fleet.origin();
+    let (rival, memory) = (fleet.origin(), b.clone());
+    fleet.service.before_swap(move || {
+        // Goes back to a version that only its side line has.
+        let past = memory.commits().nth(7).unwrap().unwrap();
+        memory.rollback(past.digest).across_lanes().by(&ann()).unwrap();
+        rival.pull(&memory, &ann()).unwrap();
+        rival.push(&memory, &ann()).unwrap();
+    });
+    let collected = remote.collect_idle(&a, 0).unwrap();
+    assert!(collected.segments > 0);
+    pull(&remote, &a);
+    remote.push(&a, &ann()).unwrap();
+    pull(&remote, &b);
+    let new = fleet.clone("new", Origin::DirectUser);
+    for memory in [&a, &b] {
+        assert_eq!(memory.view().root(), new.view().root());
+    }
+    drop(new);
+    verified(&fleet.folder.path().join("new"));
+    // Others who push all the time end it.
+    let other = Memory::in_memory().unwrap();
+    assert_eq!(remote.gc(&other).unwrap_err().code(), ErrorCode::Unrelated);
+}
+
+/// A collection erases what an older program left in the remote, and a machine that does not know all of it erases nothing.
+#[test]
+fn a_collection_erases_what_the_store_erased() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    put(&a, "secret", "swordfish");
+    remote.push(&a, &ann()).unwrap();
+    let secret = fleet.service.objects();
+    let b = fleet.clone("b", Origin::DirectUser);
+    let erasing = crate::engine::Erasing {
+        targets: vec!["secret".to_owned()],
+        ..Default::default()
+    };
+    a.erase(&erasing, &ann()).unwrap();
+    let has_secret = || {
+        let objects = fleet.service.objects();
+        objects
+            .values()
+            .any(|bytes| bytes.windows(9).any(|window| window == b"swordfish"))
+    };
+    remote.gc(&a).unwrap();
+    assert!(!has_secret());
+    remote.push(&a, &ann()).unwrap();
+    pull(&remote, &b);
+    assert_eq!(content(&b, "secret"), None);
+    drop(secret);
+}

@@ -1,0 +1,202 @@
+//! Mutants of remotes: what is checked before it is taken in, who wins, which numbers are used, and what is deleted when.
+
+use super::{Mutant, mutant};
+
+const MACHINES: &str = "remote::tests::machines";
+const ERASURE: &str = "remote::tests::erasure";
+const UPKEEP: &str = "remote::tests::upkeep";
+const TRAVEL: &str = "remote::tests::travel";
+
+pub(super) const MUTANTS: &[Mutant] = &[
+    mutant(
+        "no root check",
+        "src/store/foreign.rs",
+        [
+            "check_root(found, self.trie.root(suite, Shape::State, &*self.store)?)?;",
+            "check_root(found, self.trie.root(suite, Shape::State, &*self.store)?)?;",
+            "",
+        ],
+        MACHINES,
+    ),
+    mutant(
+        "unconditional swap",
+        "src/remote/place.rs",
+        [
+            "Some(version) => self.bucket.swap(MANIFEST_FILE, version, &bytes).map(Some),",
+            "self.bucket.swap(MANIFEST_FILE, version, &bytes).map(Some)",
+            "self.bucket.get(MANIFEST_FILE).map(|now| now.version).and_then(|now| self.bucket.swap(MANIFEST_FILE, \
+             if version == &now { version } else { &now }, &bytes)).map(Some)",
+        ],
+        MACHINES,
+    ),
+    mutant(
+        "delete before swap",
+        "src/remote/push.rs",
+        [
+            "// INVARIANT RRW-2: nothing is deleted before the swap.",
+            "// INVARIANT RRW-2: nothing is deleted before the swap.",
+            "place.collect(&listed, &published.log)?;",
+        ],
+        ERASURE,
+    ),
+    mutant(
+        "a number used twice",
+        "src/remote/place.rs",
+        [
+            "let id = log.highest_id().max(floor) + 1;",
+            "log.highest_id().max(floor)",
+            "log.highest_id()",
+        ],
+        UPKEEP,
+    ),
+    mutant(
+        "a segment cut at an earlier seal",
+        "src/log/closed/segment.rs",
+        [
+            "if end.end != segment.entry().end() {",
+            "end.end != segment.entry().end()",
+            "false && end.end != segment.entry().end()",
+        ],
+        "log::closed",
+    ),
+    mutant(
+        "a remote that went back is read",
+        "src/remote/remote.rs",
+        [
+            "if log.generation < seen.generation || log.last_batch() < seen.batch {",
+            "log.generation < seen.generation || log.last_batch() < seen.batch",
+            "false && log.generation < seen.generation",
+        ],
+        MACHINES,
+    ),
+    mutant(
+        "a push leaves the old segments of what it erased",
+        "src/remote/push.rs",
+        [
+            "let published = if outgoing.erasure.is_empty() {",
+            "outgoing.erasure.is_empty()",
+            "true || outgoing.erasure.is_empty()",
+        ],
+        ERASURE,
+    ),
+    mutant(
+        "a push behind an erasure leaves what nobody lists",
+        "src/remote/push.rs",
+        [
+            "place.collect(&listed, &log)?;",
+            "place.collect(&listed, &log)?;",
+            "",
+        ],
+        ERASURE,
+    ),
+    mutant(
+        "any remote erases",
+        "src/engine/write/intake.rs",
+        [
+            "if Origin::Host.is_above(known.cap) {",
+            "Origin::Host.is_above(known.cap)",
+            "false && Origin::Host.is_above(known.cap)",
+        ],
+        ERASURE,
+    ),
+    mutant(
+        "what was erased here comes back",
+        "src/store/foreign.rs",
+        [
+            "&& self.store.records.find(record.kind, &digest)?.is_none()",
+            "self.store.records.find(record.kind, &digest)?.is_none()",
+            "false && self.store.records.find(record.kind, &digest)?.is_none()",
+        ],
+        MACHINES,
+    ),
+    mutant(
+        "what was put after the erasure does not stay",
+        "src/store/foreign.rs",
+        [
+            "&& !(checked.comes_from)(by)?",
+            "!(checked.comes_from)(by)?",
+            "(true || !(checked.comes_from)(by)?)",
+        ],
+        ERASURE,
+    ),
+    mutant(
+        "what another store erased is sent",
+        "src/store/outgoing.rs",
+        [
+            "Some(digest) if self.has_lines() => self.records.erased_after(&digest, record.batch)?,",
+            "self.records.erased_after(&digest, record.batch)?",
+            "self.records.erased_after(&digest, record.batch)?.filter(|_| false)",
+        ],
+        ERASURE,
+    ),
+    mutant(
+        "a join deletes at once what it replaced",
+        "src/remote/join.rs",
+        [
+            "next.leaving.retain(|old| old.since + STAYS > since);",
+            "old.since + STAYS > since",
+            "false && old.since + STAYS > since",
+        ],
+        UPKEEP,
+    ),
+    mutant(
+        "a reader that misses a segment gives up",
+        "src/remote/place.rs",
+        [
+            "if now.version == published.version {",
+            "now.version == published.version",
+            "true || now.version == published.version",
+        ],
+        UPKEEP,
+    ),
+    mutant(
+        "a collection leaves out a version that a kept batch links",
+        "src/remote/gc.rs",
+        [
+            "(RecordKind::Object, Some(digest)) => self.needed.contains(&digest),",
+            "self.needed.contains(&digest)",
+            "false && self.needed.contains(&digest)",
+        ],
+        UPKEEP,
+    ),
+    mutant(
+        "a collection goes on although what it left out is needed",
+        "src/remote/gc.rs",
+        [
+            "if !linked.is_disjoint(&self.left_out) {",
+            "!linked.is_disjoint(&self.left_out)",
+            "false && !linked.is_disjoint(&self.left_out)",
+        ],
+        UPKEEP,
+    ),
+    mutant(
+        "a snapshot of a remote has its own name",
+        "src/engine/write/travel.rs",
+        [
+            "let name = format!(\"{REMOTE}{}/{rest}\", self.name);",
+            "format!(\"{REMOTE}{}/{rest}\", self.name)",
+            "if self.name.is_empty() { format!(\"{REMOTE}{rest}\") } else { rest.clone() }",
+        ],
+        TRAVEL,
+    ),
+    mutant(
+        "a taint goes back to the remote from which it came",
+        "src/engine/write/travel.rs",
+        [
+            "own.reserved.get(&Reference::FROM).map(Vec::as_slice) != Some(self.name.as_bytes())",
+            "own.reserved.get(&Reference::FROM).map(Vec::as_slice) != Some(self.name.as_bytes())",
+            "true || own.reserved.get(&Reference::FROM).is_none()",
+        ],
+        TRAVEL,
+    ),
+    mutant(
+        "the history of a capped clone comes back as it was",
+        "src/engine/write/draft.rs",
+        [
+            "&& object.origin().is_above(cap)\n        {\n            return self.stage_as(object.to_new()?, cap).map(drop);",
+            "object.origin().is_above(cap)",
+            "(false && object.origin().is_above(cap))",
+        ],
+        TRAVEL,
+    ),
+];
