@@ -19,11 +19,13 @@ __all__ = [
     "ActingField",
     "Alike",
     "Appended",
+    "BackedUp",
     "Bisected",
     "BisectedAnswer",
     "BlamedPart",
     "Change",
     "Checked",
+    "Cloned",
     "Commit",
     "Committed",
     "Conflict",
@@ -32,6 +34,7 @@ __all__ = [
     "Envelope",
     "ErasedRecord",
     "ErasedReport",
+    "Fetched",
     "Finding",
     "Forgot",
     "Forgotten",
@@ -51,6 +54,8 @@ __all__ = [
     "NoteWritten",
     "Origin",
     "Promoted",
+    "Pulled",
+    "Pushed",
     "Quarantined",
     "Reason",
     "Recalled",
@@ -66,6 +71,7 @@ __all__ = [
     "Shown",
     "Snapshot",
     "Stats",
+    "Synced",
     "VectorCounts",
     "VerifyReport",
 ]
@@ -368,6 +374,134 @@ class Conflict(_a.Answer):
     sides: Table[ConflictSide]
     base: Object | None
     """The version from which all sides come, if it is one version and is kept."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class BackedUp(_a.Answer):
+    """The result of a backup."""
+
+    url: str
+    """The place of the backup, without a password."""
+    commits: int
+    """The number of commits that this run sent."""
+    objects: int
+    """The number of versions of objects that this run sent."""
+    bytes: int
+    """The number of bytes that this run sent."""
+    requests: int
+    """The number of requests."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Cloned(_a.Answer):
+    """The result of a clone."""
+
+    store: str
+    """The folder of the new store."""
+    commits: int
+    """The number of commits of the main line that the new store has."""
+    objects: int
+    """The number of objects."""
+    root: str
+    """The root of the newest state."""
+    remote: str | None
+    """The name by which the new store knows the remote; none if it is the clone of a backup."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Pushed(_a.Answer):
+    """The result of a push."""
+
+    remote: str
+    """The name of the remote."""
+    commits: int
+    """The number of commits that the remote got."""
+    bytes: int
+    """The number of bytes that were sent."""
+    requests: int
+    """The number of requests."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Fetched(_a.Answer):
+    """The result of a fetch."""
+
+    remote: str
+    """The name of the remote."""
+    commits: int
+    """The number of commits that this store did not have."""
+    bytes: int
+    """The number of bytes that were received."""
+    requests: int
+    """The number of requests."""
+    head: str
+    """The newest commit of the main line of the remote."""
+    erased: int
+    """The number of records that others erased, and that this fetch erased here."""
+    not_erased: int
+    """The number of records that others erased, and that stay here: the cap of the remote is below ``host``."""
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Pulled(_a.Answer):
+    """The result of a pull."""
+
+    commit: Commit
+    """The commit of the merge, or the head if there was nothing new."""
+    base: str
+    """The newest commit from which both lines come."""
+    added: int
+    """The number of ids that only the newer state contains."""
+    changed: int
+    """The number of ids that have different versions in the two states."""
+    removed: int
+    """The number of ids that only the older state contains."""
+    conflicts: Table[MergeConflict]
+    """The conflicts that are left open, sorted by id."""
+    dry_run: bool
+    """Whether this is a preview, which changed nothing."""
+    fetched: Fetched
+    """What was fetched before it."""
+    new: bool
+    """Whether the remote had something new."""
+
+    _keys = {"commit": "$commit"}
+
+    _reads = {"commit": _a.one(Commit), "conflicts": _a.rows(MergeConflict), "dry_run": bool, "fetched":
+        _a.one(Fetched)}
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Synced(_a.Answer):
+    """The result of a sync."""
+
+    commit: Commit
+    """The commit of the merge, or the head if there was nothing new."""
+    base: str
+    """The newest commit from which both lines come."""
+    added: int
+    """The number of ids that only the newer state contains."""
+    changed: int
+    """The number of ids that have different versions in the two states."""
+    removed: int
+    """The number of ids that only the older state contains."""
+    conflicts: Table[MergeConflict]
+    """The conflicts that are left open, sorted by id."""
+    dry_run: bool
+    """Whether this is a preview, which changed nothing."""
+    fetched: Fetched
+    """What was fetched before it."""
+    pushed: Pushed
+    """What was pushed."""
+    lost: int
+    """How often another machine pushed first."""
+    new: bool
+    """Whether the store or the remote changed."""
+
+    _keys = {"commit": "$commit"}
+
+    _reads = {"commit": _a.one(Commit), "conflicts": _a.rows(MergeConflict), "dry_run": bool, "fetched":
+        _a.one(Fetched), "pushed": _a.one(Pushed)}
 
 
 @dataclass(frozen=True, slots=True, repr=False)
