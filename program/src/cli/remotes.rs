@@ -231,7 +231,6 @@ impl Remotes {
         }
         Ok(())
     }
-    }
 
     /// Removes a remote.
     ///
