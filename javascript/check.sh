@@ -28,7 +28,7 @@ npx tsc -p .
 # The types are those of the library that was built.
 node generate.mjs --check
 cargo fmt --check
-cargo clippy --profile "$profile" --locked --all-targets --quiet -- -D warnings
+cargo clippy --profile "$profile" --locked --lib --quiet -- -D warnings
 npx tsc -p tests
 # A program that was built is packed, too.
 for program in "$CARGO_TARGET_DIR"/release/treering ../target/release/treering; do

@@ -13,7 +13,7 @@ const native = createRequire(import.meta.url)(process.env.TREERING_NATIVE ?? "./
 const { verbs, inputs, answers, own } = JSON.parse(native.schemas());
 
 /** The classes of the methods, each with the class below it. */
-const CLASSES = { Store: "Handle", Memory: "StoreVerbs", Agent: "StoreVerbs", View: "Handle", Draft: "Handle" };
+const CLASSES = { Store: "Handle", Memory: "StoreVerbs", Agent: "StoreVerbs", View: "Handle", Draft: "Handle", Remote: "Handle" };
 const HEAD = `// The types of all inputs and answers, and the methods of all verbs. generate.mjs writes this file.
 import { Handle, type CallOptions, module as call } from "./calls.cjs";
 import type { Draft, View } from "./handles.cjs";
@@ -69,7 +69,7 @@ class Types {
     const lines = properties
       .filter(([name]) => !isReplaced(name) && !without.includes(name))
       .map(([name, field]) => {
-        const isOptional = this.isInput && !(schema.required ?? []).includes(name);
+        const isOptional = !(schema.required ?? []).includes(name);
         const type = this.type(field) + (isOptional ? " | undefined" : "");
         return `${comment(field.description, "  ")}  ${name.replace(/^\$/, "")}${isOptional ? "?" : ""}: ${type};\n`;
       });
@@ -158,7 +158,7 @@ function method(verb) {
     return `${argument}: ${ofInputs.type(schema.properties[names[index]])}${other ? ` | ${other}` : ""}`;
   });
   const rest = Object.keys(schema.properties ?? {}).filter((name) => !names.includes(name));
-  const prefix = verb.class === "View" || verb.class === "Draft" ? verb.class : "";
+  const prefix = ["View", "Draft", "Remote"].includes(verb.class) ? verb.class : "";
   const options = rest.length ? `${prefix}${capital(verb.name)}Options` : "CallOptions";
   const type = rest.length ? `export interface ${options} extends CallOptions ${ofInputs.body(schema, names)}\n` : "";
   const isNeeded = rest.some((name) => (schema.required ?? []).includes(name));

@@ -72,6 +72,19 @@ function text(input: unknown): string {
   return JSON.stringify(input, plain);
 }
 
+/** Puts each field `$x` of an answer in the place of `x`, and a whole commit in that of all fields that name a commit. */
+function settled<T>(answer: T): T {
+  if (answer === null || typeof answer !== "object" || "$handle" in answer) return answer;
+  const marked = Object.keys(answer).filter((name) => name.startsWith("$"));
+  if (marked.length === 0) return answer;
+  const fields = answer as Record<string, unknown>;
+  for (const name of marked.includes("$commit") ? ["root", "seq", ...marked] : marked) {
+    if (name.startsWith("$")) fields[name.slice(1)] = fields[name];
+    delete fields[name];
+  }
+  return answer;
+}
+
 /** Calls a verb. */
 export async function call<T>(
   handle: number,
@@ -98,7 +111,7 @@ export async function call<T>(
   signal?.addEventListener("abort", cancel, { once: true });
   try {
     const answer = JSON.parse(await native.call(host, handle, kind, verb, written, number)) as { value: T; error?: Fault };
-    if (answer.error === undefined) return answer.value;
+    if (answer.error === undefined) return settled(answer.value);
     if (answer.error.code === "interrupted") signal?.throwIfAborted();
     throw errorOf(answer.error);
   } finally {

@@ -162,9 +162,9 @@ export interface RevertedObject {
    * The missing object above the version that would stand, if the object is removed because of it. Only a revert that
    * takes later work of others back too removes objects for this reason.
    */
-  gone_with: string | null;
+  gone_with?: string | null | undefined;
   /** Whether thinned commits may have written a newer version, which history no longer keeps. */
-  thinned: boolean;
+  thinned?: boolean | undefined;
 }
 
 /** An object that stays as it is because of later work of others. */
@@ -193,7 +193,7 @@ export interface Reverted {
   /** The objects whose present version is derived from a version of the selected commits, sorted. */
   derived: string[];
   /** Whether this is a preview, which changed nothing. */
-  dry_run: boolean;
+  dry_run?: boolean | undefined;
 }
 
 /** A fork of the memory. */
@@ -237,7 +237,7 @@ export interface Merged {
   /** The conflicts that are left open, sorted by id. */
   conflicts: MergeConflict[];
   /** Whether this is a preview, which changed nothing. */
-  dry_run: boolean;
+  dry_run?: boolean | undefined;
   /** Whether the other line had something new. */
   new: boolean;
   /** The changes of the merge, sorted by id. */
@@ -262,6 +262,108 @@ export interface Conflict {
   sides: ConflictSide[];
   /** The version from which all sides come, if it is one version and is kept. */
   base: StoredObject | null;
+}
+
+/** The result of a backup. */
+export interface BackedUp {
+  /** The place of the backup, without a password. */
+  url: string;
+  /** The number of commits that this run sent. */
+  commits: number;
+  /** The number of versions of objects that this run sent. */
+  objects: number;
+  /** The number of bytes that this run sent. */
+  bytes: number;
+  /** The number of requests. */
+  requests: number;
+}
+
+/** The result of a clone. */
+export interface Cloned {
+  /** The folder of the new store. */
+  store: string;
+  /** The number of commits of the main line that the new store has. */
+  commits: number;
+  /** The number of objects. */
+  objects: number;
+  /** The root of the newest state. */
+  root: string;
+  /** The name by which the new store knows the remote; none if it is the clone of a backup. */
+  remote: string | null;
+}
+
+/** The result of a push. */
+export interface Pushed {
+  /** The name of the remote. */
+  remote: string;
+  /** The number of commits that the remote got. */
+  commits: number;
+  /** The number of bytes that were sent. */
+  bytes: number;
+  /** The number of requests. */
+  requests: number;
+}
+
+/** The result of a fetch. */
+export interface Fetched {
+  /** The name of the remote. */
+  remote: string;
+  /** The number of commits that this store did not have. */
+  commits: number;
+  /** The number of bytes that were received. */
+  bytes: number;
+  /** The number of requests. */
+  requests: number;
+  /** The newest commit of the main line of the remote. */
+  head: string;
+}
+
+/** The result of a pull. */
+export interface Pulled {
+  /** The commit of the merge, or the head if there was nothing new. */
+  commit: Commit;
+  /** The newest commit from which both lines come. */
+  base: string;
+  /** The number of ids that only the newer state contains. */
+  added: number;
+  /** The number of ids that have different versions in the two states. */
+  changed: number;
+  /** The number of ids that only the older state contains. */
+  removed: number;
+  /** The conflicts that are left open, sorted by id. */
+  conflicts: MergeConflict[];
+  /** Whether this is a preview, which changed nothing. */
+  dry_run?: boolean | undefined;
+  /** What was fetched before it. */
+  fetched: Fetched;
+  /** Whether the remote had something new. */
+  new: boolean;
+}
+
+/** The result of a sync. */
+export interface Synced {
+  /** The commit of the merge, or the head if there was nothing new. */
+  commit: Commit;
+  /** The newest commit from which both lines come. */
+  base: string;
+  /** The number of ids that only the newer state contains. */
+  added: number;
+  /** The number of ids that have different versions in the two states. */
+  changed: number;
+  /** The number of ids that only the older state contains. */
+  removed: number;
+  /** The conflicts that are left open, sorted by id. */
+  conflicts: MergeConflict[];
+  /** Whether this is a preview, which changed nothing. */
+  dry_run?: boolean | undefined;
+  /** What was fetched before it. */
+  fetched: Fetched;
+  /** What was pushed. */
+  pushed: Pushed;
+  /** How often another machine pushed first. */
+  lost: number;
+  /** Whether the store or the remote changed. */
+  new: boolean;
 }
 
 /** A fault that `verify` found in the files. */
@@ -772,9 +874,9 @@ export interface Hit {
   /** The digest of the version of the item. */
   digest: string;
   /** The whole text with markers instead of secrets, if `full` is set. */
-  text: string | null;
+  text?: string | null | undefined;
   /** All reasons for the score with their values, if `explain` is set. */
-  reasons: Reason[] | null;
+  reasons?: Reason[] | null | undefined;
 }
 
 /** One line of an explanation. */
@@ -806,7 +908,7 @@ export interface Recalled {
   /** The way in which the index was prepared. Summaries need no index, so they have no way. */
   index: Reached | null;
   /** How many texts of the state have vectors. There are none without a model, and for summaries. */
-  vectors: VectorCounts | null;
+  vectors?: VectorCounts | null | undefined;
   /** The number of matches that are left out because they are untrusted. */
   left_out: number;
   /** The words that the recall searched for. */
@@ -916,6 +1018,11 @@ export interface OfAgent {
 
 export interface CheckProofOptions extends CallOptions {
   hash?: string | null | undefined;
+}
+
+export interface CloneOptions extends CallOptions {
+  /** The most trusted class that anything in the new store gets. `import` without it. */
+  trust_cap?: Trust | undefined;
 }
 
 export interface SnapshotOptions extends CallOptions {
@@ -1318,6 +1425,24 @@ export interface DraftRemoveOptions extends CallOptions {
   recursive?: boolean | undefined;
 }
 
+export interface RemotePushOptions extends CallOptions {
+  writer?: Writer | null | undefined;
+}
+
+export interface RemoteFetchOptions extends CallOptions {
+  writer?: Writer | null | undefined;
+}
+
+export interface RemotePullOptions extends CallOptions {
+  /** Who decides what both sides changed. Without it, that is left open. */
+  strategy?: "ours" | "theirs" | "newer" | "trusted" | undefined;
+  writer?: Writer | null | undefined;
+}
+
+export interface RemoteSyncOptions extends CallOptions {
+  writer?: Writer | null | undefined;
+}
+
 export interface OpenOptions extends CallOptions {
   /** Whether a folder without a store gets a new one. An agent does so without it. */
   create?: boolean | null | undefined;
@@ -1388,6 +1513,18 @@ export interface OpenDraftOptions extends CallOptions {
   writer?: Writer | null | undefined;
 }
 
+export interface RemoteOptions extends CallOptions {
+  /** Such as `file:///mnt/shared`. */
+  url: string;
+  /** `origin` without it. */
+  name?: string | null | undefined;
+  /** The most trusted class of what comes from the remote. `import` without it. */
+  trust_cap?: Trust | undefined;
+  /** Whether a missing folder is made. */
+  create?: boolean | undefined;
+  writer?: Writer | null | undefined;
+}
+
 export interface BisectStatesOptions extends CallOptions {
   good: Revision;
   bad: Revision;
@@ -1424,6 +1561,11 @@ export interface DraftQuarantineOptions extends CallOptions {
 
 /** The verbs of the class `Store`. */
 export abstract class StoreVerbs extends Handle {
+  /** Copies the whole store to a backup. The next call sends only what is new. */
+  backup(url: string, options?: CallOptions): Promise<BackedUp> {
+    return this._call("Store", "backup", { url }, options);
+  }
+
   /** Returns the number of objects of the newest state, including expired ones. */
   size(options?: CallOptions): Promise<number> {
     return this._call("Store", "size", {}, options);
@@ -1606,7 +1748,7 @@ export abstract class AgentVerbs extends StoreVerbs {
   }
 
   /** Sets the time at which an item expires; null means never. Returns the commit, or null without a change. */
-  expire(id: string, at: Time, options?: ExpireOptions): Promise<Commit | null> {
+  expire(id: string, at: Time | null, options?: ExpireOptions): Promise<Commit | null> {
     return this._call("Agent", "expire", { id, at }, options);
   }
 
@@ -1782,7 +1924,35 @@ export abstract class DraftVerbs extends Handle {
   }
 }
 
+/** The verbs of the class `Remote`. */
+export abstract class RemoteVerbs extends Handle {
+  /** Sends the commits of the main line that the remote lacks. If the remote has commits that were not pulled, it is a `ConflictError` with the code `remote_ahead`. */
+  push(options?: RemotePushOptions): Promise<Pushed> {
+    return this._call("Remote", "push", {}, options);
+  }
+
+  /** Takes in what others pushed. Merges nothing: it can be read at the revision `remote:NAME/main`. */
+  fetch(options?: RemoteFetchOptions): Promise<Fetched> {
+    return this._call("Remote", "fetch", {}, options);
+  }
+
+  /** Takes in what others pushed, and merges it. What cannot be decided is left open, unless `strategy` decides. */
+  pull(options?: RemotePullOptions): Promise<Pulled> {
+    return this._call("Remote", "pull", {}, options);
+  }
+
+  /** Pulls, then pushes. If another machine pushed meanwhile, does both again. Conflicts are left open. */
+  sync(options?: RemoteSyncOptions): Promise<Synced> {
+    return this._call("Remote", "sync", {}, options);
+  }
+}
+
 /** Checks a proof about an id against a trusted root. Returns the digest of the object, or null if the state has no such object. Needs no store. */
 export function checkProof(proof: string, root: string, id: string, options?: CheckProofOptions): Promise<string | null> {
   return call("checkProof", { proof, root, id }, options);
+}
+
+/** Makes a store in a new folder out of a backup or a remote. What has a more trusted class than `trust_cap` gets that class. */
+export function clone(url: string, path: string, options?: CloneOptions): Promise<Cloned> {
+  return call("clone", { url, path }, options);
 }

@@ -208,6 +208,17 @@ export class Watch extends Handle implements AsyncIterableIterator<HeadMoved> {
 
 type Body<Self, T> = (fork: Self) => T | PromiseLike<T>;
 
+/** A remote of a store: a place to which several stores push, and from which they pull. */
+export class Remote extends generated.RemoteVerbs {
+  readonly name: string;
+
+  /** @internal */
+  constructor(opened: Opened & { name: string }) {
+    super(opened);
+    this.name = opened.name;
+  }
+}
+
 /** What a store of either class can do that needs other handles. `Self` is the class. */
 function storeMethods<Base extends abstract new (...given: any[]) => generated.StoreVerbs>(base: Base) {
   abstract class StoreMethods extends base {
@@ -302,6 +313,11 @@ function storeMethods<Base extends abstract new (...given: any[]) => generated.S
     /** Reports when the head moves, so that a host can refresh a prompt after a rollback. `signal` ends the watch. */
     async watch(options?: CallOptions): Promise<Watch> {
       return new Watch(await this._call("Store", "watch", {}, options), options?.signal);
+    }
+
+    /** Returns a remote of the store, for example at `file:///mnt/shared`. */
+    async remote(url: string, options?: Omit<generated.RemoteOptions, "url">): Promise<Remote> {
+      return new Remote(await this._call("Store", "remote", { url }, options));
     }
 
     /** Finds the first commit between two states for which `isBad` returns true, by halves. */

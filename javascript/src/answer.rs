@@ -96,31 +96,53 @@ pub(crate) fn committed(done: &treering::Committed) -> Done<Json> {
     })
 }
 
-/// Returns an answer as JSON. A field `$x` takes the place of the field `x`, and a whole commit that of all fields that
-/// name a commit.
+/// Returns an answer as JSON. A field `$x` takes the place of the field `x`; JavaScript does that.
 pub(crate) fn answer<T: Serialize>(answer: &T) -> Done<Json> {
-    let Json::Object(fields) = json(answer)? else {
-        return json(answer);
-    };
-    if !fields.keys().any(|name| name.starts_with('$')) {
-        return Ok(Json::Object(fields));
+    json(answer)
+}
+
+/// A written answer.
+pub(crate) struct Text(String);
+
+/// Writes an answer at once, without a tree of values in between. This is worth it for long answers of frequent calls.
+pub(crate) fn text<T: Serialize>(answer: &T) -> Done<Text> {
+    let text = serde_json::to_string(answer);
+    text.map(Text)
+        .map_err(|error| Fault::new("Internal", "internal", error.to_string()))
+}
+
+/// What a verb returns.
+pub(crate) trait Written {
+    /// Returns the text of JSON.
+    fn written(self) -> String;
+}
+
+impl Written for Json {
+    fn written(self) -> String {
+        self.to_string()
     }
-    let is_replaced = |name: &str| {
-        let commit = fields.contains_key("$commit") && (name == "root" || name == "seq");
-        commit || fields.contains_key(&format!("${name}"))
-    };
-    let kept = fields.iter().filter(|(name, _)| !is_replaced(name));
-    let kept = kept.map(|(name, value)| (name.trim_start_matches('$').to_owned(), value.clone()));
-    Ok(Json::Object(kept.collect()))
+}
+
+impl Written for Text {
+    fn written(self) -> String {
+        self.0
+    }
 }
 
 /// Returns an answer with fields that `shapes.rs` leaves to the bindings.
 pub(crate) fn answer_with<T: Serialize>(given: &T, fields: Vec<(&str, Json)>) -> Done<Json> {
-    let mut answer = answer(given)?;
-    for (name, value) in fields {
-        answer[name] = value;
+    let answer = answer(given)?;
+    Ok(fields
+        .into_iter()
+        .fold(answer, |answer, (name, value)| with(answer, name, value)))
+}
+
+/// Adds a field to an answer.
+pub(crate) fn with(mut answer: Json, name: &str, value: Json) -> Json {
+    if let Some(fields) = answer.as_object_mut() {
+        fields.insert(name.to_owned(), value);
     }
-    Ok(answer)
+    answer
 }
 
 /// Returns a list of answers.

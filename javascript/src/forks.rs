@@ -89,7 +89,7 @@ pub(crate) fn drop_fork(store: &Store, input: DropFork) -> Done<Json> {
 }
 
 /// Who decides what both sides changed.
-struct Decides(Strategy);
+pub(crate) struct Decides(pub(crate) Strategy);
 
 impl<'de> Deserialize<'de> for Decides {
     fn deserialize<D: Deserializer<'de>>(given: D) -> Result<Self, D::Error> {
@@ -102,7 +102,8 @@ impl<'de> Deserialize<'de> for Decides {
     }
 }
 
-fn strategies(_: &mut SchemaGenerator) -> Schema {
+/// Returns the type of a strategy in TypeScript.
+pub(crate) fn strategies(_: &mut SchemaGenerator) -> Schema {
     let names = Strategy::ALL.map(|one| format!("\"{}\"", one.name())).join(" | ");
     json_schema!({ "x-ts": names })
 }
@@ -139,7 +140,7 @@ pub(crate) fn merge(store: &Store, input: Merge) -> Done<Json> {
         merge.by(&writer)?
     };
     let changes = rows(&merged.changes, answer)?;
-    answer_with(&shape::Merged::from(&merged), vec![("changes", changes)])
+    answer_with(&shape::Merged::from(&merged), vec![("$changes", changes)])
 }
 
 pub(crate) fn conflicts(store: &Store, _: Nothing) -> Done<Json> {
@@ -216,7 +217,7 @@ pub(crate) fn end_fork(store: &Store, input: EndFork) -> Done<Json> {
     if input.keep {
         let done = memory.merge(&input.name).by(&writer)?;
         let changes = rows(&done.changes, answer)?;
-        merged = answer_with(&shape::Merged::from(&done), vec![("changes", changes)])?;
+        merged = answer_with(&shape::Merged::from(&done), vec![("$changes", changes)])?;
     }
     memory.drop_fork(&input.name, !input.keep, &writer)?;
     Ok(merged)

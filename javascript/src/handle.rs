@@ -13,6 +13,8 @@ use treering::{HeadMoved, Memory, Writer};
 
 use crate::draft::Draft;
 use crate::fault::{Done, Fault};
+use crate::input;
+use crate::store::By;
 
 /// The memory and the agent of an open store.
 #[derive(Clone)]
@@ -131,6 +133,19 @@ pub(crate) struct Watch {
     pub(crate) moves: Receiver<HeadMoved>,
 }
 
+/// A remote of a store, with the writer of its commits.
+pub(crate) struct Remote {
+    pub(crate) store: Store,
+    pub(crate) remote: treering::remote::Remote,
+}
+
+impl Remote {
+    /// Returns the store, and the writer of a call.
+    pub(crate) fn by(&self, input: By) -> (&Store, Writer) {
+        (&self.store, input::Writer::or(input.writer, &self.store))
+    }
+}
+
 /// What a handle names.
 #[derive(Clone)]
 pub(crate) enum Thing {
@@ -138,6 +153,7 @@ pub(crate) enum Thing {
     View(Arc<View>),
     Draft(Arc<Draft>),
     Watch(Arc<Watch>),
+    Remote(Arc<Remote>),
 }
 
 impl Thing {
@@ -147,6 +163,7 @@ impl Thing {
             Self::View(view) => &view.shared,
             Self::Draft(draft) => &draft.store.shared,
             Self::Watch(watch) => &watch.shared,
+            Self::Remote(remote) => &remote.store.shared,
         }
     }
 }

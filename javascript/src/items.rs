@@ -8,7 +8,7 @@ use treering::agent::{
     Summarizer,
 };
 
-use crate::answer::{answer, answer_with, object, rows};
+use crate::answer::{Text, answer, answer_with, object, rows, text};
 use crate::fault::Done;
 use crate::handle::Store;
 use crate::host;
@@ -212,7 +212,7 @@ pub(crate) struct Recall {
     at: Option<At>,
 }
 
-pub(crate) fn recall(store: &Store, input: Recall) -> Done<Json> {
+pub(crate) fn recall(store: &Store, input: Recall) -> Done<Text> {
     let mut query =
         RecallQuery::new(&input.question, reach(store, input.scopes)?).limit(input.limit.unwrap_or(10));
     query.budget = input.budget;
@@ -236,7 +236,7 @@ pub(crate) fn recall(store: &Store, input: Recall) -> Done<Json> {
     query.explain = input.explain;
     query.touch = input.touch.unwrap_or(true);
     let (agent, view) = (store.agent()?, At::view(input.at.as_ref(), &store.shared)?);
-    answer(&shape::Recalled::from(&agent.recall(&view, &query)?))
+    text(&shape::Recalled::from(&agent.recall(&view, &query)?))
 }
 
 #[derive(Deserialize, JsonSchema)]

@@ -15,6 +15,7 @@ mod items;
 mod memory;
 mod open;
 mod pool;
+mod remotes;
 mod sessions;
 #[path = "../../python/src/shapes.rs"]
 mod shapes;
@@ -29,6 +30,9 @@ use napi_derive::napi;
 use crate::host::Running;
 
 /// Begins an environment. `receive` gets the requests of the library. Returns the number of the environment.
+///
+/// # Errors
+/// An error of Node if it cannot call the function.
 #[napi]
 pub fn begin(env: Env, receive: Function<'_, String, ()>) -> Result<u32> {
     let receive = receive
@@ -52,6 +56,9 @@ pub fn end(host: u32) {
 
 /// Calls a verb on a thread of the module. The handle 0 is for verbs that need none. Only a call with another number than 0
 /// can be cancelled.
+///
+/// # Errors
+/// An error if the environment has ended.
 #[napi]
 pub fn call(
     env: &Env,

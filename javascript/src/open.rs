@@ -9,7 +9,7 @@ use serde_json::{Value as Json, json};
 use treering::agent::{Agent, Caller, Embedder, Item, Judge, Judgement, NewItem, Settings, meaning};
 use treering::{Durability, Error, ErrorKind, Memory, Options};
 
-use crate::answer::object;
+use crate::answer::{object, with};
 use crate::fault::{Done, Fault};
 use crate::handle::{Shared, Store};
 use crate::host::{self, NoResult};
@@ -124,9 +124,7 @@ pub(crate) fn open(input: Opening, host: Host<'_>) -> Done<Json> {
     };
     let (agent, note) = agent_of(&memory, of_agent, host)?;
     let shared = Shared::new(memory, Some(agent));
-    let mut opened = host.store(Store { shared, caller })?;
-    opened["note"] = json!(note);
-    Ok(opened)
+    Ok(with(host.store(Store { shared, caller })?, "note", json!(note)))
 }
 
 /// Makes the agent, with the functions of the host. Also returns why a model cannot be used.

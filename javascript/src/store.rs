@@ -79,7 +79,7 @@ pub(crate) fn sync(store: &Store, _: Nothing) -> Done<Json> {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct By {
-    writer: Option<Writer>,
+    pub(crate) writer: Option<Writer>,
 }
 
 /// A handle of the same store with another usual writer.

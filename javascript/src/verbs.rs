@@ -11,11 +11,11 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 
-use crate::answer::{Committed, StoredObject};
+use crate::answer::{Committed, StoredObject, Written, with};
 use crate::fault::{Done, Fault};
 use crate::handle::{self, Shared, Store, Thing};
 use crate::host;
-use crate::{draft, forks, guard, input, items, memory, open, sessions, shapes, store, view};
+use crate::{draft, forks, guard, input, items, memory, open, remotes, sessions, shapes, store, view};
 
 /// The environment of a call, which gets the numbers of new handles.
 #[derive(Clone, Copy)]
@@ -24,25 +24,24 @@ pub(crate) struct Host<'a>(pub(crate) &'a Arc<host::Host>);
 impl Host<'_> {
     /// Returns a new handle as JSON.
     pub(crate) fn add(self, thing: Thing) -> Json {
-        json!({ "$handle": handle::add(thing, self.0.number) })
+        self.add_to(json!({}), thing)
+    }
+
+    fn add_to(self, info: Json, thing: Thing) -> Json {
+        with(info, "$handle", Json::from(handle::add(thing, self.0.number)))
     }
 
     /// Returns a handle of a store, with what does not change while it is open.
     pub(crate) fn store(self, store: Store) -> Done<Json> {
-        let mut info = store::info(&store)?;
-        info["$handle"] = Json::from(handle::add(Thing::Store(Arc::new(store)), self.0.number));
-        Ok(info)
+        let info = store::info(&store)?;
+        Ok(self.add_to(info, Thing::Store(Arc::new(store))))
     }
 
     /// Returns a handle of a view, with what it is.
     pub(crate) fn view(self, shared: &Arc<Shared>, view: treering::View) -> Done<Json> {
-        let mut info = view::info(&view)?;
-        let view = handle::View {
-            shared: Arc::clone(shared),
-            view,
-        };
-        info["$handle"] = Json::from(handle::add(Thing::View(Arc::new(view)), self.0.number));
-        Ok(info)
+        let info = view::info(&view)?;
+        let shared = Arc::clone(shared);
+        Ok(self.add_to(info, Thing::View(Arc::new(handle::View { shared, view }))))
     }
 }
 
@@ -61,7 +60,7 @@ struct Verb {
     /// The type of the answer in TypeScript. Empty if a method that is written by hand makes the call.
     answer: &'static str,
     about: &'static str,
-    call: fn(Option<Thing>, &str, Host<'_>) -> Done<Json>,
+    call: fn(Option<Thing>, &str, Host<'_>) -> Done<String>,
     schema: fn(&mut SchemaGenerator) -> Json,
 }
 
@@ -120,7 +119,7 @@ macro_rules! verbs {
                 let thing = thing!($of, thing);
                 let input: $input = read(text)?;
                 let _ = (&thing, host);
-                call!($of, $work, thing, input, host, $($host)?)
+                call!($of, $work, thing, input, host, $($host)?).map(Written::written)
             },
             schema: |generator| generator.subschema_for::<$input>().to_value(),
         },)*)*];
@@ -132,6 +131,8 @@ verbs! {
         "" open("": open::Opening) -> "" = open::open, host;
         "Checks a proof about an id against a trusted root. Returns the digest of the object, or null if the state has no such object. Needs no store."
         checkProof("proof, root, id": view::CheckProof) -> "string | null" = view::check_proof;
+        "Makes a store in a new folder out of a backup or a remote. What has a more trusted class than `trust_cap` gets that class."
+        clone("url, path": remotes::Cloning) -> "Cloned" = remotes::clone;
     }
     "Store" Store {
         "" close("": Nothing) -> "" = store::close;
@@ -147,6 +148,9 @@ verbs! {
         "" draft("": draft::Begin) -> "" = draft::begin, host;
         "" openDraft("": draft::OpenDraft) -> "" = draft::open, host;
         "" watch("": Nothing) -> "" = store::watch, host;
+        "" remote("": remotes::OpenRemote) -> "" = remotes::remote, host;
+        "Copies the whole store to a backup. The next call sends only what is new."
+        backup("url": remotes::Backup) -> "BackedUp" = remotes::backup;
         "" bisectStates("": store::BisectStates) -> "" = store::bisect_states, host;
         "" get("": store::OfId) -> "" = memory::get;
         "" has("": store::OfId) -> "" = memory::has;
@@ -302,6 +306,16 @@ verbs! {
         discard("": Nothing) -> "void" = draft::discard;
         "Returns whether the draft was committed or discarded."
         finished("": Nothing) -> "boolean" = draft::finished;
+    }
+    "Remote" Remote {
+        "Sends the commits of the main line that the remote lacks. If the remote has commits that were not pulled, it is a `ConflictError` with the code `remote_ahead`."
+        push("": store::By) -> "Pushed" = remotes::push;
+        "Takes in what others pushed. Merges nothing: it can be read at the revision `remote:NAME/main`."
+        fetch("": store::By) -> "Fetched" = remotes::fetch;
+        "Takes in what others pushed, and merges it. What cannot be decided is left open, unless `strategy` decides."
+        pull("": remotes::Pull) -> "Pulled" = remotes::pull;
+        "Pulls, then pushes. If another machine pushed meanwhile, does both again. Conflicts are left open."
+        sync("": store::By) -> "Synced" = remotes::sync;
     }
     "Watch" Watch {
         "" poll("": Nothing) -> "" = store::poll;

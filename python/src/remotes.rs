@@ -82,22 +82,28 @@ impl Remote {
 #[pymethods]
 impl Store {
     /// Returns a remote of the store, for example at ``"file:///mnt/shared"``. ``trust_cap`` is the most trusted class of
-    /// what comes from it.
-    #[pyo3(signature = (url, *, name="origin", trust_cap="import", writer=None))]
+    /// what comes from it. With ``create``, makes a missing folder.
+    #[pyo3(signature = (url, *, name="origin", trust_cap="import", create=false, writer=None))]
     fn remote(
         &self,
         py: Python<'_>,
         url: &str,
         name: &str,
         trust_cap: &str,
+        create: bool,
         writer: Option<&Bound<'_, Writer>>,
     ) -> PyResult<Remote> {
         let (_, cap) = (self.handle.memory(py)?, origin(py, trust_cap)?);
+        let open = if create {
+            treering::remote::Remote::create
+        } else {
+            treering::remote::Remote::open
+        };
         Ok(Remote {
             handle: Arc::clone(&self.handle),
             writer: self.writer(writer),
             name: name.to_owned(),
-            remote: run(py, || treering::remote::Remote::open(name, url, cap))?,
+            remote: run(py, || open(name, url, cap))?,
         })
     }
 

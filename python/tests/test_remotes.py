@@ -37,7 +37,9 @@ def test_a_backup_is_restored_by_a_clone(tmp_path: Path) -> None:
 def test_two_stores_share_a_memory(tmp_path: Path) -> None:
     with of(tmp_path / "a") as a:
         a.put("plan", "one")
-        origin = a.remote(url(tmp_path), trust_cap="direct_user")
+        with pytest.raises(treering.NotFoundError):
+            a.remote(url(tmp_path))
+        origin = a.remote(url(tmp_path), trust_cap="direct_user", create=True)
         assert (origin.name, repr(origin)) == ("origin", 'Remote("origin")')
         first = origin.sync()
         assert first.new and first.pushed.commits == 2 and first.fetched.commits == 0
@@ -69,7 +71,7 @@ def test_two_stores_share_a_memory(tmp_path: Path) -> None:
 def test_what_comes_from_a_remote_is_capped(tmp_path: Path) -> None:
     with of(tmp_path / "a") as a:
         a.put("plan", "one")
-        a.remote(url(tmp_path)).push()
+        a.remote(url(tmp_path), create=True).push()
     treering.clone(url(tmp_path), tmp_path / "b")
     with of(tmp_path / "b") as b:
         assert b["plan"].origin == "import"
@@ -81,7 +83,7 @@ def test_asyncio_has_the_same_calls(tmp_path: Path) -> None:
     async def run() -> None:
         async with await aio.AsyncMemory.open(tmp_path / "a", create=True, writer=Writer.person("vera")) as a:
             await a.put("plan", "one")
-            origin = await a.remote(url(tmp_path), trust_cap="direct_user")
+            origin = await a.remote(url(tmp_path), trust_cap="direct_user", create=True)
             assert origin.name == "origin"
             assert (await origin.sync()).pushed.commits == 2
             assert (await origin.push()).commits == 0

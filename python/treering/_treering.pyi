@@ -424,6 +424,7 @@ class Store:
         *,
         name: str = "origin",
         trust_cap: _Trust = "import",
+        create: bool = False,
         writer: Writer | None = None,
     ) -> Remote: ...
     def backup(self, url: str) -> answers.BackedUp: ...

@@ -139,10 +139,13 @@ class _AsyncStore(Generic[S_co]):
         *,
         name: str = "origin",
         trust_cap: Origin | Literal["untrusted"] = "import",
+        create: bool = False,
         writer: Writer | None = None,
     ) -> AsyncRemote:
-        """Returns a remote of the store."""
-        found = await asyncio.to_thread(self.sync.remote, url, name=name, trust_cap=trust_cap, writer=writer)
+        """Returns a remote of the store. With ``create``, makes a missing folder."""
+        found = await asyncio.to_thread(
+            self.sync.remote, url, name=name, trust_cap=trust_cap, create=create, writer=writer
+        )
         return AsyncRemote(found)
 
     @property

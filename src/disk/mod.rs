@@ -209,6 +209,12 @@ pub fn read_whole(disk: &dyn Disk, name: &str, limit: usize) -> io::Result<Optio
     read_bytes(&*file, 0, length.min(limit)).map(Some)
 }
 
+/// Returns the text of a file of the user, which is in no store.
+#[cfg(feature = "remote-postgres")]
+pub(crate) fn read_text(path: &std::path::Path) -> io::Result<String> {
+    std::fs::read_to_string(path)
+}
+
 /// Returns bytes from the secure random source of the system.
 ///
 /// # Errors

@@ -58,7 +58,6 @@ pub use read::stats::{Containment, KindSpace, Space, Stats};
 pub use read::text_records::TextRecord;
 pub use read::view::{CommitInfo, View};
 #[cfg(feature = "remote")]
-pub(crate) use settings::CLOCK_HINT;
 pub use settings::{Clock, Durability, Limits, Progress, ProgressListener, SystemClock};
 #[cfg(feature = "remote")]
 pub(crate) use upkeep::copy::{Copied, copied};

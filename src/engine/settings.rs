@@ -18,10 +18,6 @@ pub(crate) const CLOCK_OFF_MICROS_MAX: i64 = treering_text::calendar::DAY_MICROS
 /// The warning about a store whose newest commit is later than the clock by more than [`CLOCK_OFF_MICROS_MAX`].
 pub(crate) const CLOCK_AHEAD: &str = "the newest commit is more than a day ahead of this machine's clock: until the clock catches up, each new commit is dated one microsecond after the previous one; items expire according to the clock";
 
-/// The hint of an error about such a commit that a remote has, or would get.
-#[cfg(feature = "remote")]
-pub(crate) const CLOCK_HINT: &str = "is the clock of this machine right? A wrong clock made the commit: `export` and `put --jsonl` carry its objects to a new store";
-
 /// The source of the engine's time.
 pub trait Clock: Send + Sync {
     /// Returns the present time.
@@ -219,9 +215,9 @@ impl Settings {
         Ok(())
     }
 
-    /// Returns the latest time of a commit that a remote may have: a day ahead.
+    /// Returns the latest time that a commit of a remote may have.
     #[cfg(feature = "remote")]
-    pub(crate) fn latest_time(&self) -> Time {
+    pub(crate) fn latest(&self) -> Time {
         Time::from_micros(self.clock.now().as_micros().saturating_add(CLOCK_OFF_MICROS_MAX))
     }
 

@@ -64,6 +64,8 @@ codes! {
     ChangedSince = "changed_since",
     /// A checkpoint is damaged. No data is lost, because the log contains all data.
     CheckpointDamaged = "checkpoint_damaged",
+    /// A commit is more than a day ahead of the clock of this machine.
+    ClockAhead = "clock_ahead",
     /// The folder is a backup or a remote, which no program writes as a store.
     Closed = "closed",
     /// The command that answers a prompt failed or exceeded its time limit.

@@ -256,6 +256,11 @@ impl BatchBuilder {
 
     /// Adds a record. [`Log::append`](super::Log::append) later refuses the batch if a body exceeds 64 MiB.
     pub fn add(&mut self, kind: RecordKind, flags: u8, body: &[u8]) {
+        // The marker of an erased object takes over its flags, and has no class.
+        let flags = match kind {
+            RecordKind::Object | RecordKind::Commit => flags,
+            _ => frame::with_cap(flags, 0),
+        };
         self.longest = self.longest.max(body.len());
         self.has_line |= kind == RecordKind::Line;
         if body.len() <= frame::BODY_BYTES_MAX {

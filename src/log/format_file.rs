@@ -91,15 +91,15 @@ pub(crate) fn seal_format(plain: &[u8], key: [u8; 8], mac: impl FnOnce(&[u8]) ->
 /// Returns the seal of a format file; `None` if the remote is not encrypted.
 #[cfg(feature = "remote")]
 pub(crate) fn sealed_format(bytes: &[u8]) -> Result<Option<FormatSeal>, DecodeError> {
-    checked(bytes, FORMAT_BYTES, MAGIC)?;
+    let mut reader = checked(bytes, FORMAT_BYTES, MAGIC)?;
     match bytes[CIPHER_AT] {
         0 => return Ok(None),
         CIPHER => {}
         _ => return Err(DecodeError::Invalid("the cipher is unknown")),
     }
-    let mut reader = crate::codec::Reader::new(bytes);
-    let mut fields = reader.bytes(FIELD_BYTES)?.to_vec();
+    let mut fields = [MAGIC, reader.bytes(FIELD_BYTES - MAGIC.len())?].concat();
     let (key, mac) = (reader.array()?, reader.array()?);
+    zeros_left(&mut reader)?;
     let covered = [&fields[..], &key].concat();
     fields[CIPHER_AT] = 0;
     Ok(Some(FormatSeal {

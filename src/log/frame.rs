@@ -33,6 +33,21 @@ const MAGIC: &[u8; 4] = b"TRf1";
 /// The flag of an object record that stores a version without making it current.
 pub const UNLINKED: u8 = 4;
 
+/// The flags of an object or commit record with the class of trust that its version or commit has at most.
+const CAP: u8 = 0x38;
+const CAP_SHIFT: u32 = 3;
+
+/// Returns the number of the class of trust in the flags of a record; zero if they limit nothing.
+pub fn cap_in(flags: u8) -> u8 {
+    (flags & CAP) >> CAP_SHIFT
+}
+
+/// Returns flags with the number of a class of trust. Zero limits nothing.
+#[must_use]
+pub fn with_cap(flags: u8, class: u8) -> u8 {
+    (flags & !CAP) | ((class << CAP_SHIFT) & CAP)
+}
+
 /// The length in bytes of an entry of a [`RecordKind::Link`] record: a key path and a version.
 pub const LINK_BYTES: usize = 64;
 /// The length in bytes of an entry of a [`RecordKind::Unlink`] record: a key path.
@@ -205,10 +220,14 @@ impl FrameHeader {
         if tag == 0 || body_length > BODY_BYTES_MAX {
             return Err(Cause::HeaderLimit);
         }
-        if flags & !UNLINKED != 0 || header[6..8] != [0; 2] || word(12) != word(8) {
+        let kind = RecordKind::from_tag(tag).ok_or(Cause::UnknownKind(tag))?;
+        let known = match kind {
+            RecordKind::Object | RecordKind::Commit => UNLINKED | CAP,
+            _ => UNLINKED,
+        };
+        if flags & !known != 0 || header[6..8] != [0; 2] || word(12) != word(8) {
             return Err(Cause::UnknownFlags(flags));
         }
-        let kind = RecordKind::from_tag(tag).ok_or(Cause::UnknownKind(tag))?;
         let batch = u64::from(word(16)) | u64::from(word(20)) << 32;
         Ok(Self {
             kind,
@@ -337,9 +356,13 @@ mod tests {
         for change in breaks_a_limit {
             assert_eq!(refusal(change), Some(Cause::HeaderLimit));
         }
-        let of_the_future: [fn(&mut [u8]); 4] = [
+        assert!(refusal(|header| header[5] = with_cap(UNLINKED, 7)).is_none());
+        let of_the_future: [fn(&mut [u8]); 6] = [
             |header| header[4] = 99,
             |header| header[5] |= 0x80,
+            |header| header[5] |= 0x40,
+            // A text has no class.
+            |header| header[4..6].copy_from_slice(&[RecordKind::Text.tag(), with_cap(0, 1)]),
             |header| header[7] = 1,
             |header| header[12] ^= 1,
         ];

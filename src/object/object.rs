@@ -256,19 +256,23 @@ impl Object {
         self.added_content().is_none() && content_digest_field(&self.bytes).is_some()
     }
 
-    /// Limits the class of trust that [`origin`](Self::origin) returns to `best`.
+    /// Limits the class of trust that [`origin`](Self::origin) returns to `best`, besides earlier limits.
     #[must_use]
     pub(crate) fn with_best_origin(mut self, best: Origin) -> Self {
-        self.best_origin = best;
+        self.best_origin = Origin::least(self.best_origin, best);
         self
     }
 
-    /// Returns the stored class of trust, or a lower one if the program reads the store with `--untrusted-store`. Invalid
-    /// bytes have the least trusted class.
+    /// Returns the stored class of trust. It is lower if the version came from a capped remote, or the program reads the store
+    /// with `--untrusted-store`. Invalid bytes have the least trusted class.
     pub fn origin(&self) -> Origin {
+        Origin::least(self.stored_origin(), self.best_origin)
+    }
+
+    /// Returns the class of trust in the bytes, which no reader but [`origin`](Self::origin) decides by.
+    pub(crate) fn stored_origin(&self) -> Origin {
         let field = self.field(tag::ORIGIN).unwrap_or_default();
-        let stored = Origin::decode(field).unwrap_or(Origin::Import);
-        Origin::least(stored, self.best_origin)
+        Origin::decode(field).unwrap_or(Origin::Import)
     }
 
     /// Returns the versions from which this object is derived, in ascending order.

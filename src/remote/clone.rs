@@ -5,6 +5,7 @@
 //!
 //! # Invariants
 //! - CLE-1: a batch is written only after the digest of its segment matched the manifest, and its own digest its bytes.
+//! - CLE-2: each batch is written with the cap, before the folder is a store. The commit that stamps the objects follows.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,11 +16,12 @@ use super::keys::Keys;
 use super::place::Place;
 use crate::digest::Root;
 use crate::disk::{Disk, FileDisk};
-use crate::engine::{CLOCK_HINT, Known, Memory, Options, Writer};
+use crate::engine::{Known, Memory, Options, Writer};
 use crate::error::{Error, Result};
 use crate::log::closed::{ClosedLog, Group, Purpose, Target};
 use crate::log::{Batch, BatchBuilder, RecordKind};
 use crate::object::{Commit, Origin, Reference, ReferenceClass, ReferenceName, Time};
+use crate::store::{capped, check_time};
 
 /// The result of a clone.
 #[derive(Clone, Debug)]
@@ -50,7 +52,8 @@ pub(super) const ORIGIN: &str = "origin";
 /// store; `InvalidInput` (codes `store_exists` and `exists`) if the folder contains other files; `Io`.
 ///
 /// # Durability
-/// When the call returns, the store is durable. After a crash before that, the folder contains no store.
+/// When the call returns, the store is durable. After a crash before that, the folder contains no store, or a whole one in
+/// which nothing is above the cap (CLE-2).
 pub fn clone(url: &str, path: impl AsRef<Path>, cap: Origin, options: &Options) -> Result<(Memory, Cloned)> {
     clone_with(url, path, cap, options, None)
 }
@@ -135,13 +138,18 @@ fn copy(place: &Place, disk: &Arc<dyn Disk>, cap: Origin, options: &Options) -> 
     copied.ok_or_else(|| Error::internal("a clone copied nothing"))
 }
 
-fn copy_log(
+pub(super) fn copy_log(
     place: &Place,
     log: &ClosedLog,
     disk: &Arc<dyn Disk>,
     (cap, options): (Origin, &Options),
 ) -> Result<()> {
-    let mut target = Target::begin(Arc::clone(disk), log)?;
+    // CLE-2: the interrupted call may have had another cap.
+    let fits = |batch: &Batch| {
+        let mut records = batch.records.iter();
+        records.all(|record| record.flags == capped(record, cap))
+    };
+    let mut target = Target::begin(Arc::clone(disk), log, &fits)?;
     let total: u64 = log.segments.iter().map(|segment| segment.length).sum();
     let mut done: u64 = log
         .segments
@@ -150,7 +158,6 @@ fn copy_log(
         .map(|segment| segment.length)
         .sum();
     let settings = &options.settings;
-    let latest = settings.latest_time();
     let mut head = log.head;
     for index in target.found..log.segments.len() {
         settings.check_stop()?;
@@ -158,14 +165,12 @@ fn copy_log(
         // CLE-1
         let batches = place.batches(log, index)?;
         head = batches.last().map_or(head, |batch| batch.commit);
+        if log.purpose == Purpose::Shared {
+            check_times(&batches, settings.latest())?;
+        }
         let group: Group = batches
             .iter()
-            .map(|batch| {
-                if log.purpose == Purpose::Shared {
-                    check_time(batch, latest)?;
-                }
-                Ok((of_target(batch, log.purpose, cap)?, batch.commit))
-            })
+            .map(|batch| Ok((of_target(batch, log.purpose, cap)?, batch.commit)))
             .collect::<Result<_>>()?;
         target.add(&log.segments[index], group)?;
         done += log.segments[index].length;
@@ -179,31 +184,21 @@ fn copy_log(
     target.finish(log.head)
 }
 
-/// Returns an error if a batch of a remote has a commit that a pull refuses because of its time.
-fn check_time(batch: &Batch, latest: Time) -> Result<()> {
-    for record in &batch.records {
+/// Returns an error if a commit is later than `latest`: no fetch would take it.
+fn check_times(batches: &[Batch], latest: Time) -> Result<()> {
+    for record in batches.iter().flat_map(|batch| &batch.records) {
         if record.kind == RecordKind::Commit {
             let commit = Commit::decode(&record.body);
-            let commit = commit
-                .map_err(|error| Error::corrupt(format!("a commit of the remote is damaged: {error}")))?;
-            if commit.time > latest {
-                let text = format!(
-                    "commit seq:{} of the remote is more than a day ahead of the clock of this machine",
-                    commit.seq
-                );
-                return Err(Error::corrupt(text).with_hint(CLOCK_HINT));
-            }
+            let damaged = |error| Error::corrupt(format!("a commit of the remote is damaged: {error}"));
+            check_time(&commit.map_err(damaged)?, latest)?;
         }
     }
     Ok(())
 }
 
-/// Returns a batch of the clone. The side lines of a remote become lines of the remote `origin`, and its references get the
+/// Returns a batch of the clone, whose versions are at most of the class `cap` (RCS-3). The side lines of a remote become lines of the remote `origin`, and its references get the
 /// names that a fetch gives them.
 fn of_target(batch: &Batch, purpose: Purpose, cap: Origin) -> Result<BatchBuilder> {
-    if purpose == Purpose::Backup {
-        return Ok(BatchBuilder::copy_of(batch));
-    }
     let known = Known { name: ORIGIN, cap };
     let mut copy = BatchBuilder::new();
     for record in &batch.records {
@@ -212,6 +207,7 @@ fn of_target(batch: &Batch, purpose: Purpose, cap: Origin) -> Result<BatchBuilde
             decoded.map_err(|error| Error::corrupt(format!("a reference of the remote is damaged: {error}")))
         };
         match record.kind {
+            _ if purpose == Purpose::Backup => copy.add(record.kind, capped(record, cap), &record.body),
             RecordKind::Line => {
                 let mut line = decoded()?;
                 line.name =
@@ -224,7 +220,7 @@ fn of_target(batch: &Batch, purpose: Purpose, cap: Origin) -> Result<BatchBuilde
                     copy.add(RecordKind::Reference, 0, &reference.encode()?);
                 }
             }
-            kind => copy.add(kind, record.flags, &record.body),
+            kind => copy.add(kind, capped(record, cap), &record.body),
         }
     }
     Ok(copy)

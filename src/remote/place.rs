@@ -43,6 +43,10 @@ pub(super) struct Published {
 }
 
 /// The outcome of a try to publish.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one at a time, and never in a list"
+)]
 pub(super) enum Outcome {
     Done(Published),
     /// Another writer published first.
@@ -217,10 +221,9 @@ impl Place {
         let mut format = self.format()?;
         if format.is_none() {
             self.check_closed()?;
-            match self.check_empty() {
+            if let Err(damage) = self.check_empty() {
                 // Another writer may have begun just now.
-                Err(damage) => format = Some(self.format()?.ok_or(damage)?),
-                Ok(()) => {}
+                format = Some(self.format()?.ok_or(damage)?);
             }
         }
         if format.is_none() {

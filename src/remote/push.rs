@@ -27,6 +27,11 @@ impl Remote {
     /// # Durability
     /// When the call returns, what was sent is as durable as the bucket promises.
     pub fn push(&self, memory: &Memory, writer: &Writer) -> Result<Pushed> {
+        self.push_behind(memory, writer, false)
+    }
+
+    /// Pushes as [`Self::push`] does. `is_read` says that the caller has just read the manifest.
+    pub(super) fn push_behind(&self, memory: &Memory, writer: &Writer, is_read: bool) -> Result<Pushed> {
         let (place, writer) = (self.place(memory), &self.lane_of(writer));
         memory.inner.check_main()?;
         memory.sync()?;
@@ -36,7 +41,7 @@ impl Remote {
         let cached = self.cached(memory)?;
         let newest = cached.clone().filter(|known| Some(seen_in(&known.log)) == seen);
         if let Some(newest) = newest
-            && let Some(pushed) = self.push_on(memory, &place, newest, true, writer)?
+            && let Some(pushed) = self.push_on(memory, &place, newest, !is_read, writer)?
         {
             return Ok(pushed);
         }

@@ -48,7 +48,7 @@ pub struct Remote {
     /// The same bucket, if it is encrypted, and the id of the key that encrypts.
     pub(super) sealed: Option<(Arc<Sealed>, String)>,
     #[cfg(any(test, feature = "testing"))]
-    is_patient: bool,
+    pub(super) is_patient: bool,
 }
 
 impl std::fmt::Debug for Remote {
@@ -241,14 +241,6 @@ impl Remote {
     /// Returns whether this store has read or written the remote before.
     pub(super) fn is_known(&self, memory: &Memory) -> Result<bool> {
         Ok(memory.inner.seen(self.known())?.is_some())
-    }
-
-    /// Returns whether a call may wait.
-    pub(super) fn is_patient(&self) -> bool {
-        #[cfg(any(test, feature = "testing"))]
-        return self.is_patient;
-        #[cfg(not(any(test, feature = "testing")))]
-        true
     }
 
     pub(super) fn known(&self) -> Known<'_> {

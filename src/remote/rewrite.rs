@@ -32,7 +32,7 @@ pub(super) fn erase(place: &Place, published: Published, erasure: &Erasure) -> R
         let is_last = index + 1 == log.segments.len();
         let (group, has_erased) = without(log, &batches, erasure);
         // INVARIANT RRW-3
-        if !has_erased && !(is_last && is_changed) {
+        if !(has_erased || is_last && is_changed) {
             anew.keep(log.segments[index])?;
             continue;
         }

@@ -63,7 +63,7 @@ impl Remote {
             return Ok(());
         }
         check_trusted(writer.trust, "sign a head")?;
-        let tree = tree_of(memory.inner.digests_behind_push(self.known(), outgoing)?);
+        let tree = tree_of(&memory.inner.digests_behind_push(self.known(), outgoing)?);
         let origin = origin_of_line(&log.format.instance, MAIN);
         let mut batch = BatchBuilder::new();
         for key in &self.keys.signers {
@@ -152,7 +152,7 @@ impl Signatures<'_> {
         if !self.is_demanded {
             return Ok(());
         }
-        let (tree, demanded) = (tree_of(self.digests), &remote.keys.demanded);
+        let (tree, demanded) = (tree_of(&self.digests), &remote.keys.demanded);
         let origin = origin_of_line(&self.log.format.instance, MAIN);
         for note in self.notes {
             if note.origin != origin || note.size != tree.size() {
@@ -180,9 +180,11 @@ impl Signatures<'_> {
     }
 }
 
-fn tree_of(digests: Vec<CommitDigest>) -> CommitTree {
+fn tree_of(digests: &[CommitDigest]) -> CommitTree {
     let mut tree = CommitTree::default();
-    digests.iter().for_each(|digest| tree.append(digest));
+    for digest in digests {
+        tree.append(digest);
+    }
     tree
 }
 

@@ -13,7 +13,8 @@ use std::time::Duration;
 use super::{Fetched, Pulled, Pushed, Remote};
 use crate::disk::random_bytes;
 use crate::engine::{Memory, Merged, Writer};
-use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Result};
+use crate::log::closed::MANIFEST_FILE;
 use crate::threads::sleep;
 
 /// How often a call pulls and pushes.
@@ -61,7 +62,7 @@ impl Remote {
         let mut pulled = self.pull_if_any(memory, writer)?;
         let mut lost = 0;
         loop {
-            match self.push(memory, writer) {
+            match self.push_behind(memory, writer, true) {
                 // INVARIANT SYN-1
                 Err(error) if error.code() == ErrorCode::RemoteAhead && lost + 1 < ROUNDS_MAX => {
                     self.pause(memory, lost)?;
@@ -79,7 +80,7 @@ impl Remote {
         }
     }
 
-    /// Calls `write`, then syncs: a write is acknowledged only when the remote has it, too.
+    /// Calls `write`, then pushes, or syncs if another machine pushed meanwhile: a write is acknowledged only when the remote has it, too.
     ///
     /// ```
     /// use treering::remote::Remote;
@@ -109,19 +110,20 @@ impl Remote {
         // A fork does not travel, so the remote would never have the write.
         memory.inner.check_main()?;
         let written = write(memory)?;
+        let sent = match self.push(memory, writer) {
+            // Most often nobody else pushed, so a pull before would only cost a request.
+            Err(error) if error.code() == ErrorCode::RemoteAhead => self.sync(memory, writer).map(drop),
+            sent => sent.map(drop),
+        };
         // INVARIANT SYN-2
-        self.sync(memory, writer).map_err(not_pushed)?;
+        sent.map_err(not_pushed)?;
         Ok(written)
     }
 
     /// Pulls. A remote that is empty, and always was, has nothing to pull.
     fn pull_if_any(&self, memory: &Memory, writer: &Writer) -> Result<Pulled> {
         match self.pull(memory, writer) {
-            Err(error)
-                if error.code() == ErrorCode::NotARemote
-                    && error.kind() == ErrorKind::NotFound
-                    && !self.is_known(memory)? =>
-            {
+            Err(error) if is_not_begun(&error) && !self.is_known(memory)? => {
                 let merged = Merged::nothing(memory)?;
                 Ok(Pulled {
                     fetched: Fetched {
@@ -140,7 +142,11 @@ impl Remote {
         let longest = PAUSE.saturating_mul(1 << lost.min(16)).min(PAUSE_MAX);
         let [low, high]: [u8; 2] = random_bytes()?;
         let mut left = longest.mul_f64(f64::from(u16::from_le_bytes([low, high])) / f64::from(u16::MAX));
-        while self.is_patient() && !left.is_zero() {
+        #[cfg(any(test, feature = "testing"))]
+        if !self.is_patient {
+            return Ok(());
+        }
+        while !left.is_zero() {
             memory.inner.settings().check_stop()?;
             let slice = left.min(SLICE);
             sleep(slice);
@@ -193,4 +199,11 @@ pub fn not_pushed(error: Error) -> Error {
         .with_code(ErrorCode::NotPushed)
         .with_hint("do not repeat the change: the next sync sends it")
         .with_source(error)
+}
+
+/// Returns whether a place has no remote yet. A first push that did not end leaves a format and segments, and no manifest.
+fn is_not_begun(error: &Error) -> bool {
+    let lacks_manifest = |damage: &Damage| damage.cause == Cause::Missing && damage.file == MANIFEST_FILE;
+    error.kind() == ErrorKind::NotFound && error.code() == ErrorCode::NotARemote
+        || error.damage().is_some_and(lacks_manifest)
 }

@@ -9,4 +9,5 @@ mod machines;
 mod signing;
 mod sync;
 mod travel;
+mod trust;
 mod upkeep;

@@ -18,14 +18,14 @@ use super::decoded::{decode, hashed};
 use super::edit::{Edit, Removed};
 use super::lines::LineRecord;
 use super::past::{check_root, missing_version, unknown_root};
-use super::records::digest_of;
+use super::records::{capped, digest_of};
 use super::rewritten::{Erased, MAP_ENTRY_BYTES, MapEntry, decode_gap, unreadable};
 use super::up_to::UpTo;
 use crate::codec::Reader;
 use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, ObjectDigest, Root};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::log::{Batch, BatchBuilder, Fixed, LINK_BYTES, Record, RecordKind, UNLINK_BYTES, UNLINKED};
-use crate::object::{Commit, HistoryTree, Object, Reference, Time};
+use crate::object::{Commit, HistoryTree, Object, Origin, Reference, Time};
 use crate::trie::{Shape, Trie};
 
 /// A commit of a remote, with the line of the remote to which it belongs.
@@ -143,6 +143,8 @@ pub(crate) struct ForeignLine {
     trie: Trie,
     root: Root,
     roots: HashMap<Root, Trie>,
+    /// The most trusted class of its versions here.
+    cap: Origin,
 }
 
 impl ForeignLine {
@@ -150,7 +152,7 @@ impl ForeignLine {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the commit or its state cannot be read.
-    pub(crate) fn behind(store: &Arc<Store>, entry: &CommitEntry) -> Result<Self> {
+    pub(crate) fn behind(store: &Arc<Store>, entry: &CommitEntry, cap: Origin) -> Result<Self> {
         let up_to = UpTo::of(store, entry.digest)?;
         let up_to = up_to.ok_or_else(|| Error::internal("a commit is not in its line"))?;
         let trie = store.state(entry)?;
@@ -162,6 +164,7 @@ impl ForeignLine {
             root: entry.commit.root,
             roots: HashMap::from([(entry.commit.root, trie.clone())]),
             trie,
+            cap,
         })
     }
 
@@ -216,14 +219,13 @@ impl ForeignLine {
             "its history root does not match the chain"
         } else if found.time <= self.time {
             "its time is not after the time of its parent"
-        } else if found.time > latest {
-            "its time is more than a day ahead of the clock of this machine"
         } else {
             ""
         };
         if !rule.is_empty() {
             return wrong(rule);
         }
+        check_time(found, latest)?;
         let before = std::mem::take(&mut self.trie);
         self.trie = if contents.changes_state() {
             let known = |digest: ObjectDigest| self.has_version(digest, supply);
@@ -340,7 +342,7 @@ impl ForeignLine {
         self.add(content, flags, checked, built)
     }
 
-    /// Adds a record, or its marker if it was erased here (FOR-2).
+    /// Adds a record with the cap of the line, or its marker if it was erased here (FOR-2).
     fn add(&self, record: &Record, flags: u8, checked: &Checked<'_>, built: &mut BatchBuilder) -> Result<()> {
         if let Some(digest) = self.store.erasable(record)
             && let Some(by) = self.store.records.erasure(&digest)?
@@ -352,9 +354,26 @@ impl ForeignLine {
             built.add(RecordKind::Erased, flags, &erased.encode());
             return Ok(());
         }
+        // INVARIANT RCS-3
+        let flags = (flags & UNLINKED) | (capped(record, self.cap) & !UNLINKED);
         built.add(record.kind, flags, &record.body);
         Ok(())
     }
+}
+
+/// Returns an error if a commit of a remote is later than `latest`.
+///
+/// # Errors
+/// `Corrupt` (code `clock_ahead`).
+pub(crate) fn check_time(commit: &Commit, latest: Time) -> Result<()> {
+    if commit.time <= latest {
+        return Ok(());
+    }
+    let text = "a commit of the remote is more than a day ahead of the clock of this machine";
+    let error = Error::corrupt(text).with_code(ErrorCode::ClockAhead);
+    Err(error.with_hint(
+        "set the clock of this machine; if it is right, the one of the machine that pushed was wrong",
+    ))
 }
 
 /// Returns the references that a batch of a remote has.

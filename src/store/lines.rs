@@ -126,11 +126,6 @@ impl LineInfo {
         Ok(line)
     }
 
-    /// Returns whether the line came from a remote.
-    pub(crate) fn is_of_remote(&self) -> bool {
-        self.name.starts_with(REMOTE)
-    }
-
     /// Returns the number of commits since the base.
     pub(crate) fn commits(&self) -> u64 {
         self.batches.len() as u64

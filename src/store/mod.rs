@@ -76,7 +76,8 @@ pub(crate) use commits::{CommitEntry, Gap};
 use covered::Covered;
 #[cfg(feature = "remote")]
 pub(crate) use foreign::{
-    Checked, ForeignCommit, ForeignLine, Supply, changes_in, gaps_in, line_of, needed_by, references_in,
+    Checked, ForeignCommit, ForeignLine, Supply, changes_in, check_time, gaps_in, line_of, needed_by,
+    references_in,
 };
 pub(crate) use id_changes::{IdChange, IdChanges};
 pub(crate) use known::{Known, StagedState, Unlinked};
@@ -88,10 +89,10 @@ pub(crate) use outgoing::Changed;
 use past::Runs;
 pub(crate) use places::IdHash;
 use places::PlaceCache;
+#[cfg(feature = "remote")]
+pub(crate) use records::capped;
 pub(crate) use records::{erased_error, object_of};
 pub(crate) use references::{RING, ReferenceEntry, References, kept_commit};
-#[cfg(feature = "remote")]
-pub(crate) use remotes::clone_cap;
 pub(crate) use rewrite::{Erasure, KeptLines, Live, Plan, Sink};
 #[cfg(feature = "remote")]
 pub(crate) use rewrite::{erasable, erasure_marker};

@@ -9,15 +9,20 @@
 //! # Invariants
 //! - OUT-1: a batch links a version only if an earlier batch of the remote has its record.
 //! - OUT-2: a record that another store erased is not sent, also if this store still has it: its marker takes its place.
+//! - OUT-3: the remote gets the versions from which those of a batch are derived, with or before them. So an open conflict can
+//!   be decided on every machine, also if a fork wrote its sides.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::records::object_of;
 use super::rewritten::{Erased, MapEntry, put_gap, put_state};
 use super::{CommitEntry, Store};
 use crate::digest::{CommitDigest, KeyPath, ObjectDigest};
 use crate::error::Result;
 use crate::log::{
-    BODY_BYTES_MAX, BatchBuilder, LINK_BYTES, Locator, Record, RecordKind, UNLINK_BYTES, UNLINKED,
+    BODY_BYTES_MAX, BatchBuilder, LINK_BYTES, Locator, Record, RecordKind, UNLINK_BYTES, UNLINKED, cap_in,
+    with_cap,
 };
 use crate::object::{Object, Time};
 use crate::trie::Entry;
@@ -52,7 +57,8 @@ impl Changed {
 
 impl Store {
     /// Returns the batch of a commit for a remote that has the kept commits of this line before it, and the thinned commits
-    /// before it. `remote` is the start of the names of the lines whose batches came from that remote.
+    /// before it. `remote` is the start of the names of the lines whose batches came from that remote. `sources` has the versions
+    /// that earlier batches of the push brought because others are derived from them.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record or state cannot be read.
@@ -60,6 +66,7 @@ impl Store {
         self: &Arc<Self>,
         entry: &CommitEntry,
         remote: &str,
+        sources: &mut HashSet<ObjectDigest>,
     ) -> Result<(BatchBuilder, Vec<CommitDigest>)> {
         let before = self.before(entry)?;
         let old = before.as_ref().map(|before| self.state(before)).transpose()?;
@@ -69,15 +76,19 @@ impl Store {
         );
         let gap = self.thinned_before(next, entry.seq())?;
         let flags = if gap.is_empty() { 0 } else { UNLINKED };
-        let (mut batch, mut changed) = (BatchBuilder::new(), Changed::default());
+        let (mut batch, mut changed, mut added) = (BatchBuilder::new(), Changed::default(), Vec::new());
         for change in old.clone().unwrap_or_default().diff(&new, &**self) {
             let change = change?;
             match change.new {
                 None => changed.unlink(&change.key),
                 Some(new) if self.was_sent(entry, &new, remote)? => changed.link(&new),
-                Some(new) => self.add_version(&mut batch, &new, flags)?,
+                Some(new) => {
+                    self.add_version(&mut batch, &new, flags)?;
+                    added.push(new);
+                }
             }
         }
+        self.add_sources(&mut batch, (entry, remote), &added, sources)?;
         for text in [entry.commit.reason, entry.commit.source].into_iter().flatten() {
             if let Some(text) = self.records.find(RecordKind::Text, text.as_bytes())? {
                 self.add_unless_erased(&mut batch, &text, 0)?;
@@ -104,7 +115,8 @@ impl Store {
                 },
             )?;
         }
-        batch.add(RecordKind::Commit, 0, &self.records.record(entry.place)?.body);
+        let commit = self.records.record(entry.place)?;
+        batch.add(commit.kind, commit.flags, &commit.body);
         Ok((batch, gap))
     }
 
@@ -139,6 +151,42 @@ impl Store {
         }
         let line = self.line_of_batch(batch);
         Ok(line.is_some_and(|line| line.name.starts_with(remote)))
+    }
+
+    /// Adds the versions from which the added ones are derived, unless the remote has them (OUT-3).
+    fn add_sources(
+        self: &Arc<Self>,
+        batch: &mut BatchBuilder,
+        (entry, remote): (&CommitEntry, &str),
+        added: &[Entry],
+        sources: &mut HashSet<ObjectDigest>,
+    ) -> Result<()> {
+        sources.extend(added.iter().map(|new| ObjectDigest::from_bytes(new.digest)));
+        for new in added {
+            let record = self.records.record(Locator::from_u64(new.place))?;
+            if record.kind != RecordKind::Object {
+                continue;
+            }
+            let object = Object::from_verified(record.body, ObjectDigest::from_bytes(new.digest));
+            for source in object.derived_from() {
+                if !sources.insert(source) {
+                    continue;
+                }
+                let Some(found) = self.records.find(RecordKind::Object, source.as_bytes())? else {
+                    continue;
+                };
+                let version = Entry {
+                    key: self.suite.key_path(object_of(&found, self.suite).id().as_str()),
+                    digest: *source.as_bytes(),
+                    place: found.locator.to_u64(),
+                    created: 0,
+                };
+                if !self.was_sent(entry, &version, remote)? {
+                    self.add_version(batch, &version, UNLINKED)?;
+                }
+            }
+        }
+        Ok(())
     }
 
     /// Adds the record of a version, or its erasure marker, and the record of its content.
@@ -176,7 +224,8 @@ impl Store {
                 let flags = if marker.key.is_some() { flags } else { UNLINKED };
                 batch.add(RecordKind::Erased, flags, &marker.encode());
             }
-            None => batch.add(record.kind, flags, &record.body),
+            // INVARIANT RCS-3: a class that was lowered here is not raised on the way.
+            None => batch.add(record.kind, with_cap(flags, cap_in(record.flags)), &record.body),
         }
         Ok(())
     }

@@ -6,7 +6,10 @@
 //! # Invariants
 //! - RCS-1: before a lookup by digest returns a record, it compares the hash of the record with the digest.
 //! - RCS-2: if a record was erased and later written again, readers get the new record.
+//! - RCS-3: a version has at most the class in the flags of its record, whoever reads or takes it, and from whichever line. Of
+//!   several records of a version, the one that limits it least counts.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -17,7 +20,7 @@ use crate::digest::{
     CommitDigest, ContentDigest, DIGEST_LEN, Domain, HashSuite, KeyPath, ObjectDigest, TextDigest,
 };
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::log::{Batch, Locator, LogReader, Record, RecordKind};
+use crate::log::{Batch, Locator, LogReader, Record, RecordKind, cap_in, with_cap};
 use crate::object::{Commit, Id, Object, Origin};
 use crate::threads::{Mutex, RwLock};
 
@@ -171,7 +174,16 @@ impl Records {
     pub(crate) fn object_at(&self, place: u64, digest: ObjectDigest) -> Result<Object> {
         let record = self.reader.read(Locator::from_u64(place))?;
         match record.kind {
-            RecordKind::Object => self.with_content(Object::from_verified(record.body, digest)),
+            RecordKind::Object => {
+                let object = Object::from_verified(record.body, digest);
+                // INVARIANT RCS-3
+                if is_lowered(&object, record.flags)
+                    && let Some((_, object)) = self.find_object(digest)?
+                {
+                    return Ok(object);
+                }
+                self.with_content(object, record.flags)
+            }
             RecordKind::Erased => match self.find_object(digest)? {
                 // INVARIANT RCS-2: if a record was erased and later written again, readers get the new record.
                 Some((_, object)) => Ok(object),
@@ -194,7 +206,10 @@ impl Records {
             return Ok(None);
         }
         let object = Object::undigested(record.body, self.suite);
-        object.is_named(id).then(|| self.with_content(object)).transpose()
+        if !object.is_named(id) || is_lowered(&object, record.flags) {
+            return Ok(None);
+        }
+        self.with_content(object, record.flags).map(Some)
     }
 
     /// Touches the records of the next objects that will be read, so that the processor loads them at the same time.
@@ -202,7 +217,9 @@ impl Records {
         self.reader.touch(places.map(Locator::from_u64));
     }
 
-    fn with_content(&self, object: Object) -> Result<Object> {
+    /// Adds the content and the limits of trust. `flags` are those of the record of the object.
+    fn with_content(&self, object: Object, flags: u8) -> Result<Object> {
+        let object = object.with_best_origin(cap_of(flags));
         let object = match self.best_origin.get() {
             Some(best) => object.with_best_origin(*best),
             None => object,
@@ -227,10 +244,22 @@ impl Records {
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
     pub(crate) fn find(&self, kind: RecordKind, digest: &[u8; DIGEST_LEN]) -> Result<Option<Record>> {
-        self.search(kind == RecordKind::Object, digest, |record| {
-            let matches = is_of(&record, kind, digest, self.suite);
-            Ok(matches.then_some(record))
-        })
+        let lowered = Cell::new(None);
+        let found = self.search(kind == RecordKind::Object, digest, |record| {
+            if !is_of(&record, kind, digest, self.suite) {
+                return Ok(None);
+            }
+            if kind == RecordKind::Object && cap_in(record.flags) != 0 {
+                // INVARIANT RCS-3
+                let best = lowered
+                    .take()
+                    .map_or_else(|| record.clone(), |known| better(known, &record));
+                lowered.set(Some(best));
+                return Ok(None);
+            }
+            Ok(Some(record))
+        })?;
+        Ok(found.or(lowered.take()))
     }
 
     /// Returns the commit that erased the record with this digest. Returns `None` if no marker exists.
@@ -278,7 +307,7 @@ impl Records {
         let Some(found) = self.find(RecordKind::Object, digest.as_bytes())? else {
             return Ok(None);
         };
-        let object = self.with_content(Object::from_verified(found.body, digest))?;
+        let object = self.with_content(Object::from_verified(found.body, digest), found.flags)?;
         Ok(Some((found.locator, object)))
     }
 
@@ -288,6 +317,17 @@ impl Records {
     /// The errors of [`Self::object_at`].
     pub(crate) fn find_place(&self, digest: ObjectDigest) -> Result<Option<Locator>> {
         let found = self.find(RecordKind::Object, digest.as_bytes())?;
+        Ok(found.map(|found| found.locator))
+    }
+
+    /// Returns the locator of a version, unless its readers see a lower class than `origin`. Then a new record of it has
+    /// effect (RCS-3).
+    ///
+    /// # Errors
+    /// The errors of [`Self::object_at`].
+    pub(crate) fn find_place_of(&self, digest: ObjectDigest, origin: Origin) -> Result<Option<Locator>> {
+        let found = self.find(RecordKind::Object, digest.as_bytes())?;
+        let found = found.filter(|found| !origin.is_above(cap_of(found.flags)));
         Ok(found.map(|found| found.locator))
     }
 
@@ -346,6 +386,15 @@ impl Records {
     /// `Corrupt` or `Io` if the record cannot be read.
     pub(crate) fn record(&self, place: Locator) -> Result<Record> {
         self.reader.read(place)
+    }
+
+    /// Returns the class of a commit (RCS-3).
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if its record cannot be read.
+    pub(crate) fn trust_of(&self, entry: &CommitEntry) -> Result<Origin> {
+        let cap = cap_of(self.reader.read(entry.place)?.flags);
+        Ok(Origin::least(entry.commit.trust, cap))
     }
 
     /// Returns the content record with this digest.
@@ -481,7 +530,8 @@ impl Records {
             _ => return Ok(()),
         };
         let digest = digest.unwrap_or_else(|| digest_of(record, self.suite));
-        if self.find(record.kind, &digest)?.is_none() {
+        let known = self.find(record.kind, &digest)?;
+        if known.is_none_or(|known| cap_of(record.flags).is_above(cap_of(known.flags))) {
             let table = self.table(record.kind == RecordKind::Object);
             table.write().insert(&digest, record.locator, record.batch);
         }
@@ -508,6 +558,43 @@ impl Records {
 /// hashes the record.
 fn is_of(record: &Record, kind: RecordKind, digest: &[u8; DIGEST_LEN], suite: HashSuite) -> bool {
     record.kind == kind && digest_of(record, suite) == *digest
+}
+
+/// Returns the most trusted class of the version or commit in a record with these flags.
+pub(crate) fn cap_of(flags: u8) -> Origin {
+    Origin::from_tag(cap_in(flags)).unwrap_or(Origin::DirectUser)
+}
+
+/// Returns the flags of a record for a log in which its version or commit is at most of the class `cap`, besides earlier
+/// limits.
+#[cfg(feature = "remote")]
+pub(crate) fn capped(record: &Record, cap: Origin) -> u8 {
+    let cap = Origin::least(cap_of(record.flags), cap);
+    let is_lower = match record.kind {
+        RecordKind::Object => {
+            let digest = ObjectDigest::from_bytes([0; DIGEST_LEN]);
+            // The digest has no effect here.
+            let object = Object::from_verified(record.body.clone(), digest);
+            object.stored_origin().is_above(cap)
+        }
+        RecordKind::Commit => Origin::DirectUser.is_above(cap),
+        _ => return record.flags,
+    };
+    with_cap(record.flags, if is_lower { cap.tag() } else { 0 })
+}
+
+/// Returns whether the flags of its record lower the class of an object.
+fn is_lowered(object: &Object, flags: u8) -> bool {
+    cap_in(flags) != 0 && object.stored_origin().is_above(cap_of(flags))
+}
+
+/// Returns which of two records of one version limits its class less.
+fn better(known: Record, other: &Record) -> Record {
+    if cap_of(other.flags).is_above(cap_of(known.flags)) {
+        other.clone()
+    } else {
+        known
+    }
 }
 
 /// Returns the erasure marker in a record, if it replaces the record with this digest.

@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdout, Stdio};
 
 use serde_json::Value;
 
-use crate::program::{Folder, check_fields, text};
+use crate::program::{Folder, Ran, check_fields, text};
 
 /// Two stores, `a` and `b`, of one user, and a place for a remote.
 struct Two {
@@ -221,6 +221,12 @@ fn what_comes_from_a_remote_is_capped() {
         two.on("b", &["fetch"]);
         assert_eq!(two.refused(1, "b", call), "invalid_input", "{call:?}");
     }
+    // What was fetched and not merged is read with the cap, too.
+    let found = two.on("b", &["recall", "plan", "--at", "remote:origin/main"]);
+    let found = found["items"].as_array().unwrap();
+    assert!(!found.is_empty() && found.iter().all(|item| item["trust"] == "model"));
+    let exported = two.on("b", &["get", "plan", "--at", "remote:origin/main"]);
+    assert_eq!(text(&exported["origin"]), "model");
 }
 
 #[test]
@@ -446,24 +452,29 @@ fn a_remote_with_a_key_file_is_of_no_use_without_it() {
         two.url("shared"),
         two.folder.path("memory.key").display().to_string(),
     );
-    let add = ["remote", "add", "origin", &url, "--key-file", &key];
+    let add = [
+        "remote",
+        "add",
+        "origin",
+        &url,
+        "--key-file",
+        &key,
+        "--trust-cap",
+        "direct_user",
+    ];
     assert_eq!(two.refused(1, "a", &add), "no_key");
     let made = two.on("a", &["remote", "keygen", &key]);
-    check_fields(&made, &["file", "key", "files"]);
+    check_fields(
+        &made,
+        &[("file", "string"), ("key", "string"), ("files", "number")],
+    );
     assert_eq!(two.refused(1, "a", &["remote", "keygen", &key]), "file_exists");
     let mode = |mode| fs::set_permissions(&key, fs::Permissions::from_mode(mode)).unwrap();
     mode(0o644);
     assert_eq!(two.refused(4, "a", &add), "refused");
     mode(0o600);
-    let said = two
-        .folder
-        .program()
-        .args(["--store", "a"])
-        .args(add)
-        .output()
-        .unwrap();
-    let said = String::from_utf8(said.stderr).unwrap();
-    assert!(said.contains("keep a copy in a safe place"), "{said}");
+    let said = two.folder.run(&[&["--store", "a"], &add[..]].concat());
+    assert!(said.err.contains("keep a copy in a safe place"), "{}", said.err);
     two.on("a", &["push"]);
     let clone = ["clone", &url, "b", "--trust-cap", "direct_user"];
     assert_eq!(two.refused(1, "a", &clone), "no_key");
@@ -483,6 +494,14 @@ fn a_remote_with_a_key_file_is_of_no_use_without_it() {
     two.on("b", &["push"]);
     two.on("a", &["pull"]);
     assert_eq!(two.content("a", "plan"), "meet in Oslo");
+    // The URL as the store.
+    assert_eq!(
+        text(&two.folder.refused(1, &["--store", &url, "get", "plan"])["code"]),
+        "no_key"
+    );
+    let mut get = two.folder.command(&["--store", &url, "--json", "get", "plan"]);
+    let got = Ran::of(&get.env("TREERING_KEY_FILE", &key).output().unwrap()).documents();
+    assert_eq!(text(&got[0]["content"]), "meet in Oslo");
     // A damaged file is exit 5.
     let segment = two.folder.path("shared/manifest");
     let mut bytes = fs::read(&segment).unwrap();

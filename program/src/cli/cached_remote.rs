@@ -18,6 +18,7 @@ use std::time::{Duration, SystemTime};
 use std::{env, process};
 
 use super::errors::refused;
+use super::remote_keys;
 use super::remotes::{RemoteEntry, Remotes, check_url};
 use treering::inspect::digest::{sha256, to_hex};
 use treering::inspect::disk::xdg_folder;
@@ -29,6 +30,8 @@ use treering::{Error, ErrorCode, ErrorKind, Memory, Options, Origin, Result, Wri
 const ORIGIN: &str = "origin";
 /// The variable with the most trusted class of what comes from the remote.
 const CAP_VARIABLE: &str = "TREERING_TRUST_CAP";
+/// The variable with the key file of an encrypted remote, when the clone is made.
+const KEY_VARIABLE: &str = "TREERING_KEY_FILE";
 /// The time in which an answer of the remote is not asked for again.
 const FRESH: Duration = Duration::from_secs(5);
 /// Why no fork is there.
@@ -172,7 +175,8 @@ impl CachedRemote {
             .map_err(failed)?;
         let cap = cap()?;
         let (new, store) = (self.folder.join(format!("new-{}", process::id())), self.store());
-        let cloned = remote::clone(&self.url, &new, cap, &access.options);
+        let keys = remote_keys::load_if(key_file().as_ref())?;
+        let cloned = remote::clone_with(&self.url, &new, cap, &access.options, keys.as_ref());
         let cloned = cloned.and_then(|(memory, cloned)| {
             memory.close()?;
             match cloned.remote {
@@ -208,7 +212,8 @@ impl CachedRemote {
 
     /// Adds the remote to those of the clone.
     fn adopt(&self, memory: &Memory, cap: Origin) -> Result<()> {
-        match Remotes::of(memory)?.add(RemoteEntry::new(ORIGIN, &self.url, cap)) {
+        let entry = RemoteEntry::new(ORIGIN, &self.url, cap).encrypted(key_file().as_deref())?;
+        match Remotes::of(memory)?.add(entry) {
             Err(error) if error.code() != ErrorCode::NameTaken => Err(error),
             _ => Ok(()),
         }
@@ -262,6 +267,12 @@ impl CachedRemote {
             .and_then(|at| SystemTime::now().duration_since(at).ok());
         age.is_some_and(|age| age < FRESH)
     }
+}
+
+/// Returns the path in the variable of the user.
+fn key_file() -> Option<PathBuf> {
+    let value = env::var_os(KEY_VARIABLE).filter(|value| !value.is_empty());
+    value.map(PathBuf::from)
 }
 
 /// Returns the class in the variable of the user.

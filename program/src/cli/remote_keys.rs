@@ -6,7 +6,6 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::context::shown;
 use super::errors::refused;
 use crate::private_file::{BYTES_MAX, READ_OR_WRITE, create, read};
 use treering::remote::Keys;
@@ -23,12 +22,12 @@ pub(crate) const LOSS: &str =
 /// `bad_key`).
 pub(crate) fn load(file: &Path) -> Result<Keys> {
     if !file.exists() {
-        let error = Error::not_found(format!("there is no key file {}", shown(file)));
-        let hint = format!("make it with: treering remote keygen {}", shown(file));
+        let error = Error::not_found(format!("there is no key file {}", file.display()));
+        let hint = format!("make it with: treering remote keygen {}", file.display());
         return Err(error.with_code(ErrorCode::NoKey).with_hint(hint));
     }
     let text = read(file, "the key file", READ_OR_WRITE, BYTES_MAX)?;
-    Keys::parse(&text).map_err(|error| error.context(shown(file)))
+    Keys::parse(&text).map_err(|error| error.context(file.display()))
 }
 
 /// Reads a key file, if there is to be one.
@@ -46,7 +45,7 @@ pub(crate) fn make(file: &Path) -> Result<Keys> {
     if is_new {
         return Ok(keys);
     }
-    let text = format!("there is a file {} already", shown(file));
+    let text = format!("there is a file {} already", file.display());
     let hint = "choose another name; `treering remote rotate` adds a new key to a key file";
     Err(refused(ErrorCode::FileExists, text, hint))
 }
@@ -69,5 +68,5 @@ pub(crate) fn replace(file: &Path, keys: &Keys) -> Result<()> {
 }
 
 fn failed(file: &Path, error: std::io::Error) -> Error {
-    Error::io(format_args!("writing the key file {}", shown(file)), error)
+    Error::io(format_args!("writing the key file {}", file.display()), error)
 }

@@ -414,30 +414,34 @@ impl Draft {
         }
     }
 
-    /// Stages a version that history already keeps, without changing it. The commit links the version (DRA-3).
+    /// Stages a version that history already keeps. The commit links the version (DRA-3). If its record limits its class
+    /// (RCS-3), stages it anew with that class, so the class goes wherever the version goes.
     pub(crate) fn stage_version(&mut self, object: Object) -> Result<()> {
-        // INVARIANT RCP-1
-        if !object.is_placeholder()
-            && !object.lacks_content()
-            && let Some(cap) = self.store().cap_of_clone(object.digest())?
-            && object.origin().is_above(cap)
-        {
-            return self.stage_as(object.to_new()?, cap).map(drop);
-        }
         let id = object.id().clone();
         let key = self.base.key(&id);
         let old = self.base_version(&id, &key)?;
-        if old.as_ref().is_some_and(|old| old.digest() == object.digest()) {
+        let seen = Origin::least(object.stored_origin(), self.base.settings().best_origin);
+        let is_lowered = seen.is_above(object.origin()) && !object.lacks_content();
+        let staged = if is_lowered {
+            StagedObject::new(
+                object
+                    .to_new()?
+                    .encode(object.origin(), self.base.state.store.suite)?,
+            )
+        } else {
+            StagedObject {
+                object,
+                content: None,
+                is_linked: true,
+            }
+        };
+        let digest = staged.object.digest();
+        if old.as_ref().is_some_and(|old| old.digest() == digest) {
             // INVARIANT DRA-1: a staged version differs from the base state.
             self.unstage(&key);
             return Ok(());
         }
-        let linked = StagedObject {
-            object,
-            content: None,
-            is_linked: true,
-        };
-        self.replace(key, id, old.as_ref(), linked);
+        self.replace(key, id, old.as_ref(), staged);
         Ok(())
     }
 

@@ -255,7 +255,7 @@ impl Fork<'_> {
                     .with_hint("choose another name, or drop that fork: `fork --drop NAME`"));
             }
             let (of, base) = revision::resolve_in(&store, &revision, writer.lane())?;
-            of.check_not_of_remote(&base)?;
+            of.check_not_of_remote()?;
             let line = LineInfo::new(self.name, &base, cap);
             inner.write_line(writing, &line, Some(base.digest), &writer)
         })?;

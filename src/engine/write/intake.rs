@@ -217,7 +217,7 @@ impl<'a> Intake<'a> {
             supply,
             links: HashMap::new(),
             thinned: None,
-            latest: inner.settings().latest_time(),
+            latest: inner.settings().latest(),
             group: Vec::new(),
             commits: 0,
         }
@@ -364,11 +364,11 @@ impl<'a> Intake<'a> {
             let store = self.store.main_line().line(&name)?;
             let store = store.ok_or_else(|| Error::internal("a line of a remote is missing"))?;
             let head = store.head()?;
-            return Ok((known, ForeignLine::behind(&store, &head)?));
+            return Ok((known, ForeignLine::behind(&store, &head, self.known.cap)?));
         }
         let foreign = match (self.marks.get(&before), self.store.commit_of_any(before)?) {
             (Some(mark), _) => mark.mark(),
-            (None, Some((store, base))) => ForeignLine::behind(&store, &base)?,
+            (None, Some((store, base))) => ForeignLine::behind(&store, &base, self.known.cap)?,
             (None, None) => return Err(Self::lacks_base(before)),
         };
         if let Some(known) = known {
@@ -450,6 +450,9 @@ impl<'a> Intake<'a> {
                     is_newer && commit.map_or(Ok(false), |commit| self.is_readable(commit))?
                 }
                 ReferenceClass::Signatures => is_newer && !self.is_own(&reference),
+                // A remote that nobody trusts like a host taints nothing: all that it wrote is capped, and it could name the
+                // sessions of this machine.
+                _ if !self.known.cap.is_above(Origin::Model) => false,
                 _ => {
                     // The commit is for information, and this store may not have it.
                     reference.commit = Some(self.store.head()?.digest);

@@ -13,7 +13,7 @@
 //! - PSH-3: the batch of a commit that erased something has the markers of all that it erased. So other machines learn of
 //!   it, also of versions that no batch of theirs names.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Writer;
@@ -24,7 +24,6 @@ use super::remote::{Known, MAIN, SIDE, Seen};
 use crate::digest::{CommitDigest, Root, to_hex};
 use crate::engine::inner::Inner;
 use crate::engine::read::State;
-use crate::engine::settings::CLOCK_HINT;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind, UNLINKED};
 use crate::object::{Commit, Object, Op, Origin, Time};
@@ -145,6 +144,7 @@ impl Inner {
     ) -> Result<PushPlan> {
         let store = self.main().store();
         let head = store.head()?;
+        check_clock(&head, self.settings().latest())?;
         let Some(remote) = target.head else {
             return self.plan_main(&store, &head, 0, known);
         };
@@ -322,21 +322,12 @@ impl Inner {
         let (Ok(index) | Err(index)) = store.position(first)?;
         let (mut sent, remote) = (Commits::default(), known.line(""));
         // The commits that may have erased something, with the index of the batch that has the markers.
-        let mut erasers = HashMap::new();
-        let latest = self.settings().latest_time();
+        let (mut erasers, mut sources) = (HashMap::new(), HashSet::new());
         for index in index..store.kept() {
             self.settings().check_stop()?;
             let entry = store.commit_at(index)?;
             let entry = entry.ok_or_else(|| Error::internal("a kept commit is missing"))?;
-            if entry.commit.time > latest {
-                // Every machine would refuse it, and with it all that follows.
-                let text = format!(
-                    "commit seq:{} is more than a day ahead of the clock of this machine",
-                    entry.seq()
-                );
-                return Err(Error::invalid(text).with_hint(CLOCK_HINT));
-            }
-            let (mut batch, gap) = store.outgoing(&entry, &remote)?;
+            let (mut batch, gap) = store.outgoing(&entry, &remote, &mut sources)?;
             let is_erasure = entry.commit.op.as_str() == Op::ERASE;
             let eraser = is_erasure.then_some(entry.digest);
             erasers.extend(gap.into_iter().chain(eraser).map(|by| (by, sent.batches.len())));
@@ -472,6 +463,18 @@ impl Apart {
             common,
         })
     }
+}
+
+/// Returns an error if the newest commit is later than `latest`, because nobody could fetch it. Earlier ones are earlier.
+fn check_clock(head: &CommitEntry, latest: Time) -> Result<()> {
+    if head.commit.time <= latest {
+        return Ok(());
+    }
+    let text = "the newest commit is more than a day ahead of the clock, so other machines would refuse it";
+    let hint = "a clock was wrong, and times in a history stay: `export` what is good into a new store";
+    Err(Error::invalid(text)
+        .with_code(ErrorCode::ClockAhead)
+        .with_hint(hint))
 }
 
 /// Returns the side line as a line, for its records.

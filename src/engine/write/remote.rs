@@ -20,7 +20,7 @@ use crate::engine::memory::Memory;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Origin, Reference, ReferenceClass, ReferenceName, Time};
-use crate::store::{LineInfo, REMOTE, clone_cap};
+use crate::store::{LineInfo, REMOTE};
 
 /// The main line of a remote.
 pub(crate) const MAIN: &str = "main";
@@ -201,8 +201,7 @@ impl Inner {
         Ok(())
     }
 
-    /// Gives every object of the newest state at most the class `cap`, in one commit. Notes that what came before it is at
-    /// most of this class, too (RCP-1).
+    /// Gives every object of the newest state at most the class `cap`, in one commit.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if an object cannot be read; the errors of a write.
@@ -210,13 +209,6 @@ impl Inner {
         if cap == Origin::DirectUser {
             return Ok(());
         }
-        self.write_as(writer, |writing| {
-            let (mut batch, head) = (BatchBuilder::new(), self.store().head()?);
-            let (name, time) = (clone_cap(cap)?, head.commit.time);
-            let reference = self.reference(&mut batch, name, Some(head.digest), time, writer)?;
-            batch.add(RecordKind::Reference, 0, &reference.encode()?);
-            self.write_references(writing, batch, vec![reference])
-        })?;
         let memory = Memory {
             inner: Arc::clone(self),
         };
@@ -225,7 +217,7 @@ impl Inner {
         let state = draft.base().state.clone();
         for entry in state.entries() {
             let object = state.load(&entry?)?;
-            if object.origin().is_above(cap) && !object.is_placeholder() && !object.lacks_content() {
+            if object.stored_origin().is_above(cap) && !object.is_placeholder() && !object.lacks_content() {
                 draft.stamp(&object, cap)?;
             }
         }

@@ -10,7 +10,7 @@ use crate::digest::ObjectDigest;
 use crate::error::{Error, ErrorCode, Result};
 use crate::object::{Id, Object};
 
-use super::{Draft, Staged, check_brings_back, check_return};
+use super::{Draft, check_brings_back, check_return};
 use crate::engine::read::{View, not_kept};
 
 impl Draft {
@@ -46,9 +46,7 @@ impl Draft {
                     .with_code(ErrorCode::ForeignView),
             );
         }
-        if from.state.store.line_name().is_some() {
-            from.state.store.check_not_of_remote(&from.entry)?;
-        }
+        from.state.store.check_not_of_remote()?;
         let now = self.digest(id)?;
         match from.get(id)? {
             Some(object) if Some(object.digest()) == now => Ok(false),
@@ -65,21 +63,12 @@ impl Draft {
     pub(crate) fn restore_version(&mut self, id: &Id, version: ObjectDigest) -> Result<bool> {
         let store = self.base().source.opened.store();
         let found = store.records.find_object(version)?;
-        let Some((place, object)) = found.filter(|(_, object)| object.id() == id.as_str()) else {
+        let Some((_, object)) = found.filter(|(_, object)| object.id() == id.as_str()) else {
             let what = format!("version {version} of '{id}'");
             return Err(not_kept(&store, version.as_bytes(), &what)?);
         };
         if self.digest(id)? == Some(version) {
             return Ok(false);
-        }
-        if let Some(cap) = store.cap_at(place)?.filter(|cap| object.origin().is_above(*cap)) {
-            let stamped = object.to_new()?;
-            check_return(self.base.settings(), &self.writer, || {
-                Ok([self.base.get(id)?, Some(object)])
-            })?;
-            return self
-                .stage_as(stamped, cap)
-                .map(|staged| staged != Staged::Unchanged);
         }
         self.return_to(id, Some(object))
     }

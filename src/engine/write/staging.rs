@@ -155,7 +155,7 @@ impl<'a> Added<'a> {
         }
         // STG-1. A digest covers the id, so two ids of a batch cannot have the same version.
         let digest = staged.object.digest();
-        if let Some(known) = self.store.records.find_place(digest)? {
+        if let Some(known) = self.store.records.find_place_of(digest, staged.object.origin())? {
             return Ok((known, false));
         }
         if staged.is_linked {

@@ -16,6 +16,7 @@ use super::{ClosedLog, ClosedSegment, Group, NewSegment};
 use crate::digest::{CommitDigest, Root};
 use crate::disk::{self, Disk, LockGuard, lock_within, read_whole, unfinished_name};
 use crate::error::{Error, ErrorCode, OrIo as _, Result};
+use crate::log::Batch;
 use crate::log::batch::HeadMark;
 use crate::log::format_file::{FORMAT_BYTES, FORMAT_NAME, Format};
 use crate::log::handle::LogOptions;
@@ -38,12 +39,13 @@ pub(crate) struct Target {
 }
 
 impl Target {
-    /// Begins a clone of `of` in a folder, or goes on with an interrupted one.
+    /// Begins a clone of `of` in a folder, or goes on with an interrupted one, of which it keeps the segments whose batches
+    /// all fit.
     ///
     /// # Errors
     /// `InvalidInput` (code `store_exists`) if the folder has a store, or (code `exists`) other files; `Busy` while another
     /// process clones into it; `Io`.
-    pub(crate) fn begin(disk: Arc<dyn Disk>, of: &ClosedLog) -> Result<Self> {
+    pub(crate) fn begin(disk: Arc<dyn Disk>, of: &ClosedLog, fits: &dyn Fn(&Batch) -> bool) -> Result<Self> {
         let known = known_format(&*disk)?;
         let alone = lock_within(&*disk, LOCK_NAME, Duration::ZERO)?;
         let failed = format!("cannot clone into {}", disk.describe());
@@ -67,12 +69,12 @@ impl Target {
             log,
             found: 0,
         };
-        target.keep_found(of).or_io(&failed)?;
+        target.keep_found(of, fits).or_io(&failed)?;
         Ok(target)
     }
 
     /// Keeps the segments that an interrupted clone left, and removes all other files of the log (CLN-2).
-    fn keep_found(&mut self, of: &ClosedLog) -> io::Result<()> {
+    fn keep_found(&mut self, of: &ClosedLog, fits: &dyn Fn(&Batch) -> bool) -> io::Result<()> {
         for segment in &of.segments {
             let name = segment_name(segment.id);
             let Some(bytes) = read_whole(&*self.disk, &name, SEGMENT_BYTES_LIMIT as usize)? else {
@@ -86,7 +88,8 @@ impl Target {
                 may_be_moved: false,
             };
             let read = read_segment(&self.log, &place, bytes.into());
-            let Some(end) = read.ok().map(|read| read.end) else {
+            let fitting = read.ok().filter(|read| read.batches.iter().all(fits));
+            let Some(end) = fitting.map(|read| read.end) else {
                 break;
             };
             if end.last_batch != segment.last_batch || end.length != length {

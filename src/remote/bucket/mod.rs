@@ -13,182 +13,29 @@
 
 #[cfg(feature = "remote-cloud")]
 mod cloud;
+mod contract;
 mod counted;
 mod folder;
 #[cfg(feature = "remote-postgres")]
 mod postgres;
 mod probe;
 mod sealed;
+mod url;
 
-use std::fmt;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 
+pub use contract::{Bucket, BucketError, BucketResult, KeyFault, Stored, Version};
 pub(super) use counted::Counted;
 pub use folder::Folder;
 #[cfg(feature = "remote-postgres")]
 pub use postgres::Postgres;
 pub use probe::{Fault, probe};
 pub use sealed::Sealed;
-
-/// The version of an object, as its store names it. Two contents of a name never have the same version.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Version(pub String);
-
-/// An object, or a part of it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stored {
-    /// The bytes.
-    pub bytes: Vec<u8>,
-    /// The version of the whole object. That of a part may be one that no swap accepts.
-    pub version: Version,
-}
-
-/// A failed call of a bucket.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum BucketError {
-    /// There is no object of this name.
-    Missing,
-    /// An object of this name exists already.
-    Exists,
-    /// The object has another version than the expected one.
-    Stale,
-    /// It is unknown whether the call had its effect: an answer was lost, or the service failed. The call may be repeated.
-    Unclear(String),
-    /// Another client has the lock of the store. Nothing changed, and the call may be repeated.
-    Busy(String),
-    /// The service refused the caller. Nothing changed.
-    Denied(String),
-    /// The call failed, and trying again does not help. Nothing changed.
-    Failed(String),
-    /// The object is damaged.
-    Damaged(String),
-    /// The key does not fit. Nothing changed.
-    Key(KeyFault),
-}
-
-/// A key that does not fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyFault {
-    /// The place is encrypted, and there is no key.
-    Needed,
-    /// The place is encrypted with another key.
-    Other,
-    /// The place is not encrypted.
-    NotEncrypted,
-}
-
-impl KeyFault {
-    /// Returns the error of a place with this fault.
-    pub(super) fn at(self, place: &str) -> Error {
-        let (code, what, hint) = match self {
-            Self::Needed => (
-                ErrorCode::NoKey,
-                "is encrypted",
-                "name the file with its key: --key-file FILE",
-            ),
-            Self::Other => (
-                ErrorCode::WrongKey,
-                "is encrypted with a key that the key file lacks",
-                "use the key file of this place; if its key was rotated, copy the new file from the machine that did it",
-            ),
-            Self::NotEncrypted => (
-                ErrorCode::NotEncrypted,
-                "is not encrypted",
-                "use it without a key file, or choose an empty place; nothing was changed",
-            ),
-        };
-        Error::invalid(format!("{place} {what}"))
-            .with_code(code)
-            .with_hint(hint)
-    }
-}
-
-/// The result of a call of a bucket.
-pub type BucketResult<T> = std::result::Result<T, BucketError>;
-
-/// Named objects with conditional writes. Names are relative, with `/` between their parts.
-///
-/// Every error means what [`BucketError`] says.
-pub trait Bucket: Send + Sync {
-    /// Returns an object, or the bytes of it in `range`; fewer if it ends before.
-    fn get(&self, name: &str, range: Option<Range<u64>>) -> BucketResult<Stored>;
-
-    /// Creates an object. Returns [`BucketError::Exists`], and changes nothing, if the name exists.
-    fn put_new(&self, name: &str, bytes: &[u8]) -> BucketResult<()>;
-
-    /// Replaces the version `version` of an object. Returns [`BucketError::Stale`], and changes nothing, if the object has
-    /// another version or is missing.
-    fn swap(&self, name: &str, version: &Version, bytes: &[u8]) -> BucketResult<Version>;
-
-    /// Returns the names that begin with `prefix`, sorted.
-    fn list(&self, prefix: &str) -> BucketResult<Vec<String>>;
-
-    /// Deletes an object. A missing one is deleted already.
-    fn delete(&self, name: &str) -> BucketResult<()>;
-
-    /// Returns the place of the bucket for messages, without a secret.
-    fn describe(&self) -> String;
-
-    /// Returns whether the service keeps the bytes of objects that were replaced or deleted; `None` if that is unknown.
-    fn keeps_old_bytes(&self) -> Option<bool> {
-        Some(false)
-    }
-}
-
-impl fmt::Display for BucketError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing => f.write_str("there is no such object"),
-            Self::Exists => f.write_str("the object exists already"),
-            Self::Stale => f.write_str("the object was replaced meanwhile"),
-            Self::Unclear(what) => write!(f, "{what}; the outcome is unknown"),
-            Self::Busy(what) | Self::Denied(what) | Self::Failed(what) | Self::Damaged(what) => {
-                f.write_str(what)
-            }
-            Self::Key(fault) => write!(f, "{}", fault.at("the place")),
-        }
-    }
-}
-
-impl std::error::Error for BucketError {}
-
-impl BucketError {
-    /// Returns the error of a call of `bucket`, which was `doing` something.
-    pub(super) fn at(self, bucket: &dyn Bucket, doing: impl fmt::Display) -> Error {
-        let hint = match &self {
-            Self::Key(fault) => return fault.at(&bucket.describe()),
-            Self::Damaged(what) => {
-                return Error::corrupt(format!("{}: {what}", bucket.describe()))
-                    .with_hint("restore the place from a copy; nothing was changed here");
-            }
-            Self::Unclear(_) => "try again: the call continues where it stopped",
-            Self::Denied(_) => "check the permissions of this user or of its credentials",
-            Self::Missing | Self::Exists | Self::Stale => {
-                "another process may have changed the remote: try again"
-            }
-            Self::Busy(_) => "try again later, or allow a longer wait with --wait",
-            Self::Failed(_) => "check the place of the remote, and whether it has free space",
-        };
-        let kind = match &self {
-            Self::Busy(_) => ErrorKind::Busy,
-            _ => ErrorKind::Io,
-        };
-        let text = format!("{doing} {}: {self}", bucket.describe());
-        let error = Error::new(kind, text).with_hint(hint);
-        match self {
-            Self::Unclear(_) | Self::Denied(_) | Self::Failed(_) => {
-                error.with_code(ErrorCode::RemoteUnreachable).with_source(self)
-            }
-            Self::Missing | Self::Exists | Self::Stale | Self::Busy(_) | Self::Damaged(_) | Self::Key(_) => {
-                error.with_source(self)
-            }
-        }
-    }
-}
+pub(crate) use url::decoded;
+pub use url::without_password;
 
 /// Opens the bucket at a URL: `file:///path`; with the feature `remote-cloud` `s3://bucket/prefix`, `gs://bucket/prefix` or
 /// `az://container/prefix`; with `remote-postgres` `postgres://user@host/database`. With `create`, makes a missing folder.
@@ -275,48 +122,6 @@ fn real(path: &Path) -> PathBuf {
         Some(above.canonicalize().ok()?.join(rest))
     });
     found.unwrap_or(path)
-}
-
-/// Returns a URL without the password of its user. The path of a file may contain anything.
-pub fn without_password(url: &str) -> String {
-    let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
-    let (base, query) = rest
-        .split_once('?')
-        .map_or((rest, None), |(base, query)| (base, Some(query)));
-    if scheme == "file" {
-        return url.to_owned();
-    }
-    // A password may contain '/' and '@'.
-    let user = base
-        .rsplit_once('@')
-        .and_then(|(user, host)| Some((user.split_once(':')?.0, host)));
-    let base = user.map_or_else(|| base.to_owned(), |(user, host)| format!("{user}@{host}"));
-    let is_public = |pair: &&str| {
-        let key = decoded(pair.split('=').next().unwrap_or_default());
-        key.is_some_and(|key| key != "password")
-    };
-    let query = query.map(|query| query.split('&').filter(is_public).collect::<Vec<_>>().join("&"));
-    let query = query
-        .filter(|query| !query.is_empty())
-        .map(|query| format!("?{query}"));
-    format!("{scheme}://{base}{}", query.unwrap_or_default())
-}
-
-/// Decodes the `%20` of a URL. Returns `None` for bytes that are no text.
-fn decoded(text: &str) -> Option<String> {
-    let mut bytes = Vec::with_capacity(text.len());
-    let mut rest = text.as_bytes();
-    while let [first, more @ ..] = rest {
-        rest = more;
-        if *first != b'%' {
-            bytes.push(*first);
-            continue;
-        }
-        let (digits, more) = more.split_at_checked(2)?;
-        bytes.extend(crate::digest::from_hex(std::str::from_utf8(digits).ok()?)?);
-        rest = more;
-    }
-    String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
 }
 
 #[cfg(test)]

@@ -4,10 +4,10 @@
 //! Layer 6, part of `remote/bucket`.
 //!
 //! # Invariants
-//! - SEA-1: bytes are returned only after their tag was checked. A file that was changed, cut, extended, renamed, or made of
+//! - SLD-1: bytes are returned only after their tag was checked. A file that was changed, cut, extended, renamed, or made of
 //!   parts of other files is damage.
-//! - SEA-2: a file has a key of its own, from a new salt. So a nonce, which counts chunks, is used once with a key.
-//! - SEA-3: nothing is read or written with a key that the key file lacks.
+//! - SLD-2: a file has a key of its own, from a new salt. So a nonce, which counts chunks, is used once with a key.
+//! - SLD-3: nothing is read or written with a key that the key file lacks.
 //!
 //! # Format
 //! docs/format.md, "Encryption".
@@ -59,7 +59,7 @@ impl FileKey {
         if salt.len() != SALT {
             return Err(damaged(name));
         }
-        // INVARIANT SEA-3
+        // INVARIANT SLD-3
         let key = keys.find(*id).ok_or(BucketError::Key(KeyFault::Other))?;
         Ok(Self::new(key, salt, name))
     }
@@ -83,7 +83,7 @@ impl FileKey {
         let count = sealed.len().div_ceil(SEALED_CHUNK);
         for (chunk, at) in sealed.chunks(SEALED_CHUNK).zip(0..) {
             let nonce = Self::nonce(first + at, is_end && at + 1 == count);
-            // INVARIANT SEA-1
+            // INVARIANT SLD-1
             plain.extend(self.0.decrypt(&nonce.into(), chunk).map_err(|_| damaged(name))?);
         }
         Ok(plain)
@@ -121,7 +121,7 @@ impl Sealed {
                 key.derive(FORMAT_CONTEXT, &[bytes])
             }));
         }
-        // INVARIANT SEA-2
+        // INVARIANT SLD-2
         let no_salt = |error: crate::error::Error| BucketError::Failed(error.to_string());
         let salt: [u8; SALT] = random_bytes().map_err(no_salt)?;
         let file = FileKey::new(key, &salt, name);
@@ -174,9 +174,10 @@ impl Sealed {
         } else {
             let header = self.inner.get(name, Some(0..HEADER as u64))?;
             let file = FileKey::of_header(&self.keys, &header.bytes, name)?;
-            match stored.bytes.is_empty() {
-                true => Err(damaged(name)),
-                false => file.decrypt(name, first as usize, is_end, &stored.bytes),
+            if stored.bytes.is_empty() {
+                Err(damaged(name))
+            } else {
+                file.decrypt(name, first as usize, is_end, &stored.bytes)
             }
         };
         match opened {

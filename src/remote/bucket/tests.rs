@@ -1,5 +1,6 @@
 //! Tests of buckets, and of the probe.
 
+use std::ops::Range;
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -67,7 +67,7 @@ fn an_encrypted_bucket_is_a_bucket() {
     }
 }
 
-/// SEA-1: 10,000 changes of a file, and none is read as a file.
+/// SLD-1: 10,000 changes of a file, and none is read as a file.
 #[test]
 fn no_changed_file_is_read() {
     let (inner, keys) = (Folder::in_memory(), Keys::generate().unwrap());
@@ -114,8 +114,6 @@ fn no_changed_file_is_read() {
             }
         }
     }
-    let plain = vec![0_u8; 128];
-    bucket.put_new("format", &plain).unwrap_err();
 }
 
 #[test]
@@ -148,9 +146,12 @@ fn a_bucket_learns_no_word_and_needs_the_key() {
         );
         assert_eq!(remote(&inner, keys).check(&first).unwrap_err().code(), code);
     }
-    assert_eq!(objects(&inner), stored, "SEA-3");
+    assert_eq!(objects(&inner), stored, "SLD-3");
     let plain = Folder::in_memory();
+    let first = Memory::create(folder.path().join("plain")).unwrap();
+    put(&first, "plan", "one");
     remote(&plain, None).push(&first, &ann()).unwrap();
+    put(&first, "plan", "two");
     let error = remote(&plain, Some(&keys)).push(&first, &ann()).unwrap_err();
     assert_eq!(error.code(), ErrorCode::NotEncrypted);
     let copied = clone(&inner, &keys, &folder, "second").unwrap();

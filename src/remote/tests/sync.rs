@@ -49,6 +49,32 @@ fn an_empty_remote_gets_the_first_push_and_an_idle_round_costs_one_request() {
     assert!(fleet.service.objects().is_empty(), "nothing is begun anew");
 }
 
+/// A rival that is always faster: each of its pushes sets the next one.
+#[derive(Clone)]
+struct Again {
+    service: SimBucket,
+    memory: Arc<Memory>,
+}
+
+impl Again {
+    fn of(fleet: &Fleet, rival: &Memory) -> Self {
+        Self {
+            service: fleet.service.clone(),
+            memory: Arc::new(rival.clone()),
+        }
+    }
+
+    fn set(&self, number: u32) {
+        let again = self.clone();
+        self.service.before_swap(move || {
+            put(&again.memory, &format!("fast/{number}"), "1");
+            let remote = Remote::on("origin", Arc::new(again.service.clone()), Origin::DirectUser);
+            remote.unwrap().sync(&again.memory, &ann()).unwrap();
+            again.set(number + 1);
+        });
+    }
+}
+
 /// SYN-1
 #[test]
 fn a_lost_race_is_run_again_but_not_for_ever() {
@@ -65,32 +91,7 @@ fn a_lost_race_is_run_again_but_not_for_ever() {
     sync(&remote, &a);
     assert_eq!(a.view().root(), b.view().root());
 
-    // A rival that is always faster: each of its pushes sets the next one.
-    fn always(fleet: &Fleet, rival: &Memory, number: u32) {
-        let (service, folder) = (fleet.service.clone(), Arc::new(rival.clone()));
-        let again = Again {
-            service,
-            memory: folder,
-        };
-        again.set(number);
-    }
-    #[derive(Clone)]
-    struct Again {
-        service: SimBucket,
-        memory: Arc<Memory>,
-    }
-    impl Again {
-        fn set(&self, number: u32) {
-            let again = self.clone();
-            self.service.before_swap(move || {
-                put(&again.memory, &format!("fast/{number}"), "1");
-                let remote = Remote::on("origin", Arc::new(again.service.clone()), Origin::DirectUser);
-                remote.unwrap().sync(&again.memory, &ann()).unwrap();
-                again.set(number + 1);
-            });
-        }
-    }
-    always(&fleet, &a, 0);
+    Again::of(&fleet, &a).set(0);
     put(&b, "of b", "2");
     let error = remote.impatient().sync(&b, &ann()).unwrap_err();
     assert_eq!(

@@ -3,8 +3,8 @@
 use std::time::Duration;
 
 use super::backup::{put, verified};
-use super::machines::{Fleet, ann, content, id, pull};
-use crate::engine::{Memory, Retention, Selection, Writer};
+use super::machines::{Fleet, ann, id, pull};
+use crate::engine::{Memory, Retention, Writer};
 use crate::object::Origin;
 use crate::remote::Remote;
 
@@ -157,72 +157,6 @@ fn signatures_travel_under_the_name_of_the_machine() {
     );
     drop(c);
     verified(&fleet.folder.path().join("c"));
-}
-
-/// RCP-1: what a clone with a cap got is at most of that class, whichever way it comes back.
-#[test]
-fn the_history_of_a_capped_clone_is_capped() {
-    let fleet = Fleet::new();
-    let (remote, a) = (fleet.origin(), fleet.first());
-    let fork = a.fork("task").by(&ann()).unwrap();
-    put(&fork, "forked", "of a fork");
-    a.merge("task").by(&ann()).unwrap();
-    put(&a, "old", "first");
-    put(&a, "old", "second");
-    put(&a, "gone", "x");
-    a.remove(&id("gone"), &ann()).unwrap();
-    remote.push(&a, &ann()).unwrap();
-    let b = fleet.clone("b", Origin::Model);
-    let class = |name: &str| b.view().get(&id(name)).unwrap().unwrap().origin();
-    assert_eq!((class("old"), class("forked")), (Origin::Model, Origin::Model));
-    let commits: Vec<_> = b.commits().map(|commit| commit.unwrap()).collect();
-    let before = commits
-        .iter()
-        .find(|commit| commit.commit.op.as_str() != "clone")
-        .unwrap();
-    for revision in [before.digest.to_hex(), commits[3].digest.to_hex()] {
-        assert!(b.rollback(revision.as_str()).across_lanes().by(&ann()).is_err());
-        assert!(b.fork("back").at(revision.as_str()).by(&ann()).is_err());
-    }
-    // Taking the stamps back brings no class back.
-    let stamper = Writer::of(Origin::Model).session("remote/origin");
-    drop(b.undo(&stamper));
-    drop(b.revert(Selection::default().session("remote/origin")).by(&ann()));
-    assert_eq!((class("old"), class("plan")), (Origin::Model, Origin::Model));
-    let version = |text: &str| {
-        let history = b.history(&id("old")).unwrap();
-        let digests = history.into_iter().filter_map(|change| change.digest);
-        let mut found = digests.filter(|digest| {
-            let found = b.inner.store().records.find_object(*digest).unwrap();
-            let (_, object) = found.unwrap();
-            object.content() == Some(text) && object.origin() == Origin::DirectUser
-        });
-        found.next().unwrap()
-    };
-    let mut draft = b.draft(&ann());
-    assert!(draft.restore_version(&id("old"), version("first")).unwrap());
-    let past = b.at(commits[1].digest.to_hex().as_str()).unwrap();
-    draft.restore(&id("plan"), &past).unwrap();
-    b.commit(draft, "restore").unwrap();
-    assert_eq!(content(&b, "old").as_deref(), Some("first"));
-    assert_eq!((class("old"), class("plan")), (Origin::Model, Origin::Model));
-    // Behind a collection, too.
-    put(&b, "old", "third");
-    let mut retention = Retention::default();
-    (retention.all, retention.newest) = (Duration::ZERO, 3);
-    b.gc(&retention, None).unwrap();
-    let mut draft = b.draft(&ann());
-    draft.restore_version(&id("old"), version("second")).unwrap();
-    b.commit(draft, "restore").unwrap();
-    assert_eq!(class("old"), Origin::Model);
-    // What it writes itself is as trusted as its writer.
-    put(&b, "own", "1");
-    assert_eq!(class("own"), Origin::DirectUser);
-    let capped = fleet.remote(Origin::Model);
-    pull(&capped, &b);
-    capped.push(&b, &ann()).unwrap();
-    drop(b);
-    verified(&fleet.folder.path().join("b"));
 }
 
 /// A version that only the line of a remote has is capped, also after a collection moved the records of others.

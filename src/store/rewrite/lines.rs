@@ -226,7 +226,7 @@ impl Rewriter<'_> {
                         let before = store.before(entry)?;
                         Self::state(&store, before.as_ref(), entry, &mut builder)?;
                     }
-                    builder.add(record.kind, 0, &record.body);
+                    builder.add(record.kind, record.flags, &record.body);
                 }
                 RecordKind::Reference | RecordKind::Ignorable(_) => {
                     self.sort(batch, record, Fate::AsItWas, &mut builder)?;

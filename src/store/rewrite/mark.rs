@@ -8,10 +8,11 @@ use std::sync::Arc;
 
 use crate::digest::{DIGEST_LEN, ObjectDigest, Root};
 use crate::error::Result;
-use crate::log::{Locator, RecordKind};
+use crate::log::{Locator, RecordKind, cap_in};
 use crate::object::{Object, Reference};
 use crate::store::Store;
 use crate::store::commits::CommitEntry;
+use crate::store::records::digest_of;
 use crate::trie::Trie;
 
 /// The value of `first` for a record that a reference or a draft needs, even if no kept commit needs it.
@@ -219,6 +220,14 @@ impl Store {
         let record = self.records.record(place)?;
         if record.kind == RecordKind::Erased {
             return Ok(());
+        }
+        // RCS-3: the record of the version that limits its class least stays, too.
+        if cap_in(record.flags) != 0
+            && let Some(best) = self.records.find(record.kind, &digest_of(&record, self.suite))?
+            && best.locator != place
+        {
+            let need = if is_of_line { OF_LINE } else { need };
+            self.mark_object(live, best.locator, need, with_sources)?;
         }
         // The digest has no effect here, because only fields of the object are read.
         let object = Object::from_verified(record.body, ObjectDigest::from_bytes([0; 32]));

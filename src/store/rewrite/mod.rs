@@ -177,7 +177,7 @@ impl Rewriter<'_> {
                 let before = self.before.clone();
                 Self::state(self.store, before.as_ref(), &entry, &mut builder)?;
             }
-            builder.add(RecordKind::Commit, 0, &record.body);
+            builder.add(RecordKind::Commit, record.flags, &record.body);
             self.head = entry.digest;
             self.roots.insert(entry.commit.root);
             self.before = Some(entry);

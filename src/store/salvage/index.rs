@@ -16,7 +16,7 @@ use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, ObjectDigest};
 use crate::error::{Finding, Result};
 use crate::log::{DamagedLog, Locator, Piece, Position, Record, RecordKind};
 use crate::object::{Commit, Object, Reference};
-use crate::store::records::digest_of;
+use crate::store::records::{cap_of, digest_of};
 use crate::store::rewritten::{Erased, decode_gap};
 
 /// The largest accepted seq (SVI-2).
@@ -279,7 +279,10 @@ impl Index {
     pub(super) fn object(&self, damaged: &DamagedLog, digest: [u8; DIGEST_LEN]) -> Result<Option<Object>> {
         let place = self.objects.get(&digest);
         let record = place.map(|place| damaged.read(place.locator)).transpose()?;
-        Ok(record.map(|record| Object::from_verified(record.body, ObjectDigest::from_bytes(digest))))
+        Ok(record.map(|record| {
+            let cap = cap_of(record.flags);
+            Object::from_verified(record.body, ObjectDigest::from_bytes(digest)).with_best_origin(cap)
+        }))
     }
 
     /// Returns the commit that erased the record with this digest, if it was erased.

@@ -11,8 +11,8 @@ use std::collections::HashSet;
 
 use crate::digest::{CommitDigest, DIGEST_LEN, KeyPath, ObjectDigest, Root, TextDigest};
 use crate::error::Result;
-use crate::log::{BatchBuilder, DamagedLog, HeadMark, Record, RecordKind, UNLINKED};
-use crate::object::Object;
+use crate::log::{BatchBuilder, DamagedLog, HeadMark, Record, RecordKind, UNLINKED, with_cap};
+use crate::object::{Object, Origin};
 use crate::store::records::{digest_of, object_of};
 use crate::store::rewritten::Erased;
 
@@ -152,7 +152,9 @@ impl<'a> Output<'a> {
         if let Some((content, _)) = object.content_digest() {
             self.need_text(*content.as_bytes())?;
         }
-        self.waiting.add(RecordKind::Object, UNLINKED, object.bytes());
+        let cap = Some(object.origin()).filter(|class| *class != object.stored_origin());
+        let flags = with_cap(UNLINKED, cap.map_or(0, Origin::tag));
+        self.waiting.add(RecordKind::Object, flags, object.bytes());
         self.versions += 1;
         Ok(())
     }

@@ -231,11 +231,11 @@ impl Verb for Remote {
                 #[cfg(feature = "signed")]
                 let new = new.with_keys(&signed_by, sign_key);
                 let new = new.encrypted(key_file.as_deref())?;
+                let remote = new.create()?;
                 // Before anything is encrypted.
                 if key_file.is_some() {
                     context.output.note("key", remote_keys::LOSS);
                 }
-                let remote = new.create()?;
                 let state = remote.check(&memory)?;
                 let row = RemoteRow::of(&remotes.add(new)?, state);
                 let kept = match remote.keeps_old_bytes() {

@@ -98,9 +98,10 @@ impl Inner {
         let theirs = line.head()?;
         let (ours, remote) = ((store, head), (line, theirs));
         let apart = Apart::of(&ours, &remote)?;
-        let ahead = match apart.changes.is_empty() {
-            true => 0,
-            false => ours.1.seq() - newest_sent(&ours, &remote)?,
+        let ahead = if apart.changes.is_empty() {
+            0
+        } else {
+            ours.1.seq() - newest_sent(&ours, &remote)?
         };
         let behind = match (apart.is_merged, apart.common.first()) {
             (true, _) | (_, None) => 0,

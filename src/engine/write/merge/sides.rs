@@ -170,7 +170,7 @@ impl Deciding<'_> {
             }
             (Some(ours), None) => {
                 let remover = remover(self.theirs, key)?;
-                let trust = Origin::least(trust_of(remover.as_deref()), self.their_cap);
+                let trust = Origin::least(self.trust_of(remover.as_deref())?, self.their_cap);
                 if was.is(versions.ours) && !ours.origin().is_above(trust) {
                     return Ok(Some(Decided::clear(Outcome::Take)));
                 }
@@ -187,7 +187,7 @@ impl Deciding<'_> {
     pub(super) fn stamped(&self, theirs: Option<Entry>) -> Result<Outcome> {
         let Some(object) = self
             .kept(theirs)?
-            .filter(|object| object.origin().is_above(self.their_cap))
+            .filter(|object| object.stored_origin().is_above(self.their_cap))
         else {
             return Ok(Outcome::Take);
         };
@@ -230,8 +230,8 @@ impl Deciding<'_> {
             Side::Theirs => (Outcome::Keep, Outcome::Take),
         };
         let trust = match by {
-            Side::Ours => trust_of(remover.as_deref()),
-            Side::Theirs => Origin::least(trust_of(remover.as_deref()), self.their_cap),
+            Side::Ours => self.trust_of(remover.as_deref())?,
+            Side::Theirs => Origin::least(self.trust_of(remover.as_deref())?, self.their_cap),
         };
         if trust.is_above(changed.origin()) {
             return Ok(Decided::clear(removes));
@@ -338,6 +338,13 @@ impl Deciding<'_> {
         Ok(Some(Decided::clear(Outcome::New(Box::new(united), class))))
     }
 
+    /// Returns the class of the commit that removed an object. An unknown one is not trusted.
+    fn trust_of(&self, remover: Option<&CommitEntry>) -> Result<Origin> {
+        remover.map_or(Ok(Origin::Import), |remover| {
+            self.ours.store.records.trust_of(remover)
+        })
+    }
+
     /// Asks who decides about a conflict.
     fn chosen(&self, key: &KeyPath, asked: &Asked<'_>, remover: Option<&CommitEntry>) -> Result<Choice> {
         let (ours, theirs) = asked.versions;
@@ -356,7 +363,8 @@ impl Deciding<'_> {
                 time(&self.theirs.0, versions.theirs)?,
             ])
         };
-        let trusts = [ours, theirs].map(|side| side.map_or(trust_of(remover), Object::origin));
+        let removed_by = self.trust_of(remover)?;
+        let trusts = [ours, theirs].map(|side| side.map_or(removed_by, Object::origin));
         let choice = (self.choose)(&Conflicting {
             id: &id,
             fields: asked.fields,
@@ -399,11 +407,6 @@ fn remover((store, head): &Commit, key: &KeyPath) -> Result<Option<Arc<CommitEnt
         Some(merge) if merge.is_merge() => store.maker_behind(&merge, key, None),
         known => Ok(known),
     }
-}
-
-/// Returns the class of the commit that removed an object. An unknown one is not trusted.
-fn trust_of(remover: Option<&CommitEntry>) -> Origin {
-    remover.map_or(Origin::Import, |remover| remover.commit.trust)
 }
 
 /// Returns the version that is shown while a conflict is open.

@@ -256,10 +256,10 @@ impl Cloud {
         let (sender, receiver) = bounded(1);
         let task = async move {
             let credentials = async {
-                match signs {
-                    true => client.authenticate().await,
-                    false => Ok(()),
+                if signs {
+                    client.authenticate().await?;
                 }
+                Ok::<_, object_store::Error>(())
             };
             let done = match listening(credentials).await {
                 (Err(_), heard) => Err(Failure::NoCredentials(heard)),
@@ -312,6 +312,40 @@ impl Cloud {
         }
     }
 
+    fn fetch(&self, name: &str, options: GetOptions) -> BucketResult<Stored> {
+        self.try_fetch(name, options)?
+            .map_err(|failure| self.unread(failure))
+    }
+
+    fn try_fetch(
+        &self,
+        name: &str,
+        options: GetOptions,
+    ) -> BucketResult<std::result::Result<Stored, Failure>> {
+        let (path, head) = (self.path(name)?, options.head);
+        let got = self.run(move |client| async move {
+            let got = client.objects().get_opts(&path, options).await?;
+            let version = client.version(got.meta.e_tag.clone(), got.meta.version.clone());
+            let bytes = if head {
+                Vec::new()
+            } else {
+                got.bytes().await?.into()
+            };
+            Ok((bytes, version))
+        });
+        match got {
+            Ok((bytes, Some(version))) => Ok(Ok(Stored { bytes, version })),
+            Ok((_, None)) => Err(BucketError::Failed(
+                "the service names no version of an object".to_owned(),
+            )),
+            Err(failure) => Ok(Err(failure)),
+        }
+    }
+
+    fn unread(&self, failure: Failure) -> BucketError {
+        self.failed(failure, |status| (status == 404).then_some(BucketError::Missing))
+    }
+
     fn put(
         &self,
         name: &str,
@@ -336,36 +370,34 @@ impl Cloud {
 
 impl Bucket for Cloud {
     fn get(&self, name: &str, range: Option<Range<u64>>) -> BucketResult<Stored> {
-        let path = self.path(name)?;
+        let Some(range) = range else {
+            return self.fetch(name, GetOptions::default());
+        };
         // A service has no empty range: the version alone is asked for.
-        let head = range.as_ref().is_some_and(|range| range.start >= range.end);
-        let is_part = range.is_some() && !head;
-        let range = range.filter(|_| !head).map(GetRange::Bounded);
-        let got = self.run(move |client| async move {
-            let options = GetOptions {
-                range,
-                head,
-                ..GetOptions::default()
-            };
-            let got = client.objects().get_opts(&path, options).await?;
-            let version = client.version(got.meta.e_tag.clone(), got.meta.version.clone());
-            let bytes = if head {
-                Vec::new()
-            } else {
-                got.bytes().await?.into()
-            };
-            Ok((bytes, version))
-        });
-        match got {
-            Ok((bytes, Some(version))) => Ok(Stored { bytes, version }),
-            Ok((_, None)) => Err(BucketError::Failed(
-                "the service names no version of an object".to_owned(),
-            )),
+        let head = || GetOptions {
+            head: true,
+            ..GetOptions::default()
+        };
+        if range.start >= range.end {
+            return self.fetch(name, head());
+        }
+        let part = GetOptions {
+            range: Some(GetRange::Bounded(range.clone())),
+            ..GetOptions::default()
+        };
+        match self.try_fetch(name, part)? {
+            Ok(stored) => Ok(stored),
             // The object ends before the range.
-            Err(Failure::Call(Heard::Status(416, _))) if is_part => self.get(name, Some(0..0)),
-            Err(failure) => {
-                Err(self.failed(failure, |status| (status == 404).then_some(BucketError::Missing)))
+            Err(Failure::Call(Heard::Status(416, _))) => self.fetch(name, head()),
+            // The service answers with the whole object.
+            Err(Failure::Call(Heard::Status(200, _))) => {
+                let mut whole = self.fetch(name, GetOptions::default())?;
+                let end = (range.end.min(whole.bytes.len() as u64)) as usize;
+                whole.bytes.truncate(end);
+                whole.bytes.drain(..(range.start as usize).min(end));
+                Ok(whole)
             }
+            Err(failure) => Err(self.unread(failure)),
         }
     }
 

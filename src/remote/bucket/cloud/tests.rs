@@ -2,6 +2,7 @@
 //! `tests/remote/check.sh` has the same suite against real servers.
 
 use std::collections::VecDeque;
+use std::fmt::Write as _;
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream};
 use std::time::Duration;
@@ -30,6 +31,8 @@ enum Fault {
     CutsAnswer,
     /// The service names a version that it keeps.
     NamesVersion,
+    /// The service ignores that only a part was asked for.
+    IgnoresRange,
 }
 
 /// The server, and what it was asked.
@@ -76,7 +79,7 @@ impl Server {
                     line => head.push(line.to_owned()),
                 }
             }
-            let request = Request { head };
+            let mut request = Request { head };
             let mut body = vec![
                 0;
                 request
@@ -93,7 +96,13 @@ impl Server {
                     let text = format!("<Error><Code>{code}</Code><Message>{SECRET}</Message></Error>");
                     Answer::new(status, text.into_bytes())
                 }
-                _ => self.answer(&request, &body),
+                _ => {
+                    let ignores_range = matches!(fault, Some(Fault::IgnoresRange));
+                    request
+                        .head
+                        .retain(|line| !ignores_range || !line.to_lowercase().starts_with("range:"));
+                    self.answer(&request, &body)
+                }
             };
             if matches!(fault, Some(Fault::NamesVersion)) {
                 answer.headers += "x-amz-version-id: 17\r\n";
@@ -157,7 +166,12 @@ impl Server {
             return Answer::new(416, Vec::new());
         }
         let mut answer = Answer::new(206, stored.bytes[start..end].to_vec()).with(&stored.version);
-        answer.headers += &format!("Content-Range: bytes {start}-{}/{length}\r\n", end - 1);
+        write!(
+            answer.headers,
+            "Content-Range: bytes {start}-{}/{length}\r\n",
+            end - 1
+        )
+        .unwrap();
         answer
     }
 
@@ -173,9 +187,11 @@ impl Server {
             .collect();
         let token = request.query(if is_azure { "marker" } else { "continuation-token" });
         let from: usize = token.map_or(0, |token| token.parse().unwrap());
-        let next = (from + 2 < names.len())
-            .then(|| (from + 2).to_string())
-            .unwrap_or_default();
+        let next = if from + 2 < names.len() {
+            (from + 2).to_string()
+        } else {
+            String::new()
+        };
         let page = names.iter().skip(from).take(2);
         let xml = if is_azure {
             let blobs: String = page
@@ -263,7 +279,11 @@ impl Answer {
     }
 
     fn with(mut self, Version(version): &Version) -> Self {
-        self.headers += &format!("ETag: \"{version}\"\r\nx-goog-generation: {version}\r\n");
+        write!(
+            self.headers,
+            "ETag: \"{version}\"\r\nx-goog-generation: {version}\r\n"
+        )
+        .unwrap();
         self
     }
 
@@ -335,6 +355,8 @@ fn names_have_the_prefix_of_the_url() {
     assert_eq!(server.sim.get("some/prefix/log/1", None).unwrap().bytes, b"x");
 }
 
+type Is<'a> = &'a dyn Fn(&BucketError) -> bool;
+
 /// BKT-3, CLD-1: what each answer to a write says about it.
 #[test]
 fn an_answer_says_what_is_certain() {
@@ -345,7 +367,6 @@ fn an_answer_says_what_is_certain() {
         |error: &BucketError| *error == BucketError::Exists,
         |error: &BucketError| *error == BucketError::Stale,
     );
-    type Is<'a> = &'a dyn Fn(&BucketError) -> bool;
     let cases: [(Fault, Is<'_>, Is<'_>); 16] = [
         (Fault::Ends, &unclear, &unclear),
         (Fault::LosesAnswer, &unclear, &unclear),
@@ -399,7 +420,7 @@ fn an_answer_says_what_is_certain() {
 fn a_read_that_fails_may_be_repeated() {
     let server = Server::start();
     let cloud = cloud(&server);
-    cloud.put_new("a", &[7; 100_000]).unwrap();
+    cloud.put_new("a", &vec![7; 100_000]).unwrap();
     for fault in [Fault::Ends, Fault::CutsAnswer, Fault::Answers(503, "SlowDown")] {
         server.fail(fault);
         assert!(
@@ -411,8 +432,23 @@ fn a_read_that_fails_may_be_repeated() {
     assert!(matches!(cloud.get("a", None), Err(BucketError::Denied(_))));
     server.fail(Fault::CutsAnswer);
     let client = Counted::new(Arc::new(cloud));
-    assert_eq!(client.get("a", u64::MAX).unwrap().bytes, [7; 100_000]);
+    assert_eq!(client.get("a", u64::MAX).unwrap().bytes, vec![7; 100_000]);
     assert_eq!(client.requests(), 2);
+}
+
+#[test]
+fn a_service_may_ignore_that_a_part_was_asked_for() {
+    let server = Server::start();
+    let cloud = cloud(&server);
+    cloud.put_new("a", b"abcdef").unwrap();
+    for range in [1..3, 4..9, 8..9] {
+        let part = cloud.get("a", Some(range.clone())).unwrap();
+        [Fault::IgnoresRange; 2]
+            .into_iter()
+            .for_each(|fault| server.fail(fault));
+        assert_eq!(cloud.get("a", Some(range)).unwrap(), part);
+        server.faults.lock().clear();
+    }
 }
 
 /// RTR-1

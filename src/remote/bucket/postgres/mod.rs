@@ -155,9 +155,7 @@ impl Bucket for Postgres {
                 // INVARIANT PGB-3
                 Err(error) if session::bucket_error(&error) == BucketError::Missing => {
                     match table.make(client).await {
-                        Err(error) if session::bucket_error(&error) != BucketError::Exists => {
-                            return Err(error);
-                        }
+                        Err(error) if session::bucket_error(&error) != BucketError::Exists => Err(error),
                         _ => table.insert(client, &row).await,
                     }
                 }

@@ -4,7 +4,7 @@
 //! Layer 6, part of `remote/bucket/postgres`.
 //!
 //! # Invariants
-//! - PGS-1: after a call whose outcome is unknown, the next call connects anew.
+//! - PGN-1: after a call whose outcome is unknown, the next call connects anew.
 
 use std::error::Error as _;
 use std::io;
@@ -98,7 +98,7 @@ impl Session {
             return Err(unanswered(CALL_WAIT));
         };
         let answer = answer.map_err(|error| bucket_error(&error));
-        // INVARIANT PGS-1
+        // INVARIANT PGN-1
         if !matches!(answer, Err(BucketError::Unclear(_))) {
             self.client = Some(client);
         }

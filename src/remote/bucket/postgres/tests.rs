@@ -95,7 +95,7 @@ fn a_table_is_a_bucket() {
         large[9_000_000..9_000_100]
     );
     assert!(bucket.get("large", None).unwrap().bytes == large);
-    // BKT-1, and the table is made by the first of many.
+    // BKT-1 and PGB-1, and the table is made by the first of many.
     for round in 0..10 {
         let clients: Vec<_> = (0..4)
             .map(|_| server.bucket("treering", &format!("schema=r{round}")))
@@ -165,7 +165,7 @@ fn an_error_says_whether_the_call_had_its_effect() {
     let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'treering'";
     assert!(server.sql(end).wait().unwrap().success());
     assert!(unclear(owner.get("a", None)));
-    assert_eq!(owner.get("a", None).unwrap().bytes, b"1", "PGS-1");
+    assert_eq!(owner.get("a", None).unwrap().bytes, b"1", "PGN-1");
     let mut lock = server.sql(&format!(
         "BEGIN; LOCK TABLE treering_objects; SELECT pg_sleep(1.5); {end} AND wait_event_type = 'Lock'; COMMIT"
     ));

@@ -46,7 +46,7 @@ impl Tls {
         match file {
             Some(file) => {
                 let read = CertificateDer::pem_file_iter(file)
-                    .and_then(|found| found.collect::<std::result::Result<Vec<_>, _>>());
+                    .and_then(Iterator::collect::<std::result::Result<Vec<_>, _>>);
                 let name = file.display();
                 let invalid =
                     |error| Error::invalid(format!("cannot read the certificates in {name}: {error}"));
@@ -73,7 +73,9 @@ impl Tls {
 
 /// Returns whether a handshake failed for a reason that stays, such as a certificate that nothing trusted signed.
 pub(super) fn is_refused(error: &io::Error) -> bool {
-    error.get_ref().is_some_and(|cause| cause.is::<rustls::Error>())
+    error
+        .get_ref()
+        .is_some_and(<dyn std::error::Error + Send + Sync>::is::<rustls::Error>)
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> MakeTlsConnect<S> for Tls {

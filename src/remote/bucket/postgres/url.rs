@@ -20,6 +20,7 @@ use tokio_postgres::config::{Host, SslMode};
 
 use super::super::decoded;
 use super::tls::Tls;
+use crate::disk::read_text;
 use crate::error::{Error, ErrorCode, Result};
 
 /// The bits of a mode that give others access.
@@ -152,7 +153,7 @@ fn in_file(config: &Config) -> Result<Option<OsString>> {
         let hint = format!("run chmod 600 {}", path.display());
         return Err(Error::denied(ErrorCode::Refused, text).with_hint(hint));
     }
-    let text = std::fs::read_to_string(&path).map_err(failed)?;
+    let text = read_text(&path).map_err(failed)?;
     Ok(password_in(&text, config).map(OsString::from))
 }
 
