@@ -8,6 +8,8 @@
 //!   segment is larger, so a fetch needs no more memory than that.
 //! - FET-2: a reader that misses a segment, or finds another in its place, reads the manifest again.
 
+use std::collections::HashSet;
+
 use super::Fetched;
 use super::cache::seen_in;
 use super::place::{Place, Published};
@@ -75,7 +77,8 @@ impl Remote {
                 self.check_signature(memory, (place, log), &part)?;
             }
             is_first = false;
-            let taken = memory.inner.take_remote(self.known(), &part, writer);
+            let mut part = part;
+            let taken = memory.inner.take_remote(self.known(), &mut part, writer);
             // An error with a file is about this store.
             let taken = taken.map_err(|error| match error.damage() {
                 Some(_) => error,
@@ -152,15 +155,16 @@ impl Remote {
         signatures.check(self)
     }
 
-    /// Returns the records of these batches, and of older ones that these need and that this store dropped.
+    /// Returns the records of older batches that these need, and that this store dropped.
     fn supply(
         &self,
         memory: &Memory,
         (place, log): (&Place, &ClosedLog),
         batches: &[Batch],
     ) -> Result<Supply> {
-        let supply = memory.inner.supply(self.known(), batches);
-        let (mut supply, mut wanted) = supply.map_err(|error| place.damaged(error))?;
+        let mut supply = Supply::default();
+        let lacks = memory.inner.lacks(self.known(), batches);
+        let mut wanted: HashSet<_> = lacks.map_err(|error| place.damaged(error))?;
         let first = batches.first().map_or(0, |batch| batch.number);
         for index in (0..log.segments.len()).rev() {
             if wanted.is_empty() {

@@ -34,7 +34,7 @@ pub(crate) struct FetchedPart {
     pub(crate) batches: Vec<Batch>,
     /// How far the remote is read with this part.
     pub(crate) seen: Seen,
-    /// The records of these batches, and those of earlier ones that these need and the store lacks.
+    /// The records of earlier batches that this part needs and the store lacks.
     pub(crate) supply: Supply,
 }
 
@@ -62,9 +62,14 @@ impl Inner {
     pub(crate) fn take_remote(
         &self,
         known: Known<'_>,
-        part: &FetchedPart,
+        part: &mut FetchedPart,
         writer: &Writer,
     ) -> Result<Option<Taken>> {
+        let suite = self.store().suite;
+        for batch in &part.batches {
+            part.supply.add(batch, suite, &|_| true)?;
+        }
+        let part = &*part;
         let erased = self.take_erasure(known, part, writer)?;
         let mut intake = self.intake(known, &part.supply)?;
         if intake.relied_on.seen != part.after {
@@ -133,12 +138,11 @@ impl Inner {
         })
     }
 
-    /// Returns the records of these batches, and the digests of what new commits of them need and neither they nor this store
-    /// have.
+    /// Returns the digests of what new commits of these batches need, and neither the batches nor this store have.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
-    pub(crate) fn supply(&self, known: Known<'_>, batches: &[Batch]) -> Result<(Supply, HashSet<[u8; DIGEST_LEN]>)> {
+    pub(crate) fn lacks(&self, known: Known<'_>, batches: &[Batch]) -> Result<HashSet<[u8; DIGEST_LEN]>> {
         let (store, none) = (self.store(), Supply::default());
         let (mut supply, mut needed) = (Supply::default(), HashSet::new());
         let mut intake = self.intake(known, &none)?;
@@ -159,7 +163,7 @@ impl Inner {
                 || records.erasure(&digest)?.is_some();
             lacking.extend((!is_stored).then_some(digest));
         }
-        Ok((supply, lacking))
+        Ok(lacking)
     }
 }
 
