@@ -105,7 +105,7 @@ impl CachedRemote {
     ///
     /// # Errors
     /// `InvalidInput` (code `not_over_remote`).
-    pub(crate) fn check_verb(&self, verb: &str) -> Result<()> {
+    pub(crate) fn check_verb(verb: &str) -> Result<()> {
         match REFUSED.iter().find(|(name, _)| *name == verb) {
             Some((_, why)) => Err(Self::refuse(verb, why)),
             None => Ok(()),

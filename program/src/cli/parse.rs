@@ -193,8 +193,8 @@ impl Parsed {
             return context.answer_disabled();
         }
         #[cfg(feature = "remote")]
-        if let Some(remote) = &context.remote {
-            remote.check_verb(self.verb.name)?;
+        if context.remote.is_some() {
+            super::cached_remote::CachedRemote::check_verb(self.verb.name)?;
         }
         let typed = self.matches.subcommand_matches(self.verb.name);
         let code = (self.verb.run)(typed.unwrap_or(&self.matches), context)?;

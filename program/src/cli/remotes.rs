@@ -226,10 +226,10 @@ impl Remotes {
     /// # Errors
     /// `InvalidInput` (code `name_taken`).
     pub(crate) fn check_free(&self, name: &str) -> Result<()> {
-        match self.entries().iter().any(|entry| entry.name == name) {
-            true => Err(name_taken(name)),
-            false => Ok(()),
+        if self.entries().iter().any(|entry| entry.name == name) {
+            return Err(name_taken(name));
         }
+        Ok(())
     }
 
     /// Removes a remote.

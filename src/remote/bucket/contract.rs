@@ -82,7 +82,7 @@ impl KeyFault {
 }
 
 /// The result of a call of a bucket.
-pub type BucketResult<T> = std::result::Result<T, BucketError>;
+pub type BucketResult<T> = Result<T, BucketError>;
 
 /// Named objects with conditional writes. Names are relative, with `/` between their parts.
 ///

@@ -307,7 +307,7 @@ impl Context {
         let remote = entry.open()?;
         let Some(file) = &entry.key_file else {
             let error = Error::invalid(format!("the remote {name} is not encrypted"));
-            return Err(error.with_code(ErrorCode::NotEncrypted).into());
+            return Err(error.with_code(ErrorCode::NotEncrypted));
         };
         if remote.has_newest_key()? {
             remote_keys::replace(file, &remote_keys::load(file)?.with_new()?)?;

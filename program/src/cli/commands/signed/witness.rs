@@ -97,7 +97,7 @@ impl Verb for Witness {
             Some(at) => known[at] = line,
             None => known.push(line),
         }
-        self.bind(&head.origin, signers)?;
+        self.bind(&head.origin, &signers)?;
         // INVARIANT WIT-1
         let lines = known.iter();
         let lines = lines.map(|line| format!("{} {} {}", line.origin, line.size, BASE64.encode(line.root)));
@@ -138,7 +138,7 @@ impl Verb for Witness {
 
 impl Witness {
     /// Notes the keys that sign the heads of an origin, if one of them signed the head before (WIT-2).
-    fn bind(&self, origin: &str, signers: Vec<String>) -> Result<()> {
+    fn bind(&self, origin: &str, signers: &[String]) -> Result<()> {
         let mut file = self.state.clone().into_os_string();
         file.push(".keys");
         let file = PathBuf::from(file);
