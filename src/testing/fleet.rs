@@ -14,11 +14,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-use std::time::Duration;
 
 use crate::digest::CommitDigest;
 use crate::disk::{Disk, MemDisk, read_whole};
-use crate::engine::{Erasing, Memory, Options, Retention, Writer, verified};
+use crate::engine::{Erasing, Memory, Options, Writer, verified};
 use crate::error::{Error, ErrorCode, ErrorKind};
 use crate::object::{Id, Kind, NewObject, Origin};
 use crate::remote::bucket::{Bucket, Sealed};
@@ -275,14 +274,8 @@ impl Schedule {
         Ok(())
     }
 
-    /// Collects the garbage of the remote, or that of the machine.
+    /// Collects the garbage of the remote.
     fn collect(&mut self, at: usize) -> Result<bool, String> {
-        if self.random.one_in(3) {
-            let mut retention = Retention::default();
-            (retention.all, retention.newest) = (Duration::ZERO, 2);
-            let collected = self.machines[at].memory.gc(&retention, None);
-            return collected.map(|_| true).map_err(said);
-        }
         if self.has_rivals && self.random.one_in(3) && self.machines.len() > 1 {
             self.set_rival(at);
         }

@@ -190,13 +190,13 @@ pub(super) const MUTANTS: &[Mutant] = &[
         TRAVEL,
     ),
     mutant(
-        "the history of a capped clone comes back as it was",
-        "src/engine/write/draft.rs",
+        "what comes from a remote keeps its class",
+        "src/store/foreign.rs",
         [
-            "&& object.origin().is_above(cap)\n        {\n            return self.stage_as(object.to_new()?, cap).map(drop);",
-            "object.origin().is_above(cap)",
-            "(false && object.origin().is_above(cap))",
+            "let flags = (flags & UNLINKED) | (capped(record, self.cap) & !UNLINKED);",
+            "capped(record, self.cap)",
+            "(capped(record, self.cap) & UNLINKED)",
         ],
-        TRAVEL,
+        "remote::tests::",
     ),
 ];
