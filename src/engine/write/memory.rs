@@ -228,7 +228,9 @@ impl Memory {
         let is_other = |commit| has_lines && matches!(store.by_digest(commit), Ok(None));
         let snapshots = references.filter(|reference| {
             let is_snapshot = reference.name.class() == ReferenceClass::Snapshots;
-            is_snapshot && !reference.commit.is_some_and(is_other)
+            // One that was fetched names a commit of a line of the remote (TRV-1).
+            let is_fetched = reference.name.rest().starts_with(REMOTE);
+            is_snapshot && (is_fetched || !reference.commit.is_some_and(is_other))
         });
         let infos = snapshots.map(|reference| SnapshotInfo::of(&store, &reference));
         let passes = |info: &Result<_>| {
