@@ -88,7 +88,7 @@ pub(crate) use merged::Brought;
 pub(crate) use outgoing::Changed;
 use past::Runs;
 pub(crate) use places::IdHash;
-use places::PlaceCache;
+use places::{Coming, PlaceCache};
 #[cfg(feature = "remote")]
 pub(crate) use records::capped;
 pub(crate) use records::{erased_error, object_of};
@@ -677,6 +677,43 @@ impl Store {
             self.forget_rings(line.name());
         }
         Ok(())
+    }
+
+    /// Returns the place of the version of an id in the state of a commit of the batch `batch`, if the cache has it. The
+    /// caller must check that the record has this id, and that its batch is not newer.
+    pub(crate) fn cached_place(&self, hash: IdHash, batch: u64) -> Option<u64> {
+        self.places.load().as_ref()?.find(hash, batch)
+    }
+
+    /// Notes the place of an id in the state of a commit of the batch `batch`, which has `objects` objects.
+    pub(crate) fn cache_place(&self, hash: IdHash, place: u64, of_state: (u64, u64)) {
+        if let Some(cache) = self.places.load().as_ref() {
+            let head = self.head.load().as_ref().map(|head| head.batch);
+            cache.keep(hash, place, of_state, head);
+        }
+    }
+
+    /// Makes the cache of places forget what a commit changes, before the commit is published.
+    fn forget_places(&self, batch: &Batch, next: &CommitEntry) {
+        let Some(cache) = self.places.load_full() else {
+            return;
+        };
+        let anew = cache.take_in(batch.number, |cache| {
+            let head = self.head.load_full()?;
+            if head.commit.root == next.commit.root {
+                return Some(());
+            }
+            let coming = Coming {
+                batch,
+                before: &self.state(&head).ok()?,
+                records: &self.records,
+                nodes: self,
+            };
+            cache.forget_changes(&coming, next)
+        });
+        if let Some(anew) = anew {
+            self.places.store(Some(Arc::new(anew)));
+        }
     }
 
     /// Applies a batch of this line. `named` is the commit that the batch names.

@@ -7,25 +7,25 @@
 //! Layer 4. Part of store/.
 //!
 //! # Invariants
-//! - PLC-1: let a cached place have a record of the batch `b`. In each state of the main line that is not older than `b` and
+//! - PCH-1: let a cached place have a record of the batch `b`. In each state of the main line that is not older than `b` and
 //!   the floor, this record is the version of its id.
-//! - PLC-2: before a commit is published, the cache has forgotten the ids that it changes. If the commit takes an older
+//! - PCH-2: before a commit is published, the cache has forgotten the ids that it changes. If the commit takes an older
 //!   version, the floor rises to the commit.
-//! - PLC-3: a reader loads a place before it loads the floor, so it sees each floor that the place needs.
+//! - PCH-3: a reader loads a place before it loads the floor, so it sees each floor that the place needs.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{LazyLock, OnceLock};
 
 use crate::codec;
 use crate::digest::KeyPath;
 use crate::log::{Batch, LINK_BYTES, Locator, Record, RecordKind, UNLINK_BYTES, UNLINKED};
 use crate::object::Object;
 use crate::threads::Mutex;
-use crate::trie::Trie;
+use crate::trie::{NodeSource, Trie};
 
-use super::Store;
 use super::commits::CommitEntry;
+use super::records::Records;
 
 /// The number of places in a line, which a processor loads at once.
 const PLACES_A_LINE: usize = 8;
@@ -107,7 +107,7 @@ impl Line {
 
 /// The places of the newest versions of ids that somebody has read.
 pub(super) struct PlaceCache {
-    /// The first batch whose state the cache may serve (PLC-1).
+    /// The first batch whose state the cache may serve (PCH-1).
     floor: AtomicU64,
     /// The newest batch that the cache has taken in. Whoever changes a slot holds this lock.
     newest: Mutex<Option<u64>>,
@@ -173,11 +173,12 @@ impl PlaceCache {
         }
     }
 
-    fn find(&self, hash: IdHash, batch: u64) -> Option<u64> {
+    /// Returns the place of the version of an id in the state of the batch `batch`, if the cache has it.
+    pub(super) fn find(&self, hash: IdHash, batch: u64) -> Option<u64> {
         let slot = self.lines.get()?.line(hash)?.slot(hash.tag())?;
         // Another id may have taken the slot meanwhile, which the caller sees in the record.
         let slot = slot.load(Ordering::Acquire);
-        // INVARIANT PLC-3: the floor is loaded after the place.
+        // INVARIANT PCH-3: the floor is loaded after the place.
         (slot != 0 && self.floor.load(Ordering::Acquire) <= batch).then(|| unpacked(slot))
     }
 
@@ -190,81 +191,73 @@ impl PlaceCache {
     }
 }
 
-impl Store {
-    /// Returns the place of the version of an id in the state of a commit of the batch `batch`, if the cache has it. The
-    /// caller must check that the record has this id, and that its batch is not newer.
-    pub(crate) fn cached_place(&self, hash: IdHash, batch: u64) -> Option<u64> {
-        self.places.load().as_ref()?.find(hash, batch)
-    }
+/// A commit that is about to be published.
+pub(super) struct Coming<'a> {
+    pub(super) batch: &'a Batch,
+    /// The newest state before it.
+    pub(super) before: &'a Trie,
+    pub(super) records: &'a Records,
+    pub(super) nodes: &'a dyn NodeSource,
+}
 
-    /// Notes the place of an id in the state of a commit of the batch `batch`, which has `objects` objects. Does nothing
-    /// if that is not the newest state, or if another thread changes the cache.
-    pub(crate) fn cache_place(&self, hash: IdHash, place: u64, (batch, objects): (u64, u64)) {
-        let places = self.places.load();
-        let (Some(cache), Some(packed)) = (places.as_ref(), packed(place)) else {
+impl PlaceCache {
+    /// Notes the place of an id in the state of the batch `batch`, which has `objects` objects. `head` is the newest batch that
+    /// is published. Does nothing if that is not the newest state, or if another thread changes the cache.
+    pub(super) fn keep(&self, hash: IdHash, place: u64, (batch, objects): (u64, u64), head: Option<u64>) {
+        let (Some(packed), Some(mut newest)) = (packed(place), self.newest.try_lock()) else {
             return;
         };
-        let Some(mut newest) = cache.newest.try_lock() else {
-            return;
-        };
-        if newest.is_none() && self.head.load().as_ref().is_some_and(|head| head.batch == batch) {
+        if newest.is_none() && head == Some(batch) {
             *newest = Some(batch);
-            cache.floor.store(batch, Ordering::Release);
+            self.floor.store(batch, Ordering::Release);
         }
         if *newest == Some(batch) {
-            let lines = cache.lines.get_or_init(|| Lines::for_objects(objects));
+            let lines = self.lines.get_or_init(|| Lines::for_objects(objects));
             let slot = lines.new_line(hash).slot_for(hash.tag());
             slot.store(hash.tag() | packed, Ordering::Release);
         }
     }
 
-    /// Makes the cache forget what a commit changes, before the commit is published (PLC-2).
-    pub(super) fn forget_places(&self, batch: &Batch, next: &CommitEntry) {
-        let Some(cache) = self.places.load_full() else {
-            return;
-        };
-        let mut newest = cache.newest.lock();
-        let is_used = newest.replace(batch.number).is_some() && cache.lines.get().is_some();
+    /// Takes in a commit before it is published (PCH-2). Calls `change` with the cache if the commit changes the state; that
+    /// forgets what the commit changes, or returns `None`. Returns the cache that must then take the place of this one.
+    pub(super) fn take_in(&self, batch: u64, change: impl FnOnce(&Self) -> Option<()>) -> Option<Self> {
+        let mut newest = self.newest.lock();
+        let is_used = newest.replace(batch).is_some() && self.lines.get().is_some();
         if !is_used {
-            cache.floor.store(batch.number, Ordering::Release);
-        } else if self.forget_changes(&cache, batch, next).is_none() {
-            self.places
-                .store(Some(Arc::new(PlaceCache::behind(batch.number))));
+            self.floor.store(batch, Ordering::Release);
+            return None;
+        }
+        match change(self) {
+            Some(()) => None,
+            None => Some(Self::behind(batch)),
         }
     }
 
-    /// Returns `None` if a new cache is better, or if the ids that the commit changes are not known.
-    fn forget_changes(&self, cache: &PlaceCache, batch: &Batch, next: &CommitEntry) -> Option<()> {
-        let head = self.head.load_full()?;
-        if head.commit.root == next.commit.root {
-            return Some(());
-        }
-        let lines = cache.lines.get()?.count;
-        let (before, after) = (self.state(&head).ok()?, next.trie.get()?);
-        let is_small = batch.records.len() as u64 <= lines && after.len() <= lines * OBJECTS_A_LINE_MAX;
+    /// Forgets what a commit changes. Returns `None` if a new cache is better, or if the changed ids are not known.
+    pub(super) fn forget_changes(&self, coming: &Coming<'_>, next: &CommitEntry) -> Option<()> {
+        let (lines, after) = (self.lines.get()?.count, next.trie.get()?);
+        let is_small =
+            coming.batch.records.len() as u64 <= lines && after.len() <= lines * OBJECTS_A_LINE_MAX;
         if next.takes_state || !is_small {
             return None;
         }
-        for record in &batch.records {
-            self.forget_change(cache, (&before, batch.number), record)?;
-        }
-        Some(())
+        let mut records = coming.batch.records.iter();
+        records.try_for_each(|record| self.forget_change(coming, record))
     }
 
-    fn forget_change(&self, cache: &PlaceCache, before: (&Trie, u64), record: &Record) -> Option<()> {
-        let (before, batch) = before;
+    fn forget_change(&self, coming: &Coming<'_>, record: &Record) -> Option<()> {
         match record.kind {
-            RecordKind::Object if record.flags & UNLINKED == 0 => cache.forget(Object::id_in(&record.body)?),
+            RecordKind::Object if record.flags & UNLINKED == 0 => self.forget(Object::id_in(&record.body)?),
             RecordKind::Link => {
-                cache.floor.store(batch, Ordering::Release);
+                self.floor.store(coming.batch.number, Ordering::Release);
                 for link in codec::as_arrays::<LINK_BYTES>(&record.body).ok()? {
                     let (key, _) = link.split_first_chunk()?;
-                    self.forget_key(cache, before, &KeyPath::from_bytes(*key))?;
+                    self.forget_key(coming, &KeyPath::from_bytes(*key))?;
                 }
             }
             RecordKind::Unlink => {
                 for key in codec::as_arrays::<UNLINK_BYTES>(&record.body).ok()? {
-                    self.forget_key(cache, before, &KeyPath::from_bytes(key))?;
+                    self.forget_key(coming, &KeyPath::from_bytes(key))?;
                 }
             }
             RecordKind::Base | RecordKind::Delta | RecordKind::Gap | RecordKind::Erased => return None,
@@ -273,12 +266,12 @@ impl Store {
         Some(())
     }
 
-    fn forget_key(&self, cache: &PlaceCache, before: &Trie, key: &KeyPath) -> Option<()> {
-        if let Some(entry) = before.get(key, self).ok()? {
-            let record = self.records.record(Locator::from_u64(entry.place)).ok()?;
+    fn forget_key(&self, coming: &Coming<'_>, key: &KeyPath) -> Option<()> {
+        if let Some(entry) = coming.before.get(key, coming.nodes).ok()? {
+            let record = coming.records.record(Locator::from_u64(entry.place)).ok()?;
             // Nothing else than objects is ever cached.
             if record.kind == RecordKind::Object {
-                cache.forget(Object::id_in(&record.body)?);
+                self.forget(Object::id_in(&record.body)?);
             }
         }
         Some(())

@@ -223,7 +223,7 @@ fn what_comes_from_a_remote_is_capped() {
     }
     // What was fetched and not merged is read with the cap, too.
     let found = two.on("b", &["recall", "plan", "--at", "remote:origin/main"]);
-    let found = found["items"].as_array().unwrap();
+    let found = found["hits"].as_array().unwrap();
     assert!(!found.is_empty() && found.iter().all(|item| item["trust"] == "model"));
     let exported = two.on("b", &["get", "plan", "--at", "remote:origin/main"]);
     assert_eq!(text(&exported["origin"]), "model");
@@ -597,7 +597,9 @@ fn a_remote_that_is_lost_is_not_begun_again() {
     fs::remove_file(shared.join("format")).unwrap();
     two.put("a", "plan", "two");
     let url = two.url("shared");
-    for call in [&["push"][..], &["pull"], &["clone", &url, "d"]] {
+    // A push knows the format and does not read it.
+    two.on("a", &["push"]);
+    for call in [&["pull"][..], &["clone", &url, "d"]] {
         let refused = two.folder.refused(5, &[&["--store", "a"], call].concat());
         assert_eq!(text(&refused["code"]), "corrupt", "{call:?}");
         assert!(text(&refused["message"]).contains("shared"), "{refused}");

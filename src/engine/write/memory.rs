@@ -88,11 +88,10 @@ impl Memory {
     /// Keeps the staged changes of a draft under `rejected/` with the reason, for a person to review. The state does
     /// not change. Returns the name for [`Self::open_draft`], or `None` if nothing is staged.
     ///
-    /// If the same actor and session repeat a change for the same reason, the change is kept once. A store keeps
-    /// refused changes up to a total weight of 1,000. A change weighs 1, and 1 more for each thousand objects. Above the
-    /// total, a new change replaces the oldest changes of the actor and session with the largest weight. The reason of
-    /// the new change names the replaced changes. A change that weighs more than the changes of any actor and session
-    /// replaces none, and may exceed the total.
+    /// If the same actor and session repeat a change for the same reason, it is kept once. A store keeps refused changes up to
+    /// a total weight of 1,000: each weighs 1, and 1 more for each thousand objects. Above that, a new change replaces the
+    /// oldest of the actor and session with the largest weight, and its reason names them. A change that weighs more than
+    /// those of any actor and session replaces none, and may exceed the total.
     ///
     /// # Errors
     /// The errors of [`Self::save_draft`].
@@ -105,9 +104,8 @@ impl Memory {
         self.inner.reject(draft, reason)
     }
 
-    /// Runs `change` on a draft, then the checks. Then commits the draft, with an automatic snapshot of the state
-    /// before the change. If the change fails or panics, or a check refuses it, nothing is committed, and the staged
-    /// changes are kept under `rejected/` with the reason.
+    /// Runs `change` on a draft, then the checks, and commits it with an automatic snapshot of the state before. If the change
+    /// fails or panics, or a check refuses it, nothing is committed, and the staged changes are kept under `rejected/`.
     ///
     /// # Errors
     /// The change's own error; `Denied` (code `rejected`) if a check refused or the change panicked; the errors of

@@ -21,8 +21,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "the floor stays when an older version comes back",
         FILE,
         [
-            "cache.floor.store(batch, Ordering::Release);\n                for link",
-            "cache.floor.store(batch, Ordering::Release);",
+            "self.floor.store(coming.batch.number, Ordering::Release);\n                for link",
+            "self.floor.store(coming.batch.number, Ordering::Release);",
             "",
         ],
         TESTS,
@@ -31,8 +31,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "a version that was written stays hidden",
         FILE,
         [
-            "cache.forget(Object::id_in(&record.body)?),\n            RecordKind::Link",
-            "cache.forget(Object::id_in(&record.body)?)",
+            "self.forget(Object::id_in(&record.body)?),\n            RecordKind::Link",
+            "self.forget(Object::id_in(&record.body)?)",
             "()",
         ],
         TESTS,
@@ -41,8 +41,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "an object that was removed or linked stays",
         FILE,
         [
-            "cache.forget(Object::id_in(&record.body)?);\n            }",
-            "cache.forget(Object::id_in(&record.body)?);",
+            "self.forget(Object::id_in(&record.body)?);\n            }",
+            "self.forget(Object::id_in(&record.body)?);",
             "",
         ],
         TESTS,

@@ -6,8 +6,8 @@
 //! Layer 6, part of `remote/bucket`.
 //!
 //! # Invariants
-//! - CLD-1: the client repeats no request. Its caller does, and settles what is unclear (RTR-1).
-//! - CLD-2: credentials come from the environment. No text of this module has them, and a URL with a password is refused.
+//! - OBS-1: the client repeats no request. Its caller does, and settles what is unclear (RTR-1).
+//! - OBS-2: credentials come from the environment. No text of this module has them, and a URL with a password is refused.
 
 mod http;
 
@@ -107,7 +107,7 @@ enum Client {
 impl Client {
     /// Makes a client with the settings of a builder. Returns whether it signs its requests.
     fn of(settings: Settings, bucket: &str) -> object_store::Result<(Self, bool)> {
-        // INVARIANT CLD-1
+        // INVARIANT OBS-1
         let never = RetryConfig {
             max_retries: 0,
             ..RetryConfig::default()
@@ -493,7 +493,7 @@ fn answer_of(heard: &Heard) -> String {
 
 /// Returns the bucket and the prefix in the part of a URL behind its scheme.
 fn parts_of(rest: &str) -> Result<(&str, &str)> {
-    // INVARIANT CLD-2: the URL is not repeated, because it may have a password or a token.
+    // INVARIANT OBS-2: the URL is not repeated, because it may have a password or a token.
     let refused = |what: &str, hint: &str| Err(Error::invalid(what).with_hint(hint.to_owned()));
     if rest.contains(['@', '?', '#']) {
         return refused(

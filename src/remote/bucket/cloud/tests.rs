@@ -357,7 +357,7 @@ fn names_have_the_prefix_of_the_url() {
 
 type Is<'a> = &'a dyn Fn(&BucketError) -> bool;
 
-/// BKT-3, CLD-1: what each answer to a write says about it.
+/// BKT-3, OBS-1: what each answer to a write says about it.
 #[test]
 fn an_answer_says_what_is_certain() {
     let unclear = |error: &BucketError| matches!(error, BucketError::Unclear(_));
@@ -508,7 +508,7 @@ fn no_connection_is_made_by_plain_http_unless_allowed() {
     assert!(server.asked.lock().is_empty());
 }
 
-/// CLD-2
+/// OBS-2
 #[test]
 fn a_url_with_a_password_is_refused_and_not_repeated() {
     for rest in [
