@@ -672,13 +672,13 @@ fn a_commit_far_ahead_is_not_pushed_and_not_cloned() {
             &Options::new(),
         )
     };
-    assert_eq!(cloned("b").unwrap_err().code(), ErrorCode::Corrupt);
+    assert_eq!(cloned("b").unwrap_err().code(), ErrorCode::ClockAhead);
     drop(memory);
     let memory = Memory::open(&path).unwrap();
     put(&memory, "plan", "two");
     let objects = fleet.service.objects();
     let error = fleet.origin().push(&memory, &ann()).unwrap_err();
-    assert_eq!(error.code(), ErrorCode::InvalidInput);
+    assert_eq!(error.code(), ErrorCode::ClockAhead);
     assert_eq!(fleet.service.objects(), objects, "nothing is sent");
 }
 

@@ -174,10 +174,7 @@ fn a_cap_holds_after_a_collection() {
     let first = {
         let line = b.at("remote:origin/main").unwrap();
         let digest = line.get(&id("of a")).unwrap().unwrap().digest();
-        assert_eq!(
-            line.get(&id("of a")).unwrap().unwrap().origin(),
-            Origin::DirectUser
-        );
+        assert_eq!(line.get(&id("of a")).unwrap().unwrap().origin(), Origin::Model);
         digest
     };
     for number in 0..6 {

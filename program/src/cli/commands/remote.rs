@@ -14,7 +14,7 @@ use treering::remote::{self, Collected, Fetched, Keys, Pulled, Pushed};
 #[cfg(feature = "signed")]
 use treering::signed::VerifierKey;
 
-/// Add, list, remove and clean up remotes
+/// Set up and clean up remotes
 ///
 /// Several stores share a memory through a remote: each pushes its commits and pulls those of the others. The list of
 /// remotes belongs to you, and is not stored in the memory.
