@@ -81,8 +81,7 @@ impl Remote {
 
 #[pymethods]
 impl Store {
-    /// Returns a remote of the store, for example at ``"file:///mnt/shared"``. ``trust_cap`` is the most trusted class of
-    /// what comes from it. With ``create``, makes a missing folder.
+    /// Returns a remote of the store. With ``create``, makes a missing folder.
     #[pyo3(signature = (url, *, name="origin", trust_cap="import", create=false, writer=None))]
     fn remote(
         &self,
