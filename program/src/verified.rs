@@ -43,6 +43,7 @@ pub(crate) fn note(store: &std::path::Path, time: Time) -> Result<()> {
 }
 
 /// Returns when the store in a folder was last whole; `None` if this user never verified it.
+#[cfg(feature = "http")]
 pub(crate) fn last(store: &std::path::Path) -> Option<Time> {
     let store = to_hex(&Memory::id_of_store(store).ok()?);
     let register = open().ok()?;

@@ -57,7 +57,6 @@ pub(crate) use read::state::State;
 pub use read::stats::{Containment, KindSpace, Space, Stats};
 pub use read::text_records::TextRecord;
 pub use read::view::{CommitInfo, View};
-#[cfg(feature = "remote")]
 pub use settings::{Clock, Durability, Limits, Progress, ProgressListener, SystemClock};
 #[cfg(feature = "remote")]
 pub(crate) use upkeep::copy::{Copied, copied};

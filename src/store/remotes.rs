@@ -4,11 +4,14 @@
 //! Layer 4.
 
 use super::Store;
-use super::lines::{LineInfo, REMOTE};
+#[cfg(feature = "remote")]
+use super::lines::LineInfo;
+use super::lines::REMOTE;
 use crate::error::{Error, Result};
 
 impl Store {
     /// Returns the line that has a commit in this batch; `None` for the main line.
+    #[cfg(feature = "remote")]
     pub(super) fn line_of_batch(&self, batch: u64) -> Option<LineInfo> {
         let lines = self.lines();
         let has = |line: &&LineInfo| {

@@ -29,6 +29,17 @@ use crate::threads::Mutex;
 /// The start of the names that no fork may have.
 const RESERVED: &str = "at-";
 
+/// A fork, as the store knows it in memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveFork {
+    /// The name of the fork.
+    pub name: String,
+    /// The time of the newest change of the fork.
+    pub time: Time,
+    /// The time at which the fork was made. A later fork of the same name has another one.
+    pub created: Time,
+}
+
 /// A fork of the memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, schemars::JsonSchema))]

@@ -10,7 +10,7 @@ use crate::engine::memory::Memory;
 use crate::engine::read::{CommitInfo, MAIN_LINE, Revision, Selection, View, named_by, text_of};
 use crate::engine::trace;
 use crate::engine::write::attempt::{Attempted, Check, Refusal, caught};
-use crate::engine::write::fork::{Fork, ForkInfo, no_fork};
+use crate::engine::write::fork::{Fork, ForkInfo, LiveFork, no_fork};
 use crate::engine::write::kept_draft::draft_named;
 use crate::engine::write::merge::{Merge, OpenConflict, Resolution, conflicts_in};
 use crate::engine::write::revert::{Conflicts, Revert};
@@ -20,20 +20,9 @@ use crate::engine::write::snapshot::{ReferenceInfo, SnapshotInfo};
 use crate::engine::write::{Committed, Draft, PolicyVerdict, Writer, check_trusted, newest_references};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{
-    Id, Op, Origin, Reference, ReferenceClass, ReferenceName, StagedChange, Time, check_snapshot_name,
+    Id, Op, Origin, Reference, ReferenceClass, ReferenceName, StagedChange, check_snapshot_name,
 };
 use crate::store::{LineInfo, REMOTE, Store};
-
-/// A fork, as the store knows it in memory.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LiveFork {
-    /// The name of the fork.
-    pub name: String,
-    /// The time of the newest change of the fork.
-    pub time: Time,
-    /// The time at which the fork was made. A later fork of the same name has another one.
-    pub created: Time,
-}
 
 /// The refusal of a policy, and the draft to keep with the reason.
 pub(super) type PolicyRefusal = (Error, Option<(Draft, String)>);

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::backup::{put, verified};
 use super::machines::{Fleet, ann, content, id, pull};
-use crate::engine::{Erasing, Memory};
+use crate::engine::{Erasing, Memory, Options};
 use crate::error::ErrorCode;
 use crate::log::closed::Group;
 use crate::log::{BatchBuilder, RecordKind};
@@ -306,7 +306,7 @@ fn a_rewritten_remote_opens_as_a_store() {
     remote.push(&a, &ann()).unwrap();
     let root = a.view().root();
     let path = folder.path().join("shared");
-    let opened = Memory::open(&path).unwrap();
+    let opened = Options::new().read_only(true).open(&path).unwrap();
     assert_eq!(opened.view().root(), root);
     drop(opened);
     verified(&path);

@@ -52,7 +52,7 @@ impl Verb for Verify {
             ErrorKind::NotFound => explain(error.with_code(ErrorCode::NoStore), &path),
             _ => explain(error, &path),
         })?;
-        if report.ok && !self.quick {
+        if report.ok && !self.quick && !context.is_temporary {
             // The age of the last one is among the metrics of a server. Without a state folder, it is not known.
             drop(verified::note(&path, Time::now()));
         }

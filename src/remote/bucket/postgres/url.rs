@@ -137,7 +137,7 @@ fn is_here(host: &Host) -> bool {
     }
 }
 
-/// Returns the password in the file of passwords: `PGPASSFILE`, or `.pgpass` in the home folder.
+/// Returns the password that a file has: the one that `PGPASSFILE` names, else `.pgpass` in the home folder.
 fn in_file(config: &Config) -> Result<Option<OsString>> {
     let home = || env::var_os("HOME").map(|home| PathBuf::from(home).join(".pgpass"));
     let Some(path) = env::var_os("PGPASSFILE").map(PathBuf::from).or_else(home) else {
