@@ -59,6 +59,14 @@ impl<T> ArcSwapOption<T> {
         Self(Mutex::new(None))
     }
 
+    pub(crate) fn from_pointee(value: T) -> Self {
+        Self(Mutex::new(Some(Arc::new(value))))
+    }
+
+    pub(crate) fn load(&self) -> Option<Arc<T>> {
+        self.load_full()
+    }
+
     pub(crate) fn load_full(&self) -> Option<Arc<T>> {
         self.0.lock().clone()
     }
