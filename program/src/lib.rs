@@ -23,7 +23,7 @@ macro_rules! named {
 mod answers;
 pub mod cli;
 mod hook;
-#[cfg(any(feature = "http", feature = "signed"))]
+#[cfg(any(feature = "http", feature = "remote", feature = "signed"))]
 mod private_file;
 #[cfg(feature = "mcp")]
 mod serve;

@@ -23,7 +23,7 @@ use super::args::{LaneOptions, SharedOptions, in_quotes};
 use super::cached_remote::{Access, CachedRemote, Refreshed, named_cap};
 use super::embedding::Embedding;
 use super::errors::{refused, system_kind};
-#[cfg(any(feature = "mcp", feature = "signed"))]
+#[cfg(feature = "mcp")]
 pub(crate) use super::hints::in_words;
 pub(crate) use super::hints::quoted;
 use super::human::counted;
