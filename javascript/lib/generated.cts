@@ -1952,7 +1952,7 @@ export function checkProof(proof: string, root: string, id: string, options?: Ch
   return call("checkProof", { proof, root, id }, options);
 }
 
-/** Makes a store in a new folder out of a backup or a remote. What has a more trusted class than `trust_cap` gets that class. */
+/** Makes a store in a new folder out of a backup or a remote. Objects that are more trusted than `trust_cap` get its class. */
 export function clone(url: string, path: string, options?: CloneOptions): Promise<Cloned> {
   return call("clone", { url, path }, options);
 }

@@ -131,7 +131,7 @@ verbs! {
         "" open("": open::Opening) -> "" = open::open, host;
         "Checks a proof about an id against a trusted root. Returns the digest of the object, or null if the state has no such object. Needs no store."
         checkProof("proof, root, id": view::CheckProof) -> "string | null" = view::check_proof;
-        "Makes a store in a new folder out of a backup or a remote. What has a more trusted class than `trust_cap` gets that class."
+        "Makes a store in a new folder out of a backup or a remote. Objects that are more trusted than `trust_cap` get its class."
         clone("url, path": remotes::Cloning) -> "Cloned" = remotes::clone;
     }
     "Store" Store {

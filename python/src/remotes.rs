@@ -113,7 +113,7 @@ impl Store {
     }
 }
 
-/// Makes a store in a new folder of a backup or a remote. What has a more trusted class than ``trust_cap`` gets that class.
+/// Makes a store in a new folder of a backup or a remote. Objects that are more trusted than ``trust_cap`` get its class.
 #[pyfunction]
 #[pyo3(signature = (url, path, *, trust_cap="import"))]
 pub(crate) fn clone<'py>(py: Python<'py>, url: &str, path: PathBuf, trust_cap: &str) -> Answer<'py> {

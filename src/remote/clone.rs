@@ -19,7 +19,7 @@ use crate::disk::{Disk, FileDisk};
 use crate::engine::{Known, Memory, Options, Writer};
 use crate::error::{Error, Result};
 use crate::log::closed::{ClosedLog, Group, Purpose, Target};
-use crate::log::{Batch, BatchBuilder, RecordKind};
+use crate::log::{Batch, BatchBuilder, RecordKind, cap_in};
 use crate::object::{Commit, Origin, Reference, ReferenceClass, ReferenceName, Time};
 use crate::store::{capped, check_time};
 
@@ -147,7 +147,10 @@ pub(super) fn copy_log(
     // CLE-2: the interrupted call may have had another cap.
     let fits = |batch: &Batch| {
         let mut records = batch.records.iter();
-        records.all(|record| record.flags == capped(record, cap))
+        records.all(|record| {
+            let class = cap_in(record.flags);
+            record.flags == capped(record, cap) && (class == 0 || class == cap.tag())
+        })
     };
     let mut target = Target::begin(Arc::clone(disk), log, &fits)?;
     let total: u64 = log.segments.iter().map(|segment| segment.length).sum();
@@ -196,8 +199,8 @@ fn check_times(batches: &[Batch], latest: Time) -> Result<()> {
     Ok(())
 }
 
-/// Returns a batch of the clone, whose versions are at most of the class `cap` (RCS-3). The side lines of a remote become lines of the remote `origin`, and its references get the
-/// names that a fetch gives them.
+/// Returns a batch of the clone, whose versions are at most of the class `cap` (RCS-3). The side lines of a remote become
+/// lines of the remote `origin`, and its references get the names that a fetch gives them.
 fn of_target(batch: &Batch, purpose: Purpose, cap: Origin) -> Result<BatchBuilder> {
     let known = Known { name: ORIGIN, cap };
     let mut copy = BatchBuilder::new();

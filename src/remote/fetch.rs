@@ -45,7 +45,7 @@ impl Remote {
         Ok(fetched)
     }
 
-    /// Takes in what a manifest lists behind what was read before. Nobody waits while it is read and checked, so another
+    /// Takes in what a manifest lists behind what was read before. No lock is held while it is read and checked, so another
     /// process may change what the check relies on. Then the part is read again.
     fn fetch_of(
         &self,
@@ -148,7 +148,8 @@ impl Remote {
                 if segment.last_batch > part.seen.batch {
                     let batches = place.batches(log, index)?;
                     let mut left = batches.iter().filter(|batch| batch.number > part.seen.batch);
-                    left.try_for_each(|batch| signatures.add(batch))?;
+                    let add = |batch| signatures.add(batch).map_err(|error| place.damaged(error));
+                    left.try_for_each(add)?;
                 }
             }
         }

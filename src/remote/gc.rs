@@ -179,6 +179,7 @@ struct Run<'a> {
     listed: Vec<String>,
     /// What is erased from the segments that the store knows.
     erasure: Erasure,
+    has_erased: bool,
     dropped: BTreeSet<String>,
     /// The versions that kept batches link.
     needed: HashSet<Digest>,
@@ -213,6 +214,7 @@ impl<'a> Run<'a> {
             read: empty.clone(),
             listed,
             erasure: Erasure::new(),
+            has_erased: false,
             dropped,
             needed,
             left_out: HashSet::new(),
@@ -265,14 +267,15 @@ impl<'a> Run<'a> {
         }
         self.anew.flush()?;
         self.read = log.clone();
-        let has_erased = !std::mem::take(&mut self.erasure).is_empty();
+        // Also if another writer publishes first, and this goes on.
+        self.has_erased |= !std::mem::take(&mut self.erasure).is_empty();
         let mut next = ClosedLog {
             segments: self.anew.log.segments.clone(),
             generation: log.generation + 1,
             leaving: Vec::new(),
             ..log.clone()
         };
-        next.erasures = next.erasures.max(u64::from(has_erased));
+        next.erasures = next.erasures.max(u64::from(self.has_erased));
         next.lines.retain(|line| !self.dropped.contains(&line.name));
         Ok(Some(next))
     }

@@ -61,7 +61,7 @@ impl Remote {
         let published = place.read_with(cached.map(|cached| cached.log.format));
         let published = published.map_err(|error| match seen {
             Some(_) if error.kind() == ErrorKind::NotFound => went_back("nothing is there any more")
-                .with_hint("is the disk or the share mounted? If the remote is lost, `remote remove` and `remote add` begin it again"),
+                .with_hint("is the disk or the share mounted? If the remote is lost, `remote remove` and `remote add --trust-cap CLASS` begin it again"),
             _ => error,
         })?;
         place.check_purpose(&published.log, Purpose::Shared)?;

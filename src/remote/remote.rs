@@ -185,7 +185,7 @@ impl Remote {
         place.check_closed()?;
         let (probed, found) = (probe(&*self.bucket, random_bytes()?), place.format()?);
         match probed {
-            // Who may only read there can pull.
+            // A user who may only read there can pull.
             Err(error) if found.is_some() && is_denied(&error) => {}
             probed => probed?,
         }

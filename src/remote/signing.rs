@@ -18,7 +18,7 @@ use crate::log::closed::ClosedLog;
 use crate::log::{Batch, BatchBuilder, RecordKind};
 use crate::object::{Reference, ReferenceClass, ReferenceName, hash_text};
 use crate::signed::{CommitTree, NoteError, SignedHead, SigningKey, VerifierKey, origin_of_line, sign_tree};
-use crate::store::{ForeignCommit, gap_in};
+use crate::store::{ForeignCommit, gaps_in};
 
 /// The main line of a remote.
 const MAIN: &str = "main";
@@ -135,9 +135,7 @@ impl Signatures<'_> {
         if let Some(commit) = ForeignCommit::of(batch, self.log.suite())?
             && commit.line.is_none()
         {
-            for record in &batch.records {
-                self.digests.extend(gap_in(record)?);
-            }
+            self.digests.extend(gaps_in(batch)?);
             self.digests.push(commit.digest);
         }
         notes_in(batch, self.log, &mut self.notes)
@@ -175,7 +173,7 @@ impl Signatures<'_> {
             names.join(" or ")
         );
         Err(Error::denied(ErrorCode::UnsignedRemote, text).with_hint(
-            "nothing was taken in; whoever has the key signs the remote with: treering push --sign",
+            "nothing was taken in; a machine that has the key signs its next commit with: treering push --sign",
         ))
     }
 }

@@ -44,7 +44,7 @@ impl Synced {
     /// Returns whether the store or the remote changed.
     pub fn changed(&self) -> bool {
         let Pulled { merged, fetched } = &self.pulled;
-        merged.committed.changed || fetched.commits > 0 || self.pushed.commits > 0
+        merged.committed.changed || fetched.commits > 0 || self.pushed.bytes > 0
     }
 }
 

@@ -401,7 +401,8 @@ pub(crate) fn gaps_in(batch: &Batch) -> Result<Vec<CommitDigest>> {
         .iter()
         .filter(|record| record.kind == RecordKind::Gap)
     {
-        let (_, gap) = decode_gap(&record.body).map_err(|error| unreadable(record, &error))?;
+        let (_, gap) = decode_gap(&record.body)
+            .map_err(|error| Error::corrupt(format!("a gap of the remote is damaged: {error}")))?;
         digests.extend(gap);
     }
     Ok(digests)

@@ -98,8 +98,6 @@ pub(crate) use rewrite::{Erasure, KeptLines, Live, Plan, Sink};
 pub(crate) use rewrite::{erasable, erasure_marker};
 pub(crate) use rewritten::Erased;
 pub use rewritten::MAP_ENTRY_BYTES;
-#[cfg(all(feature = "remote", feature = "signed"))]
-pub(crate) use rewritten::gap_in;
 use rows::Rows;
 pub use salvage::SalvageReport;
 pub(crate) use salvage::salvage;

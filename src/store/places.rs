@@ -109,7 +109,7 @@ impl Line {
 pub(super) struct PlaceCache {
     /// The first batch whose state the cache may serve (PCH-1).
     floor: AtomicU64,
-    /// The newest batch that the cache has taken in. Whoever changes a slot holds this lock.
+    /// The newest batch that the cache has taken in. A thread must hold this lock to change a slot.
     newest: Mutex<Option<u64>>,
     lines: OnceLock<Lines>,
 }

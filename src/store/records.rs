@@ -560,9 +560,13 @@ fn is_of(record: &Record, kind: RecordKind, digest: &[u8; DIGEST_LEN], suite: Ha
     record.kind == kind && digest_of(record, suite) == *digest
 }
 
-/// Returns the most trusted class of the version or commit in a record with these flags.
+/// Returns the most trusted class of the version or commit in a record with these flags. A number that is no class is the
+/// least trusted one.
 pub(crate) fn cap_of(flags: u8) -> Origin {
-    Origin::from_tag(cap_in(flags)).unwrap_or(Origin::DirectUser)
+    match cap_in(flags) {
+        0 => Origin::DirectUser,
+        number => Origin::from_tag(number).unwrap_or(Origin::Import),
+    }
 }
 
 /// Returns the flags of a record for a log in which its version or commit is at most of the class `cap`, besides earlier

@@ -196,21 +196,6 @@ fn encode_gap(first: u64, digests: &[CommitDigest]) -> Vec<u8> {
     body
 }
 
-/// Returns the digests in a gap record of a remote; none for another record.
-///
-/// # Errors
-/// `Corrupt` if the record cannot be decoded.
-#[cfg(all(feature = "remote", feature = "signed"))]
-pub(crate) fn gap_in(record: &Record) -> Result<Vec<CommitDigest>> {
-    if record.kind != RecordKind::Gap {
-        return Ok(Vec::new());
-    }
-    let gap = decode_gap(&record.body);
-    Ok(gap
-        .map_err(|error| Error::corrupt(format!("a gap of the remote is damaged: {error}")))?
-        .1)
-}
-
 /// Decodes the body of a gap record. Returns the seq of the first commit, and the digests of all commits in the gap.
 pub(super) fn decode_gap(body: &[u8]) -> Result<(u64, Vec<CommitDigest>), DecodeError> {
     let mut reader = Reader::new(body);

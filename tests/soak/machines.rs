@@ -78,7 +78,7 @@ fn note(id: &str, content: String) -> NewObject {
 }
 
 fn remote(url: &str) -> Remote {
-    Remote::open("origin", url, Origin::DirectUser).unwrap()
+    Remote::create("origin", url, Origin::DirectUser).unwrap()
 }
 
 /// Repeats a call while the service is away.

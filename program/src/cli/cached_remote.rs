@@ -114,7 +114,8 @@ impl CachedRemote {
 
     fn refuse(verb: &str, why: &str) -> Error {
         let text = format!("{verb} does not work on the URL of a remote: {why}");
-        let hint = "make a store of it with treering clone URL DIR, and keep it up to date with treering sync --watch";
+        let hint =
+            "make a store of it with `clone URL DIR`, and keep it up to date there with `sync --watch`";
         refused(ErrorCode::NotOverRemote, text, hint)
     }
 

@@ -140,10 +140,13 @@ pub(crate) fn check_url(url: &str) -> Result<()> {
     if without_password(url) == url {
         return Ok(());
     }
+    let hint = if url.starts_with("postgres") {
+        "set PGPASSWORD, or put the password into the file .pgpass"
+    } else {
+        "set the variables of the service, for S3 AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"
+    };
     let error = Error::invalid("the URL of a remote is stored, so it must not contain a password");
-    Err(error
-        .with_code(ErrorCode::PasswordInUrl)
-        .with_hint("set PGPASSWORD, or put the password into the file .pgpass"))
+    Err(error.with_code(ErrorCode::PasswordInUrl).with_hint(hint))
 }
 
 /// The remotes of one store.

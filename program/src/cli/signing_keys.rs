@@ -39,7 +39,7 @@ fn key_file(name: &str) -> Result<PathBuf> {
         || name.starts_with(['.', '-'])
         || name.is_empty()
     {
-        // Who types a private key in place of its name does not want to read it in a log.
+        // A user may type a private key in place of its name. It must not stand in a log.
         let text = if name.starts_with("PRIVATE+KEY") {
             "a private key is no name of a key".to_owned()
         } else {

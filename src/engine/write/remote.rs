@@ -1,4 +1,4 @@
-//! What a store knows of its remotes.
+//! The remotes of a store: how far each was read and pushed.
 //!
 //! What was fetched stands in this log as lines of its own, named `remote:NAME/LINE`, which nobody writes to. A reference
 //! `remotes/NAME/main` names the newest commit of the remote that is known here, and how far the remote was read.
@@ -218,7 +218,8 @@ impl Inner {
         for entry in state.entries() {
             let object = state.load(&entry?)?;
             if object.stored_origin().is_above(cap) && !object.is_placeholder() && !object.lacks_content() {
-                draft.stamp(&object, cap)?;
+                // INVARIANT RCS-3: its record may limit it further.
+                draft.stamp(&object, Origin::least(object.origin(), cap))?;
             }
         }
         if draft.is_empty() {

@@ -62,7 +62,7 @@ impl KeyFault {
             Self::Needed => (
                 ErrorCode::NoKey,
                 "is encrypted",
-                "name the file with its key: --key-file FILE, or TREERING_KEY_FILE for --store URL",
+                "name the file with its key: `remote add`, `clone` and `backup` take --key-file FILE, and `--store URL` takes TREERING_KEY_FILE",
             ),
             Self::Other => (
                 ErrorCode::WrongKey,
@@ -154,12 +154,11 @@ impl BucketError {
         let text = format!("{doing} {}: {self}", bucket.describe());
         let error = Error::new(kind, text).with_hint(hint);
         match self {
-            Self::Unclear(_) | Self::Denied(_) | Self::Failed(_) => {
+            Self::Unclear(_) | Self::Failed(_) => {
                 error.with_code(ErrorCode::RemoteUnreachable).with_source(self)
             }
-            Self::Missing | Self::Exists | Self::Stale | Self::Busy(_) | Self::Damaged(_) | Self::Key(_) => {
-                error.with_source(self)
-            }
+            // Waiting does not help who was refused.
+            _ => error.with_source(self),
         }
     }
 }

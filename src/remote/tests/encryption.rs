@@ -223,7 +223,6 @@ fn a_rotated_key_replaces_the_old_one_everywhere() {
     }
     let both = old.with_new().unwrap();
     assert!(!remote(&inner, Some(&both)).has_newest_key().unwrap());
-    // An old client pushes with the old key while the remote is rotated.
     assert_eq!(remote(&inner, Some(&both)).rotate(&memory).unwrap(), 5);
     assert_eq!(remote(&inner, Some(&both)).rotate(&memory).unwrap(), 0);
     assert!(remote(&inner, Some(&both)).has_newest_key().unwrap());

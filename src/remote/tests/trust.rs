@@ -131,6 +131,19 @@ fn no_way_back_raises_the_class_of_a_clone() {
         }
     }
     assert_all(&other, "fork:f", Origin::Import);
+    // A machine that trusts more than this one does raises nothing, whether it clones or pulls.
+    memory.rollback("early").across_lanes().by(&ann()).unwrap();
+    let last = SimBucket::default();
+    let named = Remote::on("last", Arc::new(last.clone()), Origin::DirectUser).unwrap();
+    named.push(&memory, &ann()).unwrap();
+    let path = folder.path().join("fourth");
+    let (fourth, _) = clone_from(&place(&last), &path, Origin::Model, &Options::new()).unwrap();
+    assert_all(&fourth, "@", Origin::Import);
+    let path = folder.path().join("fifth");
+    let (fifth, _) = clone_from(&place(&again), &path, Origin::DirectUser, &Options::new()).unwrap();
+    remote(&again, Origin::DirectUser).push(&memory, &ann()).unwrap();
+    remote(&again, Origin::Model).pull(&fifth, &ann()).unwrap();
+    assert_all(&fifth, "@", Origin::Import);
 }
 
 #[test]

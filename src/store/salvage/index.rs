@@ -15,7 +15,7 @@ use crate::codec::DecodeError;
 use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, ObjectDigest};
 use crate::error::{Finding, Result};
 use crate::log::{DamagedLog, Locator, Piece, Position, Record, RecordKind};
-use crate::object::{Commit, Object, Reference};
+use crate::object::{Commit, Object, Origin, Reference};
 use crate::store::records::{cap_of, digest_of};
 use crate::store::rewritten::{Erased, decode_gap};
 
@@ -28,6 +28,8 @@ pub(super) struct Place {
     pub(super) locator: Locator,
     /// The age of the segment and the number of the batch, which order records by age.
     pub(super) written: (u64, u64),
+    /// The most trusted class that readers of the record see (RCS-3).
+    limit: Origin,
     /// The chain of the segment: batch numbers can be compared only within one chain.
     chain: u64,
 }
@@ -163,6 +165,7 @@ impl Index {
             let place = Place {
                 locator: record.locator,
                 written: (piece.age, piece.number),
+                limit: Origin::DirectUser,
                 chain: piece.chain,
             };
             if self.add_record(record, place, suite, &mut entry.commit).is_ok() {
@@ -223,6 +226,8 @@ impl Index {
         match record.kind {
             RecordKind::Object => {
                 let object = Object::decode(record.body.clone(), suite)?;
+                let limit = cap_of(record.flags);
+                let place = Place { limit, ..place };
                 Self::keep_newest(&mut self.objects, *object.digest().as_bytes(), place);
             }
             RecordKind::Content | RecordKind::Text => {
@@ -260,14 +265,16 @@ impl Index {
         Ok(())
     }
 
-    /// Adds the place of a record, unless a newer record with the same digest is known.
+    /// Adds the place of a record, unless a newer record with the same digest is known. A record that limits the class less
+    /// counts before any newer one (RCS-3).
     pub(super) fn keep_newest(
         known: &mut HashMap<[u8; DIGEST_LEN], Place>,
         digest: [u8; DIGEST_LEN],
         place: Place,
     ) {
         let known = known.entry(digest).or_insert(place);
-        if known.written < place.written {
+        let is_newer = known.limit == place.limit && known.written < place.written;
+        if is_newer || place.limit.is_above(known.limit) {
             *known = place;
         }
     }
@@ -309,11 +316,31 @@ mod tests {
         let place = Place {
             locator: Locator::from_u64(4096),
             written: (3, 9),
+            limit: Origin::DirectUser,
             chain: 1,
         };
         assert!(place.is_numbered());
         let orphaned = place.of_orphaned();
         assert_eq!(orphaned.written, (0, 9), "SVR-2");
         assert!(!orphaned.is_numbered());
+    }
+
+    /// RCS-3
+    #[test]
+    fn a_newer_record_with_a_lower_limit_takes_no_place() {
+        let place = |number: u64, limit| Place {
+            locator: Locator::from_u64(number),
+            written: (1, number),
+            limit,
+            chain: 1,
+        };
+        let (own, fetched) = (place(1, Origin::DirectUser), place(2, Origin::Import));
+        for places in [[own, fetched], [fetched, own]] {
+            let mut known = HashMap::new();
+            for place in places {
+                Index::keep_newest(&mut known, [0; DIGEST_LEN], place);
+            }
+            assert_eq!(known[&[0; DIGEST_LEN]].locator, own.locator);
+        }
     }
 }

@@ -388,7 +388,12 @@ impl Verb for Push {
 
 pub(super) fn pushed_line(pushed: &Pushed) -> String {
     match pushed.commits {
-        0 => format!("{} has everything already", pushed.remote),
+        0 if pushed.bytes == 0 => format!("{} has everything already", pushed.remote),
+        0 => format!(
+            "sent snapshots, taints or signatures, {}, to {}",
+            bytes(pushed.bytes),
+            pushed.remote
+        ),
         commits => {
             let size = bytes(pushed.bytes);
             format!("sent {}, {size} to {}", counted(commits, "commit"), pushed.remote)

@@ -191,7 +191,9 @@ impl Deciding<'_> {
         else {
             return Ok(Outcome::Take);
         };
-        Ok(Outcome::New(Box::new(object.to_new()?), self.their_cap))
+        // INVARIANT RCS-3: its record may limit it further.
+        let class = Origin::least(object.origin(), self.their_cap);
+        Ok(Outcome::New(Box::new(object.to_new()?), class))
     }
 
     /// Returns whether we have an object below this one. Its id may be erased, so this reads every object, once a merge.
