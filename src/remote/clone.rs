@@ -5,7 +5,7 @@
 //!
 //! # Invariants
 //! - CLE-1: a batch is written only after the digest of its segment matched the manifest, and its own digest its bytes.
-//! - CLE-2: each batch is written with the cap, before the folder is a store. The commit that stamps the objects follows.
+//! - CLE-2: each batch is written with the cap, before the folder is a store.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -43,9 +43,9 @@ pub struct Cloned {
 /// The name of the remote from which a store was cloned.
 pub(super) const ORIGIN: &str = "origin";
 
-/// Makes a store in the folder `path` of the backup or remote at `url`, and opens it. Objects of a more trusted class than
-/// `cap` get the class `cap`, in one commit. A call that was interrupted goes on where it stopped. The clone of a remote knows
-/// it by the name `origin`.
+/// Makes a store in the folder `path` of the backup or remote at `url`, and opens it. Here, no
+/// object is of a more trusted class than `cap`; other machines see no difference. A call that was interrupted goes on where it
+/// stopped. The clone of a remote knows it by the name `origin`.
 ///
 /// # Errors
 /// `NotFound` (code `not_a_remote`) if nothing is there; `Corrupt` if a segment is damaged: then the folder contains no
@@ -116,15 +116,14 @@ pub(crate) fn clone_on(
     Ok(memory)
 }
 
-/// Notes in a new clone where it comes from, and stamps what it has.
+/// Notes in a new clone where it comes from.
 fn settle_in(memory: &Memory, log: &ClosedLog, cap: Origin) -> Result<()> {
     let (known, writer) = (Known { name: ORIGIN, cap }, Writer::of(cap));
     let writer = writer.session(format!("remote/{ORIGIN}"));
     if log.purpose == Purpose::Shared {
         memory.inner.note_clone(known, seen_in(log), &writer)?;
     }
-    memory.inner.forget_unreadable(known, &writer)?;
-    memory.inner.stamp_all(cap, &writer)
+    memory.inner.forget_unreadable(known, &writer)
 }
 
 /// Writes the batches of the closed log to a new store on a disk. Returns the log.

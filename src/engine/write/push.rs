@@ -468,7 +468,7 @@ impl Apart {
         let common = common_with(ours, theirs)?;
         let brings_nothing = match common.as_slice() {
             // After a pull without a commit, the remote has merged us and nothing else.
-            [base] => changes_between(base, theirs, ours)?.is_empty(),
+            [base] => has_same(base, theirs, ours)?,
             _ => false,
         };
         let has_newest = common
@@ -509,12 +509,12 @@ fn side_info(store: &Arc<Store>, side: &RemoteLine) -> Result<LineInfo> {
     ))
 }
 
-/// Returns whether the remote has all that is here, and nothing else (PSH-2, CFL-3).
+/// Returns whether the states of two commits are the same, as a push compares them (PSH-2), for a line of ours (CFL-3).
 ///
 /// # Errors
 /// `Corrupt` or `Io` if an object cannot be read.
-pub(super) fn has_same(theirs: &LineCommit, ours: &LineCommit) -> Result<bool> {
-    Ok(changes_between(theirs, ours, ours)?.is_empty())
+pub(super) fn has_same(one: &LineCommit, other: &LineCommit, ours: &LineCommit) -> Result<bool> {
+    Ok(changes_between(one, other, ours)?.is_empty())
 }
 
 /// Returns the changes from the state of one commit to that of another, without versions that count as equal (PSH-2), and
