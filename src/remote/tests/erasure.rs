@@ -1,6 +1,9 @@
 //! Tests of erasures that travel (rules 7, 16 and 19).
 
+use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use super::backup::{put, verified};
 use super::machines::{Fleet, ann, content, id, pull};
@@ -34,8 +37,11 @@ fn holders(service: &SimBucket, text: &str) -> Vec<String> {
 
 /// Returns whether a file of the log of a machine contains a text.
 fn is_on_disk(fleet: &Fleet, machine: &str, text: &str) -> bool {
-    let log = fleet.folder.path().join(machine).join("log");
-    std::fs::read_dir(log).unwrap().any(|entry| {
+    is_in_log(&fleet.folder.path().join(machine), text)
+}
+
+fn is_in_log(store: &Path, text: &str) -> bool {
+    std::fs::read_dir(store.join("log")).unwrap().any(|entry| {
         let bytes = std::fs::read(entry.unwrap().path()).unwrap();
         bytes.windows(text.len()).any(|window| window == text.as_bytes())
     })
@@ -51,7 +57,7 @@ fn leave_garbage(service: &SimBucket, text: &str) {
     place.put(&log, 0, log.last_batch() + 1, group).unwrap();
 }
 
-/// ERA-1, PUS-1, PUS-2, RML-4: behind the next push, no byte of what was erased is in the bucket, with two old clones that
+/// Rule 16, ERA-1, PUS-1, PUS-2, RML-4: behind the next push, no byte of what was erased is in the bucket, with two old clones that
 /// push. And each clone erases it, too.
 #[test]
 fn erased_secrets_leave_the_bucket_and_the_clones() {
@@ -146,7 +152,7 @@ fn a_push_lists_only_where_something_was_erased() {
     assert_eq!(remote.push(&a, &ann()).unwrap().requests, 3);
 }
 
-/// RRW-2: a pusher deletes nothing before its swap, because the writer of an unlisted segment may swap first.
+/// Rules 14 and 16, RRW-2: a pusher deletes nothing before its swap, because the writer of an unlisted segment may swap first.
 #[test]
 fn a_segment_of_a_writer_that_swaps_first_stays() {
     let fleet = Fleet::new();
@@ -174,6 +180,52 @@ fn a_segment_of_a_writer_that_swaps_first_stays() {
     assert_eq!(holders(&fleet.service, "of another writer").len(), 1);
     let b = fleet.clone("b", Origin::DirectUser);
     assert_eq!(a.view().root(), b.view().root());
+}
+
+/// Rules 16 and 20: a push deletes each file once, also if a join replaced it.
+#[test]
+fn a_push_deletes_each_file_once() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    put(&a, "one", "1");
+    erase(&a, "one");
+    let leaving = || {
+        let place = Place::of(Counted::new(Arc::new(fleet.service.clone())));
+        place.read().unwrap().log.leaving.len()
+    };
+    let mut requests = Vec::new();
+    for number in 0..12 {
+        put(&a, "counter", &number.to_string());
+        let before = leaving();
+        let pushed = remote.push(&a, &ann()).unwrap();
+        requests.extend((before > leaving()).then_some(pushed.requests));
+    }
+    assert_eq!(requests, [11], "a list, a segment, a manifest, and 8 files");
+}
+
+/// What a fetch erased counts, also if another process then takes in the commits first.
+#[test]
+fn what_was_erased_counts_if_another_process_is_faster() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    put(&a, "secret", SECRET);
+    remote.push(&a, &ann()).unwrap();
+    drop(fleet.clone("b", Origin::DirectUser));
+    erase(&a, "secret");
+    remote.push(&a, &ann()).unwrap();
+    let path = fleet.folder.path().join("b");
+    let (rival, at, has_acted) = (fleet.origin(), path.clone(), AtomicBool::new(false));
+    let disk = crate::disk::FileDisk::open(&path).unwrap();
+    let options = Options::new().stop(move || {
+        let is_free = || crate::disk::lock_within(&disk, "lock", Duration::ZERO).is_ok();
+        if !is_in_log(&at, SECRET) && is_free() && !has_acted.swap(true, Ordering::Relaxed) {
+            let fetched = rival.fetch(&Memory::open(&at).unwrap(), &ann()).unwrap();
+            assert_eq!((fetched.commits, fetched.erased), (1, 0));
+        }
+        false
+    });
+    let fetched = remote.fetch(&options.open(&path).unwrap(), &ann()).unwrap();
+    assert_eq!((fetched.commits, fetched.erased), (0, 1));
 }
 
 /// Rule 19: a remote that is less trusted than a host does not erase, and is reported. What it erased is not sent back.
@@ -283,7 +335,7 @@ fn a_thinned_erasure_travels() {
         put(&a, "counter", &number.to_string());
     }
     let mut retention = crate::engine::Retention::default();
-    (retention.all, retention.newest) = (std::time::Duration::ZERO, 2);
+    (retention.all, retention.newest) = (Duration::ZERO, 2);
     a.gc(&retention, None).unwrap();
     remote.push(&a, &ann()).unwrap();
     assert_eq!(holders(&fleet.service, SECRET), Vec::<String>::new());
