@@ -22,6 +22,7 @@ use crate::log::closed::{ClosedLog, Group, Purpose, Target};
 use crate::log::{Batch, BatchBuilder, RecordKind, cap_in};
 use crate::object::{Origin, Reference, ReferenceClass, ReferenceName};
 use crate::store::{ForeignCommit, capped, check_time};
+use crate::threads::beside;
 
 /// The result of a clone.
 #[derive(Clone, Debug)]
@@ -163,11 +164,14 @@ pub(super) fn copy_log(
         .sum();
     let settings = &options.settings;
     let mut head = log.head;
-    for index in target.found..log.segments.len() {
+    let mut left = (target.found..log.segments.len()).peekable();
+    let read = |index: Option<&usize>| index.map(|index| place.batches(log, *index));
+    let mut next = read(left.peek());
+    while let Some((batches, index)) = next.take().zip(left.next()) {
         settings.check_stop()?;
         settings.tell("clone", done, total);
         // CLE-1
-        let batches = place.batches(log, index)?;
+        let (batches, segment) = (batches?, &log.segments[index]);
         head = batches.last().map_or(head, |batch| batch.commit);
         if log.purpose == Purpose::Shared {
             for batch in &batches {
@@ -180,8 +184,11 @@ pub(super) fn copy_log(
             .iter()
             .map(|batch| Ok((of_target(batch, log.purpose, cap)?, batch.commit)))
             .collect::<Result<_>>()?;
-        target.add(&log.segments[index], group)?;
-        done += log.segments[index].length;
+        // The next segment is read and checked while this one is written.
+        let added;
+        (added, next) = beside(|| target.add(segment, group), || read(left.peek()));
+        added?;
+        done += segment.length;
     }
     if head != log.head {
         return Err(Error::corrupt(
