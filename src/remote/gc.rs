@@ -65,14 +65,11 @@ impl Remote {
         let (mut run, mut is_first) = (None::<Collection<'_>>, true);
         for _ in 0..TRIES {
             memory.inner.settings().check_stop()?;
-            let mut going = match run.take().filter(|run| run.may_go_on(&published.log)) {
-                Some(run) => run,
-                None => Collection::begin(&place, &published.log, idle)?,
-            };
-            if std::mem::take(&mut is_first) {
-                going.erasure.clone_from(&erasure);
-            }
-            let Some(next) = going.write(&published.log)? else {
+            let erasure = std::mem::take(&mut is_first).then(|| erasure.clone());
+            let written = Collection::go_on(run.take(), &place, &published.log, idle, erasure);
+            let version = published.version.as_ref();
+            let Some((next, going)) = place.unless_outdated((published.log.format, version), written)? else {
+                published = place.read()?;
                 continue;
             };
             if let Outcome::Done(done) = place.publish(&published, next)? {
@@ -224,6 +221,23 @@ impl<'a> Collection<'a> {
             left_out: HashSet::new(),
             writer: SegmentWriter::new(place, empty, floor),
         })
+    }
+
+    /// Goes on with a collection behind what others published meanwhile, or begins it. Returns the log to publish; `None` if
+    /// what was pushed needs what was left out.
+    fn go_on(
+        run: Option<Self>,
+        place: &'a Place,
+        log: &ClosedLog,
+        idle: i64,
+        erasure: Option<Erasure>,
+    ) -> Result<Option<(ClosedLog, Self)>> {
+        let mut going = match run.filter(|run| run.may_go_on(log)) {
+            Some(run) => run,
+            None => Self::begin(place, log, idle)?,
+        };
+        going.erasure.extend(erasure.into_iter().flatten());
+        Ok(going.write(log)?.map(|next| (next, going)))
     }
 
     /// Returns whether the log that others published meanwhile continues what was read (RGC-3).

@@ -27,8 +27,8 @@ use crate::log::{Batch, Format, sealed_format};
 /// The most numbers that other writers took between a manifest and a new segment.
 const NUMBERS_MAX: u64 = 1_000;
 
-/// How often a reader reads a manifest whose segments others replace meanwhile.
-const READS: u32 = 6;
+/// How often a reader reads a manifest whose segments others replace meanwhile. Each time, others have published.
+const READS: u32 = 60;
 
 /// The place of a closed log.
 pub(super) struct Place {
@@ -206,6 +206,23 @@ impl Place {
             }
         }
         read(&published)
+    }
+
+    /// Returns the outcome of work on the segments of a manifest; `None` if it read a damaged one, and another manifest is
+    /// published by now. Then another writer has replaced and deleted what was read.
+    ///
+    /// # Errors
+    /// The error of the work; those of [`Self::read`].
+    pub(super) fn unless_outdated<T>(
+        &self,
+        (format, version): (Format, Option<&Version>),
+        outcome: Result<Option<T>>,
+    ) -> Result<Option<T>> {
+        let Err(error) = outcome else { return outcome };
+        if error.is_corruption() && self.read_with(Some(format))?.version.as_ref() != version {
+            return Ok(None);
+        }
+        Err(error)
     }
 
     /// Returns what is published, or an empty closed log of the store `own`. Writes the format file of the latter.

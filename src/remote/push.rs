@@ -97,16 +97,9 @@ impl Remote {
             outgoing
         };
         let commits = outgoing.commits;
-        // INVARIANT PUS-1
-        let published = if outgoing.erasure.is_empty() {
-            published
-        } else {
-            match rewrite::erase(place, published, &outgoing.erasure)? {
-                Some(published) => published,
-                None => return Ok(None),
-            }
-        };
-        let Some(published) = Self::send(place, published, &outgoing)? else {
+        let (format, version) = (published.log.format, published.version.clone());
+        let sent = Self::erase_and_send(place, published, &outgoing);
+        let Some(published) = place.unless_outdated((format, version.as_ref()), sent)? else {
             return Ok(None);
         };
         let seen = seen_in(&published.log);
@@ -130,6 +123,17 @@ impl Remote {
         Error::conflict(format!("the remote {name} has commits that were not pulled"))
             .with_code(ErrorCode::RemoteAhead)
             .with_hint("`treering pull` brings them in; then push again")
+    }
+
+    /// Erases what the push erased, and then sends it. Returns `None` if another writer published first.
+    fn erase_and_send(place: &Place, published: Published, outgoing: &Outgoing) -> Result<Option<Published>> {
+        // INVARIANT PUS-1
+        let erased = if outgoing.erasure.is_empty() {
+            Some(published)
+        } else {
+            rewrite::erase(place, published, &outgoing.erasure)?
+        };
+        erased.map_or(Ok(None), |published| Self::send(place, published, outgoing))
     }
 
     /// Stores the batches of a push in segments, and publishes each segment. The commit that moves the main line of the

@@ -163,12 +163,29 @@ impl Inner {
         let apart = Apart::of(&ours, &theirs)?;
         match (apart.is_merged, apart.changes.is_empty()) {
             (false, _) => return Ok(PushPlan::Behind),
-            (true, true) => return Ok(PushPlan::Nothing),
-            (true, false) => {}
+            (true, true) if !self.has_erased(&ours.0, &line, target.lines)? => return Ok(PushPlan::Nothing),
+            (true, _) => {}
         }
         self.plan_side_push(known, target, (&ours, &theirs), &apart.changes, writer)
             .map(Box::new)
             .map(PushPlan::Send)
+    }
+
+    /// Returns whether the remote lacks a commit that erased something. Such a commit travels also if both states are equal,
+    /// because other machines still have what it erased (PSH-3).
+    fn has_erased(&self, store: &Arc<Store>, line: &Arc<Store>, lines: &[RemoteLine]) -> Result<bool> {
+        let (_, since) = self.side_line(store, line, lines)?;
+        if store.gaps().iter().any(|gap| gap.first > since) {
+            return Ok(true);
+        }
+        let (Ok(index) | Err(index)) = store.position(since + 1)?;
+        for index in index..store.kept() {
+            let entry = store.commit_at(index)?;
+            if entry.is_some_and(|entry| entry.commit.op.as_str() == Op::ERASE) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Plans a push of the commits from a seq on, which continue the main line of the remote.
