@@ -278,8 +278,11 @@ impl Schedule {
         Ok(())
     }
 
-    /// Thins the history of a machine. The others may still begin at what went.
+    /// Thins the history of a machine that knows the remote. The others may still begin at what went.
     fn thin(&mut self, at: usize) -> Result<(), String> {
+        if !self.pull(at)? {
+            return Ok(());
+        }
         let retention = Retention {
             newest: 1 + self.random.below(3) as u64,
             all: Duration::MAX,

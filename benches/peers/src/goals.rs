@@ -266,13 +266,7 @@ pub const WORKS: &[Work] = &[
         Limit,
         Ratio(1.2),
     ),
-    less(
-        "backup",
-        "a whole backup into a folder",
-        "ms",
-        Limit,
-        Ratio(2.0),
-    ),
+    less("backup", "a whole backup into a folder", "ms", Limit, Ratio(2.0)),
     less(
         "clone",
         "clone a remote in a folder, and open it",

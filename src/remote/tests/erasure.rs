@@ -1,18 +1,19 @@
 //! Tests of erasures that travel (rules 7, 16 and 19).
 
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::backup::{put, verified};
 use super::machines::{Fleet, ann, content, id, pull};
+use crate::disk::{Disk, MemDisk, lock_within, read_whole};
 use crate::engine::{Erasing, Memory, Options};
 use crate::error::ErrorCode;
 use crate::log::closed::Group;
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::Origin;
 use crate::remote::bucket::{Bucket, Counted};
+use crate::remote::clone_on;
 use crate::remote::place::{Outcome, Place};
 use crate::testing::sim_bucket::SimBucket;
 
@@ -29,22 +30,20 @@ fn erase(memory: &Memory, target: &str) {
 
 /// Returns the names of the objects of a service that contain a text.
 fn holders(service: &SimBucket, text: &str) -> Vec<String> {
-    let has = |bytes: &[u8]| bytes.windows(text.len()).any(|window| window == text.as_bytes());
     let objects = service.objects();
-    let found = objects.iter().filter(|(_, bytes)| has(bytes));
+    let found = objects.iter().filter(|(_, bytes)| is_in(bytes, text));
     found.map(|(name, _)| name.clone()).collect()
+}
+
+fn is_in(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
 /// Returns whether a file of the log of a machine contains a text.
 fn is_on_disk(fleet: &Fleet, machine: &str, text: &str) -> bool {
-    is_in_log(&fleet.folder.path().join(machine), text)
-}
-
-fn is_in_log(store: &Path, text: &str) -> bool {
-    std::fs::read_dir(store.join("log")).unwrap().any(|entry| {
-        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
-        bytes.windows(text.len()).any(|window| window == text.as_bytes())
-    })
+    let log = fleet.folder.path().join(machine).join("log");
+    let mut files = std::fs::read_dir(log).unwrap().map(|entry| entry.unwrap().path());
+    files.any(|file| is_in(&std::fs::read(file).unwrap(), text))
 }
 
 /// Stores a segment that no manifest lists, as a store that lost leaves it.
@@ -233,21 +232,26 @@ fn what_was_erased_counts_if_another_process_is_faster() {
     let (remote, a) = (fleet.origin(), fleet.first());
     put(&a, "secret", SECRET);
     remote.push(&a, &ann()).unwrap();
-    drop(fleet.clone("b", Origin::DirectUser));
+    let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
+    let bucket = Arc::new(fleet.service.clone());
+    drop(clone_on(bucket, &disk, Origin::DirectUser, &Options::new()).unwrap());
     erase(&a, "secret");
     remote.push(&a, &ann()).unwrap();
-    let path = fleet.folder.path().join("b");
-    let (rival, at, has_acted) = (fleet.origin(), path.clone(), AtomicBool::new(false));
-    let disk = crate::disk::FileDisk::open(&path).unwrap();
+    let open =
+        |disk: &Arc<dyn Disk>, options| Memory::on_disk(Arc::clone(disk), options, false, None).unwrap();
+    let (rival, own, has_acted) = (fleet.origin(), Arc::clone(&disk), AtomicBool::new(false));
     let options = Options::new().stop(move || {
-        let is_free = || crate::disk::lock_within(&disk, "lock", Duration::ZERO).is_ok();
-        if !is_in_log(&at, SECRET) && is_free() && !has_acted.swap(true, Ordering::Relaxed) {
-            let fetched = rival.fetch(&Memory::open(&at).unwrap(), &ann()).unwrap();
+        let names = own.list("log").unwrap().into_iter();
+        let mut files = names.map(|name| read_whole(&*own, &format!("log/{name}"), usize::MAX).unwrap());
+        let is_erased = !files.any(|file| file.is_some_and(|bytes| is_in(&bytes, SECRET)));
+        let is_free = || lock_within(&*own, "lock", Duration::ZERO).is_ok();
+        if is_erased && is_free() && !has_acted.swap(true, Ordering::Relaxed) {
+            let fetched = rival.fetch(&open(&own, Options::new()), &ann()).unwrap();
             assert_eq!((fetched.commits, fetched.erased), (1, 0));
         }
         false
     });
-    let fetched = remote.fetch(&options.open(&path).unwrap(), &ann()).unwrap();
+    let fetched = remote.fetch(&open(&disk, options), &ann()).unwrap();
     assert_eq!((fetched.commits, fetched.erased), (0, 1));
 }
 

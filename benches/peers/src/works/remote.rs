@@ -39,7 +39,9 @@ pub fn measure(run: &mut Run, n: u64) {
             timed(|| clone(&url(&shared), &cloned, Origin::DirectUser, &Options::new()).unwrap());
         assert_eq!(memory.view().root(), store.memory.view().root(), "the clone");
         memory.close().unwrap();
-        [&copy, &cloned].map(|gone| std::fs::remove_dir_all(gone).unwrap());
+        [&copy, &cloned]
+            .iter()
+            .for_each(|gone| std::fs::remove_dir_all(gone).unwrap());
         store.put(vec![object(round % n, round)]);
         let (pushed, push) = timed(|| remote.push(&store.memory, &user).unwrap());
         let (pulled, pull) = timed(|| remote.pull(&store.memory, &user).unwrap());
@@ -64,9 +66,15 @@ pub fn measure(run: &mut Run, n: u64) {
             git(&tree, &["init", "-q", "--bare", "../backup.git"]);
             let (backed_up, ()) = timed(|| git(&tree, &["push", "-q", "../backup.git", "main"]));
             // Without this option, git links the files and copies nothing.
-            let (took, ()) =
-                timed(|| git(&tree, &["clone", "-q", "--bare", "--no-local", "../bare", "../clone.git"]));
-            ["backup.git", "clone.git"].map(|gone| std::fs::remove_dir_all(tree.with_file_name(gone)).unwrap());
+            let (took, ()) = timed(|| {
+                git(
+                    &tree,
+                    &["clone", "-q", "--bare", "--no-local", "../bare", "../clone.git"],
+                )
+            });
+            ["backup.git", "clone.git"]
+                .iter()
+                .for_each(|gone| std::fs::remove_dir_all(tree.with_file_name(gone)).unwrap());
             write(&tree, &[round % n], round);
             commit_all(&tree, "change");
             let (pushed, ()) = timed(|| git(&tree, &["push", "-q", "origin", "main"]));
@@ -74,6 +82,9 @@ pub fn measure(run: &mut Run, n: u64) {
             [backed_up, took, pushed, pulled].map(millis)
         });
     }
-    race.run((100_000 / n).clamp(5, 9) as usize)
-        .record(["backup", "clone", "push", "pull"], n, &mut run.table);
+    race.run((100_000 / n).clamp(5, 9) as usize).record(
+        ["backup", "clone", "push", "pull"],
+        n,
+        &mut run.table,
+    );
 }
