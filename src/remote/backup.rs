@@ -62,7 +62,7 @@ pub fn backup_with(memory: &Memory, url: &str, keys: Option<&Keys>) -> Result<Ba
     if let Some(path) = memory.path() {
         check_apart(url, path)?;
     }
-    let place = Place::open(url, true, keys)?.waiting(memory.inner.settings().wait);
+    let place = Place::open(url, true, keys, memory.inner.settings().wait)?;
     back_up(memory, &place, url)
 }
 
@@ -75,7 +75,7 @@ pub(super) fn back_up(memory: &Memory, place: &Place, url: &str) -> Result<Backe
     };
     let mut known = place.read_or_begin(&copied.format, Purpose::Backup, source)?;
     let is_behind = known.log.source == source && continues(&copied, &known.log)?;
-    let mut run = Run {
+    let mut run = Copying {
         place,
         copied: &copied,
         progress: Progress::of(memory, "backup", copied.bytes),
@@ -130,7 +130,7 @@ fn continues(copied: &Copied, backup: &ClosedLog) -> Result<bool> {
 }
 
 /// One run of a backup.
-struct Run<'a> {
+struct Copying<'a> {
     place: &'a Place,
     copied: &'a Copied,
     progress: Progress<'a>,
@@ -138,7 +138,7 @@ struct Run<'a> {
     objects: u64,
 }
 
-impl Run<'_> {
+impl Copying<'_> {
     /// Sends the batches behind those of the backup, and publishes each segment (BUP-1). Then removes what an interrupted run
     /// left (BUP-2).
     fn append(&mut self, known: &mut Published) -> Result<()> {

@@ -27,7 +27,7 @@ use crate::engine::read::State;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind, UNLINKED};
 use crate::object::{Commit, Object, Op, Origin, Time};
-use crate::store::{Changed, CommitEntry, Erased, Erasure, LineInfo, Store};
+use crate::store::{Changed, CommitEntry, Erasure, LineInfo, Store, markers_in};
 use crate::trie::{Entry, Shape};
 
 /// A line of a remote: its name, the commit at which it begins, and its newest commit.
@@ -370,18 +370,12 @@ impl Inner {
         }
         let cut = self.main().cut(&self.log.lock());
         cut.read(self.settings(), "search", &mut |batch| {
-            for record in batch
-                .records
-                .iter()
-                .filter(|record| record.kind == RecordKind::Erased)
-            {
-                let erased = Erased::decode(&record.body)
-                    .map_err(|error| Error::corrupt(format!("a marker of an erasure is damaged: {error}")))?;
+            for erased in markers_in(batch)? {
                 if let Some(index) = erasers.get(&erased.by)
                     && sent.erasure.insert(erased.digest, erased.by).is_none()
                     && let Some(sent) = sent.batches.get_mut(*index)
                 {
-                    sent.batch.add(RecordKind::Erased, UNLINKED, &record.body);
+                    sent.batch.add(RecordKind::Erased, UNLINKED, &erased.encode());
                 }
             }
             Ok(())

@@ -99,7 +99,7 @@ fn a_backup_restores_everything_and_the_next_one_sends_what_is_new() {
     assert_eq!(backup(&memory, &url).unwrap().commits, 1);
 }
 
-/// CLO-1: `verify` of a backup and the next run notice what a reader of a plain store takes for an unfinished write.
+/// Rule 15, CLO-1: `verify` of a backup and the next run notice what a reader of a plain store takes for an unfinished write.
 #[test]
 fn a_backup_that_lost_bytes_is_found_out() {
     let folder = tempfile::tempdir().unwrap();

@@ -259,7 +259,7 @@ fn a_capped_machine_lowers_what_it_pulls_and_nothing_elsewhere() {
     );
 }
 
-/// REM-1
+/// Rule 17, REM-1
 #[test]
 fn a_remote_that_went_back_is_refused() {
     let fleet = Fleet::new();
@@ -299,6 +299,7 @@ fn a_remote_that_went_back_is_refused() {
     remote.push(&a, &ann()).unwrap();
 }
 
+/// Rule 15: a segment that differs is damage.
 #[test]
 fn an_unrelated_remote_is_refused_and_a_damaged_one_changes_nothing() {
     let fleet = Fleet::new();
@@ -572,7 +573,8 @@ fn forge(service: &SimBucket, change: impl Fn(&mut Commit)) {
         }
         group.push((built, head));
     }
-    let segment = NewSegment::encode(&log, id, [7; 16], first, group).unwrap();
+    let mut segment = NewSegment::encode(&log, id, [7; 16], first, group).unwrap();
+    segment.number(&log, id);
     let mut objects = service.objects();
     objects.insert(segment.listed.name(), segment.bytes().to_vec());
     objects.insert("manifest".to_owned(), log.with(&segment, head).encode());

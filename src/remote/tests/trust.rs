@@ -148,9 +148,11 @@ fn a_rewrite_keeps_the_class_and_what_a_person_says_again_has_their_own() {
     let memory = capped(&folder, &backed_up(&folder));
     let path = folder.path().join("clone");
     // The same version as that of the remote, written by a person of this machine.
+    let versions = memory.history_len();
     memory.remove(&id("plan"), &ann()).unwrap();
     put(&memory, "plan", "two");
     assert_eq!(class(&memory, "@", "plan"), Some(Origin::DirectUser));
+    assert_eq!(memory.history_len(), versions, "two records of one version");
     let erasing = Erasing {
         targets: vec!["of the fork".to_owned()],
         ..Default::default()
