@@ -22,7 +22,7 @@ const PLATFORMS = {
   "darwin-x64": { os: ["darwin"], cpu: ["x64"] },
   "darwin-arm64": { os: ["darwin"], cpu: ["arm64"] },
 };
-const LICENSES = ["LICENSE-APACHE", "LICENSE-MIT"];
+const LICENSES = ["LICENSE-APACHE", "LICENSE-MIT", "NOTICE"];
 
 const { values } = parseArgs({
   options: {

@@ -20,7 +20,7 @@ name="treering-$version-$target"
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 mkdir "$folder/$name"
-cp LICENSE-APACHE LICENSE-MIT README.md "$folder/$name"
+cp LICENSE-APACHE LICENSE-MIT model/layers/NOTICE README.md "$folder/$name"
 cp "$CARGO_TARGET_DIR/release/treering" "$folder/$name"
 strip "$folder/$name/treering"
 tar -czf "$out/$name.tar.gz" -C "$folder" "$name"

@@ -13,6 +13,9 @@ use pyo3::prelude::*;
 pub(crate) fn run_program(py: Python<'_>, command: PathBuf, arguments: Vec<OsString>) -> PyResult<()> {
     // Python's own handler of ctrl-c would wait for the end of this call.
     let signals = py.import("_signal")?;
-    signals.call_method1("signal", (signals.getattr("SIGINT")?, signals.getattr("SIG_DFL")?))?;
+    signals.call_method1(
+        "signal",
+        (signals.getattr("SIGINT")?, signals.getattr("SIG_DFL")?),
+    )?;
     py.detach(|| treering_program::cli::run_package(&command, arguments))
 }

@@ -124,7 +124,10 @@ fn the_container_starts_the_program() {
         }
     }
     assert!(start(&command)["url"].is_string());
-    assert_eq!(file, fs::read_to_string(Path::new(crate::ROOT).join("packaging/Containerfile")).unwrap());
+    assert_eq!(
+        file,
+        fs::read_to_string(Path::new(crate::ROOT).join("packaging/Containerfile")).unwrap()
+    );
     // What the image copies is what the first stage unpacks, and its user is made before it is taken.
     assert!(file.contains("-C /usr/local/bin\n") && file.contains("--from=archive /usr/local/bin/treering"));
     assert!(file.find("adduser").unwrap() < file.find("USER treering").unwrap());
