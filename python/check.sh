@@ -30,8 +30,8 @@ fi
 wheels="$CARGO_TARGET_DIR/wheels"
 build_wheel() {
   local options=(--release --locked --quiet) package
-  # The model and the dependencies stay as they are: the wheel's tests rank by meaning, and other builds share them.
-  [ "$part" != --tests ] || for package in treering treering-python; do
+  # The model and the dependencies stay optimised: a vector would take a second, and other builds share the rest.
+  [ "$part" != --tests ] || for package in treering treering-text treering-python; do
     options+=(--config "profile.release.package.$package.opt-level=0")
   done
   rm -f "$wheels"/treering-*.whl
