@@ -220,9 +220,6 @@ impl Reference {
     /// The ignorable field that says how far a remote was read.
     #[cfg(feature = "remote")]
     pub(crate) const SEEN: u16 = SEEN.0;
-    /// The ignorable field that says up to which time references were sent to a remote.
-    #[cfg(feature = "remote")]
-    pub(crate) const SENT: u16 = SENT.0;
     /// The ignorable field that names the remote from which a taint came.
     #[cfg(feature = "remote")]
     pub(crate) const FROM: u16 = FROM.0;

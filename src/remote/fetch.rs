@@ -8,12 +8,17 @@
 //!   segment is larger, so a fetch needs no more memory than that.
 //! - FET-2: a reader that misses a segment, or finds another in its place, reads the manifest again.
 
+use std::cell::OnceCell;
+#[cfg(feature = "signed")]
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::Fetched;
 use super::cache::seen_in;
 use super::place::{Place, Published};
 use super::remote::Remote;
+#[cfg(feature = "signed")]
+use crate::digest::CommitDigest;
 use crate::engine::{FetchedPart, Memory, Seen, Writer};
 use crate::error::{Error, Result};
 use crate::log::Batch;
@@ -40,7 +45,7 @@ impl Remote {
         memory.inner.check_main()?;
         memory.refresh()?;
         let seen = memory.inner.seen(self.known())?;
-        let published = Self::read_on(&place, self.cached(memory)?, seen)?;
+        let published = Self::read_on(memory, &place, self.cached(memory)?, seen)?;
         let mut fetched = (Fetched::nothing(&self.name, published.log.head), Vec::new());
         place.reading(published, &mut |published| {
             self.fetch_of(memory, &place, published, writer, &mut fetched)
@@ -64,11 +69,11 @@ impl Remote {
         place.check_purpose(log, Purpose::Shared)?;
         fetched.head = log.head;
         let own = memory.inner.log.lock().log.format().to_owned();
-        let (mut tries, mut is_first) = (0, true);
+        let (mut tries, mut is_first, signed) = (0, true, OnceCell::new());
         loop {
             memory.inner.settings().check_stop()?;
             let seen = memory.inner.seen(self.known())?;
-            Self::check_seen(log, seen)?;
+            Self::check_seen(memory, log, seen)?;
             if seen.is_some_and(|seen| seen.generation == log.generation) {
                 if !is_first {
                     self.cache(memory, published);
@@ -78,11 +83,12 @@ impl Remote {
             place.check_related(&log.format, &own)?;
             // They stay open, so that each is read once.
             *open = memory.inner.lines_of(self.known())?;
-            let part = self.read_part(memory, (place, log), seen)?;
+            let mut part = self.read_part(memory, (place, log), seen)?;
             #[cfg(feature = "signed")]
-            if is_first {
-                self.check_signature(memory, (place, log), &part)?;
+            if is_first && let Some(covered) = self.check_signature(memory, (place, log), &part)? {
+                drop(signed.set(covered));
             }
+            part.signed = signed.get().cloned();
             is_first = false;
             let taken = memory.inner.take_remote(self.known(), &part, writer);
             // An error with a file is about this store.
@@ -130,18 +136,19 @@ impl Remote {
             batches,
             seen,
             supply,
+            signed: None,
         })
     }
 
     /// Checks that a demanded key signed the newest commit of the remote, before anything is taken in. `part` is the first
-    /// part of the fetch.
+    /// part of the fetch. Returns the erasing commits that the signature covers (RSG-2).
     #[cfg(feature = "signed")]
     fn check_signature(
         &self,
         memory: &Memory,
         (place, log): (&Place, &ClosedLog),
         part: &FetchedPart,
-    ) -> Result<()> {
+    ) -> Result<Option<Arc<HashSet<CommitDigest>>>> {
         let mut signatures = self.signatures(memory, log, part.after)?;
         let add = |batch: &Batch| signatures.add(batch).map_err(|error| place.damaged(error));
         part.batches.iter().try_for_each(add)?;
@@ -155,7 +162,7 @@ impl Remote {
                 }
             }
         }
-        signatures.check(self)
+        signatures.check(self, memory)
     }
 
     /// Returns the records of these batches, and of older ones those that these need and that this store dropped.

@@ -52,7 +52,7 @@ impl Remote {
         memory.refresh()?;
         let own = memory.inner.log.lock().log.format().to_owned();
         let seen = memory.inner.seen(self.known())?;
-        let mut published = Self::read_on(&place, None, seen)?;
+        let mut published = Self::read_on(memory, &place, None, seen)?;
         place.check_related(&published.log.format, &own)?;
         // Only a store that knows the whole remote knows what was put again after an erasure.
         let is_known = seen.is_some_and(|seen| seen.generation == published.log.generation);

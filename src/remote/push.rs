@@ -47,7 +47,7 @@ impl Remote {
         }
         let published = if seen.is_some() {
             // INVARIANT REM-1: a place that lost its remote is not begun again.
-            Self::read_on(&place, cached, seen)?
+            Self::read_on(memory, &place, cached, seen)?
         } else {
             let own = memory.inner.log.lock().log.format().to_owned();
             place.read_or_begin(&own, Purpose::Shared, Source::default())?
@@ -57,7 +57,12 @@ impl Remote {
     }
 
     /// Returns what is published, if it continues what this store has seen (REM-1).
-    pub(super) fn read_on(place: &Place, cached: Option<Published>, seen: Option<Seen>) -> Result<Published> {
+    pub(super) fn read_on(
+        memory: &Memory,
+        place: &Place,
+        cached: Option<Published>,
+        seen: Option<Seen>,
+    ) -> Result<Published> {
         let published = place.read_with(cached.map(|cached| cached.log.format));
         let published = published.map_err(|error| match seen {
             Some(_) if error.kind() == ErrorKind::NotFound => went_back("nothing is there any more")
@@ -65,7 +70,7 @@ impl Remote {
             _ => error,
         })?;
         place.check_purpose(&published.log, Purpose::Shared)?;
-        Self::check_seen(&published.log, seen)?;
+        Self::check_seen(memory, &published.log, seen)?;
         Ok(published)
     }
 

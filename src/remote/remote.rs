@@ -5,7 +5,7 @@
 //!
 //! # Invariants
 //! - REM-1: a remote whose generation is lower than one that was seen, or that another remote replaced, is refused before
-//!   anything of it is used.
+//!   anything of it is used. So is one whose newest commit does not continue the one that was seen.
 
 use std::sync::Arc;
 
@@ -267,7 +267,7 @@ impl Remote {
     }
 
     /// Returns an error if the remote has less than this store has seen of it (REM-1).
-    pub(super) fn check_seen(log: &ClosedLog, seen: Option<Seen>) -> Result<()> {
+    pub(super) fn check_seen(memory: &Memory, log: &ClosedLog, seen: Option<Seen>) -> Result<()> {
         let Some(seen) = seen else { return Ok(()) };
         if log.format.instance != seen.instance {
             return Err(went_back("another remote took its place"));
@@ -280,6 +280,12 @@ impl Remote {
         if log.generation == seen.generation && log.head != seen.head {
             return Err(went_back(
                 "its manifest has the number of another one that was seen before",
+            ));
+        }
+        // Others may have pushed on an older copy. Each commit of the main line has a higher seq than the one before.
+        if log.head != seen.head && memory.inner.is_before(log.head, seen.head)? {
+            return Err(went_back(
+                "its newest commit is older than the one that was seen before",
             ));
         }
         Ok(())

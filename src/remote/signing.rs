@@ -8,7 +8,12 @@
 //!
 //! # Invariants
 //! - RSG-1: a fetch that demands a signature takes nothing in unless a demanded key signed exactly the newest commit of the
-//!   main line of the remote.
+//!   main line of the remote. Behind a commit that is known here, it takes in no new commit.
+//! - RSG-2: such a fetch takes in no taint and no snapshot. It erases only what a commit erased from which the signed one
+//!   comes. Such a commit is found by its parents, whose digests its own digest covers.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
 
 use super::Remote;
 use crate::digest::CommitDigest;
@@ -16,7 +21,7 @@ use crate::engine::{Memory, Outgoing, Seen, Sent, Writer, check_trusted};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::closed::ClosedLog;
 use crate::log::{Batch, BatchBuilder, RecordKind};
-use crate::object::{Reference, ReferenceClass, ReferenceName, hash_text};
+use crate::object::{Op, Reference, ReferenceClass, ReferenceName, hash_text};
 use crate::signed::{CommitTree, NoteError, SignedHead, SigningKey, VerifierKey, origin_of_line, sign_tree};
 use crate::store::{ForeignCommit, gaps_in};
 
@@ -94,16 +99,23 @@ impl Remote {
         log: &'a ClosedLog,
         seen: Option<Seen>,
     ) -> Result<Signatures<'a>> {
-        // The newest commit was checked when it came, if the remote has no newer one.
-        let is_demanded = !self.signing.demanded.is_empty() && seen.is_none_or(|seen| seen.head != log.head);
-        let digests = match seen.filter(|_| is_demanded) {
+        let is_demanded = !self.signing.demanded.is_empty();
+        // The newest commit was checked when it came, or this store made it.
+        let is_known = match seen {
+            Some(seen) => seen.head == log.head || memory.inner.store().by_digest(log.head)?.is_some(),
+            None => false,
+        };
+        let digests = match seen.filter(|_| is_demanded && !is_known) {
             Some(seen) => memory.inner.digests_up_to(seen.head)?,
             None => Vec::new(),
         };
         Ok(Signatures {
             log,
             is_demanded,
+            is_known,
             digests,
+            parents: HashMap::new(),
+            erasing: HashSet::new(),
             notes: Vec::new(),
         })
     }
@@ -113,8 +125,14 @@ impl Remote {
 pub(super) struct Signatures<'a> {
     log: &'a ClosedLog,
     is_demanded: bool,
+    /// Whether the newest commit of the remote is known here.
+    is_known: bool,
     /// The digests of the main line. A signature covers them all, so nothing of them need be trusted.
     digests: Vec<CommitDigest>,
+    /// The parents of each commit that was read, of any line.
+    parents: HashMap<CommitDigest, Vec<CommitDigest>>,
+    /// Those that erased something.
+    erasing: HashSet<CommitDigest>,
     notes: Vec<SignedHead>,
 }
 
@@ -132,50 +150,84 @@ impl Signatures<'_> {
         if !self.is_demanded {
             return Ok(());
         }
-        if let Some(commit) = ForeignCommit::of(batch, self.log.suite())?
-            && commit.line.is_none()
-        {
-            self.digests.extend(gaps_in(batch)?);
-            self.digests.push(commit.digest);
+        if let Some(found) = ForeignCommit::of(batch, self.log.suite())? {
+            if found.line.is_none() {
+                self.digests.extend(gaps_in(batch)?);
+                self.digests.push(found.digest);
+            }
+            if found.commit.op.as_str() == Op::ERASE {
+                self.erasing.insert(found.digest);
+            }
+            self.parents.insert(found.digest, found.commit.parents);
         }
         notes_in(batch, self.log, &mut self.notes)
     }
 
-    /// Checks that a demanded key signed the newest commit of the remote (RSG-1).
+    /// Checks that a demanded key signed the newest commit of the remote (RSG-1). Returns the erasing commits that the
+    /// signature covers (RSG-2); `None` if no signature is demanded.
     ///
     /// # Errors
     /// `Denied` (code `unsigned_remote`); `Corrupt` (code `bad_signature` or `history_rewritten`) if the signature of a
     /// demanded key does not fit.
-    pub(super) fn check(self, remote: &Remote) -> Result<()> {
+    pub(super) fn check(
+        mut self,
+        remote: &Remote,
+        memory: &Memory,
+    ) -> Result<Option<Arc<HashSet<CommitDigest>>>> {
         if !self.is_demanded {
-            return Ok(());
+            return Ok(None);
+        }
+        if self.is_known {
+            // A push of this store that broke off may have left commits there.
+            for digest in self.parents.keys() {
+                if memory.inner.store().commit_of_any(*digest)?.is_none() {
+                    return Err(unsigned(remote));
+                }
+            }
+            return Ok(Some(Arc::default()));
         }
         let (tree, demanded) = (tree_of(&self.digests), &remote.signing.demanded);
         let origin = origin_of_line(&self.log.format.instance, MAIN);
-        for note in self.notes {
+        for note in std::mem::take(&mut self.notes) {
             if note.origin != origin || note.size != tree.size() {
                 continue;
             }
             match note.verify(demanded) {
                 Err(NoteError::NotSigned) => {}
                 Err(error) => return Err(error.into()),
-                Ok(_) if note.is_in(&tree) => return Ok(()),
+                Ok(_) if note.is_in(&tree) => return Ok(Some(Arc::new(self.covered()))),
                 Ok(_) => {
                     let text = "a demanded key signed another history of the remote";
                     return Err(Error::corrupt(text).with_code(ErrorCode::HistoryRewritten));
                 }
             }
         }
-        let names: Vec<_> = demanded.iter().map(VerifierKey::name).collect();
-        let text = format!(
-            "the newest commit of the remote {} is not signed by {}",
-            remote.name(),
-            names.join(" or ")
-        );
-        Err(Error::denied(ErrorCode::UnsignedRemote, text).with_hint(
-            "nothing was taken in; a machine that has the key signs its next commit with: treering push --sign",
-        ))
+        Err(unsigned(remote))
     }
+
+    /// Returns the erasing commits from which the newest commit of the main line comes.
+    fn covered(mut self) -> HashSet<CommitDigest> {
+        let (mut open, mut covered) = (self.digests, HashSet::new());
+        while let Some(next) = open.pop() {
+            if let Some(parents) = self.parents.remove(&next) {
+                open.extend(parents);
+                covered.extend(self.erasing.take(&next));
+            }
+        }
+        covered
+    }
+}
+
+fn unsigned(remote: &Remote) -> Error {
+    let names: Vec<_> = remote.signing.demanded.iter().map(VerifierKey::name).collect();
+    let text = format!(
+        "the newest commits of the remote {} are not signed by {}",
+        remote.name(),
+        names.join(" or ")
+    );
+    Error::denied(ErrorCode::UnsignedRemote, text).with_hint(
+        "nothing was taken in; a machine that has the key signs its next commit with: treering push --sign",
+    )
 }
 
 fn tree_of(digests: &[CommitDigest]) -> CommitTree {

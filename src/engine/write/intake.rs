@@ -37,6 +37,9 @@ pub(crate) struct FetchedPart {
     pub(crate) seen: Seen,
     /// The records of earlier batches that this part needs and the store lacks.
     pub(crate) supply: Supply,
+    /// The erasing commits that a signature covers. `None` if none is demanded. If one is, no taint and no snapshot is taken
+    /// in, and nothing is erased that another commit erased.
+    pub(crate) signed: Option<Arc<HashSet<CommitDigest>>>,
 }
 
 /// What a part of a fetch brought.
@@ -46,7 +49,7 @@ pub(crate) struct Taken {
     pub(crate) commits: u64,
     /// The number of records that the remote erased, and that were erased here.
     pub(crate) erased: u64,
-    /// The number of records that the remote erased, and that stay here because it is not trusted enough.
+    /// The number of records that the remote erased, and that stay here because it is not trusted enough or not signed.
     pub(crate) not_erased: u64,
     /// Whether the part was taken in. Otherwise another process changed meanwhile what the check relied on.
     pub(crate) is_whole: bool,
@@ -127,15 +130,27 @@ impl Inner {
     fn take_erasure(&self, known: Known<'_>, part: &FetchedPart, writer: &Writer) -> Result<Taken> {
         let mut intake = self.intake(known, &part.supply)?;
         let suite = self.store().suite;
-        let elsewhere = Elsewhere::of(&part.batches, suite, &mut |by| intake.has(by))?;
+        let signed = part.signed.as_deref();
+        let is_signed = |by: CommitDigest| signed.is_none_or(|signed| signed.contains(&by));
+        let elsewhere = Elsewhere::of(&part.batches, suite, &mut |by| {
+            Ok(!is_signed(by) || intake.has(by)?)
+        })?;
+        let unsigned = Elsewhere::of(&part.batches, suite, &mut |by| {
+            Ok(is_signed(by) || intake.has(by)?)
+        })?;
         let found = self.erased_elsewhere(&elsewhere)?;
-        let count = found.len() as u64;
+        let mut stays = self.erased_elsewhere(&unsigned)?;
+        stays.retain(|digest, _| !found.contains_key(digest));
+        let (count, not_erased) = (found.len() as u64, stays.len() as u64);
         if count == 0 {
-            return Ok(Taken::default());
+            return Ok(Taken {
+                not_erased,
+                ..Taken::default()
+            });
         }
         if Origin::Host.is_above(known.cap) {
             return Ok(Taken {
-                not_erased: count,
+                not_erased: not_erased + count,
                 ..Taken::default()
             });
         }
@@ -145,6 +160,7 @@ impl Inner {
         self.main().erase_as_elsewhere(&found, writer)?;
         Ok(Taken {
             erased: count,
+            not_erased,
             ..Taken::default()
         })
     }
@@ -245,7 +261,7 @@ impl<'a> Intake<'a> {
     fn take_all(&mut self, part: &FetchedPart) -> Result<()> {
         for batch in &part.batches {
             self.inner.settings().check_stop()?;
-            self.take(batch)?;
+            self.take(batch, part.signed.is_some())?;
         }
         if self.heads.get(MAIN) == Some(&part.seen.head) {
             return Ok(());
@@ -255,11 +271,12 @@ impl<'a> Intake<'a> {
         ))
     }
 
-    /// Checks a batch of the remote, and adds what this store lacks to the group.
-    fn take(&mut self, batch: &Batch) -> Result<()> {
+    /// Checks a batch of the remote, and adds what this store lacks to the group. If `is_signed`, it takes over no taint and no
+    /// snapshot.
+    fn take(&mut self, batch: &Batch, is_signed: bool) -> Result<()> {
         let suite = self.store.suite;
         let Some(commit) = ForeignCommit::of(batch, suite)? else {
-            return self.take_references(batch);
+            return self.take_references(batch, is_signed);
         };
         let line = commit.line.as_ref().map_or(MAIN, |(line, _)| line).to_owned();
         if line != MAIN && !is_side_line(&line) {
@@ -279,6 +296,13 @@ impl<'a> Intake<'a> {
             self.heads.insert(line, commit.digest);
             return Ok(());
         };
+        // The first commit behind what was seen. An older copy of the remote went on otherwise.
+        let is_next = line == MAIN && self.relied_on.seen.is_some_and(|seen| seen.head == before);
+        if is_next && commit.commit.parents.first() != Some(&before) && gaps_in(batch)?.is_empty() {
+            return Err(went_back(
+                "its main line does not continue the newest commit that was seen before",
+            ));
+        }
         let mut built = foreign.take(&Checked {
             batch,
             commit: &commit,
@@ -451,7 +475,7 @@ impl<'a> Intake<'a> {
     }
 
     /// Takes over snapshots, taints and signatures (TRV-1, TRV-2).
-    fn take_references(&mut self, batch: &Batch) -> Result<()> {
+    fn take_references(&mut self, batch: &Batch, is_signed: bool) -> Result<()> {
         let mut builder = BatchBuilder::new();
         for found in references_in(batch)? {
             let Some(mut reference) = self.known.of_remote(found)? else {
@@ -464,6 +488,7 @@ impl<'a> Intake<'a> {
             };
             let commit = reference.commit;
             let is_taken = match reference.name.class() {
+                ReferenceClass::Snapshots | ReferenceClass::Pins if is_signed => false,
                 ReferenceClass::Snapshots => {
                     is_newer && commit.map_or(Ok(false), |commit| self.is_readable(commit))?
                 }

@@ -20,7 +20,8 @@ use super::Writer;
 use super::fork::line_record;
 use super::merge::conflict::is_refused;
 use super::merge::{LineCommit, common_with};
-use super::remote::{Known, MAIN, SIDE, Seen};
+use super::remote::{Known, MAIN, Position, SIDE, Seen};
+use super::travel::snapshots_that_travel;
 use crate::digest::{CommitDigest, Root, to_hex};
 use crate::engine::inner::Inner;
 use crate::engine::read::State;
@@ -74,8 +75,8 @@ pub(crate) struct Outgoing {
     pub(crate) commits: u64,
     /// What the commits of the push erased (PSH-3).
     pub(crate) erasure: Erasure,
-    /// The time of the newest reference of the push.
-    sent_until: Option<Time>,
+    /// The newest reference that the push looked at.
+    sent_until: Option<Position>,
     /// The batch of the commit `push`, for the line of the remote in this log.
     pushed: Option<(BatchBuilder, Commit)>,
 }
@@ -163,7 +164,7 @@ impl Inner {
         let apart = Apart::of(&ours, &theirs)?;
         match (apart.is_merged, apart.changes.is_empty()) {
             (false, _) => return Ok(PushPlan::Behind),
-            (true, true) if !self.has_erased(&ours.0, &line, target.lines)? => return Ok(PushPlan::Nothing),
+            (true, true) if !self.must_travel(&ours.0, &line, target.lines)? => return Ok(PushPlan::Nothing),
             (true, _) => {}
         }
         self.plan_side_push(known, target, (&ours, &theirs), &apart.changes, writer)
@@ -171,12 +172,17 @@ impl Inner {
             .map(PushPlan::Send)
     }
 
-    /// Returns whether the remote lacks a commit that erased something. Such a commit travels also if both states are equal,
-    /// because other machines still have what it erased (PSH-3).
-    fn has_erased(&self, store: &Arc<Store>, line: &Arc<Store>, lines: &[RemoteLine]) -> Result<bool> {
+    /// Returns whether the remote lacks a commit that travels also if both states are equal: one that erased something,
+    /// because other machines still have what it erased (PSH-3), or one that a snapshot names (TRV-4).
+    fn must_travel(&self, store: &Arc<Store>, line: &Arc<Store>, lines: &[RemoteLine]) -> Result<bool> {
         let (_, since) = self.side_line(store, line, lines)?;
         if store.gaps().iter().any(|gap| gap.first > since) {
             return Ok(true);
+        }
+        for named in snapshots_that_travel(store) {
+            if store.by_digest(named)?.is_some_and(|named| named.seq() > since) {
+                return Ok(true);
+            }
         }
         let (Ok(index) | Err(index)) = store.position(since + 1)?;
         for index in index..store.kept() {
@@ -440,8 +446,10 @@ impl Inner {
             if let Some(side) = &outgoing.line {
                 group.push(self.note_seen(known, &side.name, side.head, None)?);
             }
-            let noted = (Some(seen), outgoing.sent_until);
-            group.push(self.note_seen_until(known, MAIN, outgoing.head, noted)?);
+            if let Some(until) = outgoing.sent_until {
+                group.extend(self.note_sent(known, outgoing.head, until, writing.log.epoch())?);
+            }
+            group.push(self.note_seen(known, MAIN, outgoing.head, Some(seen))?);
             self.write_remote(writing, group)
         })
     }

@@ -17,12 +17,14 @@ use crate::engine::inner::Inner;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Origin, Reference, ReferenceClass, ReferenceName, Time};
-use crate::store::{LineInfo, REMOTE};
+use crate::store::{LineInfo, REMOTE, ReferenceEntry};
 
 /// The main line of a remote.
 pub(crate) const MAIN: &str = "main";
 /// The start of the name of a side line.
 pub(crate) const SIDE: &str = "at-";
+/// The name of the reference that stands in the log behind all references that were sent. A rewrite keeps their order.
+const SENT: &str = "sent";
 /// The most bytes of batches that are written at once.
 const WRITTEN_TOGETHER: u64 = 8 << 20;
 
@@ -36,6 +38,13 @@ pub(crate) struct Seen {
     pub(crate) batch: u64,
     /// The newest commit of the main line of the remote.
     pub(crate) head: CommitDigest,
+}
+
+/// The newest reference that a push looked at: the number of its batch, and that of the rewrites of the log.
+#[derive(Clone, Copy)]
+pub(super) struct Position {
+    pub(super) epoch: u32,
+    pub(super) batch: u64,
 }
 
 /// A remote as the store knows it.
@@ -93,19 +102,39 @@ impl Inner {
         Ok(references.get(&name).and_then(|entry| Seen::of(&entry.reference)))
     }
 
-    /// Returns the time of the newest reference that was sent to a remote.
-    pub(super) fn sent_until(&self, known: Known<'_>) -> Result<Option<Time>> {
-        let (store, name) = (self.main().store(), known.reference(MAIN)?);
+    /// Returns whether this store has both commits, and the seq of one is not above that of the other.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a commit cannot be read.
+    pub(crate) fn is_before(&self, one: CommitDigest, other: CommitDigest) -> Result<bool> {
+        let store = self.main().store();
+        let both = store.commit_of_any(one)?.zip(store.commit_of_any(other)?);
+        Ok(both.is_some_and(|((_, one), (_, other))| one.seq() <= other.seq()))
+    }
+
+    /// Returns the number of the batch before which all references were sent to a remote.
+    pub(super) fn sent_before(&self, known: Known<'_>) -> Result<u64> {
+        let (store, name) = (self.main().store(), known.reference(SENT)?);
         let references = store.references();
-        let bytes = references.get(&name).and_then(|entry| {
-            entry
-                .reference
-                .reserved
-                .get(&Reference::SENT)?
-                .first_chunk()
-                .copied()
-        });
-        Ok(bytes.map(|bytes| Time::from_micros(i64::from_le_bytes(bytes))))
+        Ok(references.get(&name).map_or(0, |entry| entry.batch))
+    }
+
+    /// Returns the batch that notes that all references up to `until` were sent to a remote; `None` if others came meanwhile,
+    /// or a rewrite moved them. Then they are sent once more.
+    pub(super) fn note_sent(
+        &self,
+        known: Known<'_>,
+        head: CommitDigest,
+        until: Position,
+        epoch: u32,
+    ) -> Result<Option<BatchBuilder>> {
+        let is_newer = |entry: &ReferenceEntry| {
+            entry.batch > until.batch && entry.reference.name.class() != ReferenceClass::Remotes
+        };
+        if epoch != until.epoch || self.main().store().references().iter().any(is_newer) {
+            return Ok(None);
+        }
+        self.note_seen(known, SENT, head, None).map(Some)
     }
 
     /// Returns a batch with the reference to a line of a remote.
@@ -116,25 +145,10 @@ impl Inner {
         head: CommitDigest,
         seen: Option<Seen>,
     ) -> Result<BatchBuilder> {
-        self.note_seen_until(known, line, head, (seen, None))
-    }
-
-    /// Returns the batch of [`Self::note_seen`], and notes up to which time references were sent to the remote.
-    pub(super) fn note_seen_until(
-        &self,
-        known: Known<'_>,
-        line: &str,
-        head: CommitDigest,
-        (seen, sent_until): (Option<Seen>, Option<Time>),
-    ) -> Result<BatchBuilder> {
         let time = self.settings().clock.now();
         let mut reference = Reference::new(known.reference(line)?, Some(head), time);
         if let Some(seen) = seen {
             reference.reserved.insert(Reference::SEEN, seen.to_bytes());
-            if let Some(sent) = sent_until.max(self.sent_until(known)?) {
-                let sent = sent.as_micros().to_le_bytes();
-                reference.reserved.insert(Reference::SENT, sent.to_vec());
-            }
         }
         let mut batch = BatchBuilder::new();
         batch.add(RecordKind::Reference, 0, &reference.encode()?);

@@ -7,18 +7,19 @@
 //! - TRV-1: what comes from a remote replaces no name of this store. A snapshot `NAME` of the remote `origin` is
 //!   `remote:origin/NAME` here, and a signature names the side line of the machine that signed.
 //! - TRV-2: taints only add.
+//! - TRV-4: a snapshot that travels names a commit that the remote has or gets with it.
 //! - TRV-3: nothing that came from a remote is sent back to it.
 
 use std::sync::Arc;
 
 use super::intake::is_side_line;
-use super::remote::{Known, MAIN, SIDE};
-use crate::digest::to_hex;
+use super::remote::{Known, MAIN, Position, SIDE};
+use crate::digest::{CommitDigest, to_hex};
 use crate::engine::inner::Inner;
 use crate::error::Result;
 use crate::log::{BatchBuilder, RecordKind};
-use crate::object::{Reference, ReferenceClass, ReferenceName, Time, check_snapshot_name};
-use crate::store::{REMOTE, Store};
+use crate::object::{Reference, ReferenceClass, ReferenceName, check_snapshot_name};
+use crate::store::{REMOTE, ReferenceEntry, Store};
 
 impl Known<'_> {
     /// Returns a reference of the remote as this store names it (TRV-1); `None` if it does not travel.
@@ -75,20 +76,23 @@ impl Known<'_> {
 }
 
 impl Inner {
-    /// Returns a batch with the references that a remote lacks, and the time of the newest one; `None` if it has all.
-    pub(super) fn references_for(&self, known: Known<'_>) -> Result<Option<(BatchBuilder, Time)>> {
-        let (store, sent) = (self.main().store(), self.sent_until(known)?);
-        let newer: Vec<Arc<Reference>> = {
+    /// Returns a batch with the references that a remote lacks, and the position of the newest one; `None` if it has all.
+    ///
+    /// What counts is their order in this log. Their times come from the clocks of many machines.
+    pub(super) fn references_for(&self, known: Known<'_>) -> Result<Option<(BatchBuilder, Position)>> {
+        // The epoch is read first. So a store that is newer shows as changed.
+        let epoch = self.log.lock().log.epoch();
+        let (store, sent) = (self.main().store(), self.sent_before(known)?);
+        let newer: Vec<ReferenceEntry> = {
             let references = store.references();
-            let newer = references.iter().map(|entry| &entry.reference);
-            newer
-                .filter(|reference| Some(reference.time) > sent)
-                .cloned()
-                .collect()
+            // A rewrite may put a reference in the batch of the one that notes what was sent.
+            let newer = references.iter().filter(|entry| entry.batch >= sent);
+            newer.cloned().collect()
         };
-        let (mut batch, mut newest) = (BatchBuilder::new(), None);
+        let newest = newer.iter().map(|entry| entry.batch).max().unwrap_or(0);
+        let mut batch = BatchBuilder::new();
         for own in newer {
-            let Some(reference) = known.to_remote(&store, self.opened().instance, &own)? else {
+            let Some(reference) = known.to_remote(&store, self.opened().instance, &own.reference)? else {
                 continue;
             };
             let text = reference
@@ -98,8 +102,19 @@ impl Inner {
                 batch.add(RecordKind::Text, 0, &text);
             }
             batch.add(RecordKind::Reference, 0, &reference.encode()?);
-            newest = newest.max(Some(own.time));
         }
-        Ok(newest.map(|newest| (batch, newest)))
+        let until = Position { epoch, batch: newest };
+        Ok((!batch.is_empty()).then_some((batch, until)))
     }
+}
+
+/// Returns the commits that the named snapshots of this store name.
+pub(super) fn snapshots_that_travel(store: &Store) -> Vec<CommitDigest> {
+    let references = store.references();
+    let named = references.iter().map(|entry| &entry.reference).filter(|own| {
+        own.name.class() == ReferenceClass::Snapshots
+            && own.lane.is_none()
+            && check_snapshot_name(own.name.rest()).is_ok()
+    });
+    named.filter_map(|own| own.commit).collect()
 }

@@ -19,7 +19,7 @@ use crate::testing::sim_bucket::SimBucket;
 
 const SECRET: &str = "swordfish-4711";
 
-fn erase(memory: &Memory, target: &str) {
+pub(super) fn erase(memory: &Memory, target: &str) {
     let erasing = Erasing {
         targets: vec![target.to_owned()],
         everywhere: true,

@@ -777,3 +777,49 @@ fn a_forged_commit_is_refused() {
         assert_eq!(b.inner.log.lock().log.newest_batch(), batches, "{name}");
     }
 }
+
+/// REM-1: an older copy of a remote is recognised, also when others pushed on it.
+#[test]
+fn an_older_copy_that_went_on_is_refused() {
+    for is_snapshot in [true, false] {
+        let fleet = Fleet::new();
+        let (remote, a) = (fleet.origin(), fleet.first());
+        let b = fleet.clone("b", Origin::DirectUser);
+        let old = fleet.service.objects();
+        for name in ["one", "two"] {
+            put(&a, name, "1");
+            remote.push(&a, &ann()).unwrap();
+        }
+        fleet.service.restore(old);
+        for name in ["s1", "s2", "s3", "s4"] {
+            if is_snapshot {
+                b.snapshot(Some(name), &ann()).unwrap();
+            } else {
+                put(&b, name, "1");
+            }
+            remote.push(&b, &ann()).unwrap();
+        }
+        let error = remote.fetch(&a, &ann()).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::RemoteWentBack, "{error:?}");
+        if is_snapshot {
+            let error = remote.push(&a, &ann()).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::RemoteWentBack);
+        }
+    }
+}
+
+/// RPL-4
+#[test]
+fn a_push_behind_the_largest_generation_is_refused() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let place = Place::of(Counted::new(Arc::new(fleet.service.clone())));
+    let mut log = place.read().unwrap().log;
+    log.generation = u64::MAX / 2;
+    let mut objects = fleet.service.objects();
+    objects.insert("manifest".to_owned(), log.encode());
+    fleet.service.restore(objects);
+    put(&a, "more", "1");
+    assert_eq!(remote.push(&a, &ann()).unwrap_err().kind(), ErrorKind::Corrupt);
+    place.read().unwrap();
+}

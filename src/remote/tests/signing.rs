@@ -152,3 +152,86 @@ fn a_forged_signature_is_refused_as_damage() {
     );
     assert_eq!(batches(&b), before);
 }
+
+/// Takes the last commit out of the newest segment, as a push of two segments leaves it that broke off.
+fn break_off(fleet: &Fleet) {
+    let place = Place::of(Counted::new(std::sync::Arc::new(fleet.service.clone())));
+    let mut log = place.read().unwrap().log;
+    let last = log.segments.len() - 1;
+    let found = log.read(last, place.segment(&log, last).unwrap()).unwrap();
+    let (first, id) = (log.segments[last].first_batch, log.segments[last].id);
+    log.segments.pop();
+    log.generation -= 1;
+    let head = found[0].commit;
+    let group = found.iter().filter(|batch| batch.commit == head).map(|batch| {
+        let mut built = crate::log::BatchBuilder::new();
+        for record in &batch.records {
+            built.add(record.kind, record.flags, &record.body);
+        }
+        (built, head)
+    });
+    let mut segment = NewSegment::encode(&log, id, [7; 16], first, group.collect()).unwrap();
+    segment.number(&log, id);
+    let mut objects = fleet.service.objects();
+    objects.insert(segment.listed.name(), segment.bytes().to_vec());
+    objects.insert("manifest".to_owned(), log.with(&segment, head).encode());
+    fleet.service.restore(objects);
+}
+
+/// RSG-1, RSG-2: an erasure counts only if the signed commit comes from it, also behind a commit that is known.
+#[test]
+fn an_unsigned_erasure_erases_nothing() {
+    for is_covered in [false, true] {
+        let fleet = Fleet::new();
+        let (vera, a) = (key("vera"), fleet.first());
+        let (plain, signed, demands) = (fleet.origin(), signing(&fleet, &vera), demanding(&fleet, &vera));
+        put(&a, "plan", "two");
+        signed.push(&a, &ann()).unwrap();
+        let b = fleet.clone("b", Origin::DirectUser);
+        let x = fleet.clone("x", Origin::DirectUser);
+        super::erasure::erase(&x, "plan");
+        put(&a, "more", "1");
+        signed.push(&a, &ann()).unwrap();
+        demands.pull(&b, &ann()).unwrap();
+        plain.pull(&x, &ann()).unwrap();
+        plain.push(&x, &ann()).unwrap();
+        let whole = fleet.service.objects();
+        break_off(&fleet);
+        let before = batches(&b);
+        let error = demands.pull(&b, &ann()).unwrap_err();
+        assert_eq!(error.code(), ErrorCode::UnsignedRemote);
+        assert_eq!(batches(&b), before, "nothing is taken in");
+        if is_covered {
+            fleet.service.restore(whole);
+            plain.pull(&a, &ann()).unwrap();
+        }
+        put(&a, "later", "1");
+        signed.push(&a, &ann()).unwrap();
+        let fetched = demands.pull(&b, &ann()).unwrap().fetched;
+        assert_eq!(fetched.erased > 0, is_covered, "{fetched:?}");
+        assert_eq!(fetched.not_erased > 0, !is_covered, "{fetched:?}");
+        assert_eq!(content(&b, "plan").is_none(), is_covered);
+    }
+}
+
+/// RSG-2: a signature covers no snapshot and no taint.
+#[test]
+fn what_no_signature_covers_is_left_out() {
+    let fleet = Fleet::new();
+    let (vera, a) = (key("vera"), fleet.first());
+    let b = fleet.clone("b", Origin::DirectUser);
+    let (signed, demands) = (signing(&fleet, &vera), demanding(&fleet, &vera));
+    put(&a, "plan", "two");
+    signed.push(&a, &ann()).unwrap();
+    demands.pull(&b, &ann()).unwrap();
+    a.snapshot(Some("alone"), &ann()).unwrap();
+    fleet.origin().push(&a, &ann()).unwrap();
+    demands.pull(&b, &ann()).unwrap();
+    let page = crate::engine::Writer::of(Origin::Document).session("s1");
+    a.put(super::backup::object("page", "text"), &page).unwrap();
+    signed.push(&a, &ann()).unwrap();
+    demands.pull(&b, &ann()).unwrap();
+    assert_eq!(content(&b, "page").as_deref(), Some("text"));
+    assert!(!b.view().is_tainted("s1").unwrap());
+    assert!(b.at("remote:origin/alone").is_err());
+}

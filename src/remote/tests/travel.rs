@@ -278,3 +278,57 @@ fn a_copied_store_has_a_line_of_its_own() {
     pull(&remote, &a);
     assert_eq!(content(&a, "note/3").as_deref(), Some("text"));
 }
+
+/// A taint that is older than a snapshot that was sent travels on, also after a rewrite of the log.
+#[test]
+fn what_comes_later_is_sent_whatever_its_time() {
+    let (fleet, other) = (Fleet::new(), Fleet::new());
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let b = fleet.clone("b", Origin::DirectUser);
+    let two = Remote::on("two", Arc::new(other.service.clone()), Origin::DirectUser).unwrap();
+    two.push(&b, &ann()).unwrap();
+    let c = other.clone("c", Origin::DirectUser);
+    let page = |memory: &Memory, session: &str| {
+        let object = super::backup::object(session, "a page");
+        let writer = Writer::of(Origin::Document).session(session);
+        memory.put(object, &writer).unwrap();
+    };
+    page(&a, "s1");
+    b.snapshot(Some("good"), &ann()).unwrap();
+    two.push(&b, &ann()).unwrap();
+    remote.push(&a, &ann()).unwrap();
+    pull(&remote, &b);
+    two.push(&b, &ann()).unwrap();
+    pull(&other.origin(), &c);
+    assert!(c.view().is_tainted("s1").unwrap());
+    page(&b, "s2");
+    let mut retention = Retention::default();
+    (retention.all, retention.newest) = (Duration::ZERO, 1);
+    b.gc(&retention, None).unwrap();
+    two.push(&b, &ann()).unwrap();
+    assert_eq!(two.push(&b, &ann()).unwrap().bytes, 0, "at rest");
+    pull(&other.origin(), &c);
+    assert!(c.view().is_tainted("s2").unwrap());
+}
+
+/// TRV-4: the commit of a pull travels if a snapshot names it.
+#[test]
+fn a_snapshot_of_a_pull_travels_with_its_commit() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let b = fleet.clone("b", Origin::DirectUser);
+    put(&b, "of b", "1");
+    remote.push(&b, &ann()).unwrap();
+    pull(&remote, &a);
+    a.snapshot(Some("good"), &ann()).unwrap();
+    remote.push(&a, &ann()).unwrap();
+    assert_eq!(remote.push(&a, &ann()).unwrap().bytes, 0, "at rest");
+    let c = fleet.clone("c", Origin::DirectUser);
+    pull(&remote, &b);
+    for memory in [&b, &c] {
+        let view = memory.at("remote:origin/good").unwrap();
+        assert!(view.get(&id("of b")).unwrap().is_some());
+    }
+    drop(c);
+    verified(&fleet.folder.path().join("c"));
+}
