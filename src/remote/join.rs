@@ -4,8 +4,8 @@
 //! Layer 7, part of `remote`.
 //!
 //! # Invariants
-//! - JOI-1: a manifest that lists a join names the segments that it replaces. They are deleted by the push after the next
-//!   one, so a reader of an older manifest has time to finish (FET-2).
+//! - JOI-1: a manifest that lists a join names the segments that it replaces. They stay for some pushes, so a reader of an
+//!   older manifest has time to finish (FET-2).
 
 use super::place::Place;
 use crate::error::Result;
@@ -18,8 +18,9 @@ const JOINED: usize = 8;
 const LOWEST_CLASS: u64 = 64 << 10;
 /// The number of classes. Eight segments of the highest class still fit into one segment.
 const CLASSES: u64 = 3;
-/// The number of generations for which replaced segments stay.
-const STAYS: u64 = 2;
+/// The number of generations for which replaced segments stay. A reader of a few dozen segments takes as long as a fleet
+/// needs for so many pushes.
+pub(super) const STAYS: u64 = 32;
 
 /// Returns the class of a segment by its length; `None` if it is not small.
 fn class(segment: &ClosedSegment) -> Option<u64> {

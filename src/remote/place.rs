@@ -27,8 +27,8 @@ use crate::log::{Batch, Format, sealed_format};
 /// The most numbers that other writers took between a manifest and a new segment.
 const NUMBERS_MAX: u64 = 1_000;
 
-/// How often a reader reads a manifest whose segments others replace meanwhile.
-const READS: u32 = 6;
+/// How often a reader reads a manifest whose segments others replace meanwhile. Each time, others have published.
+const READS: u32 = 60;
 
 /// The place of a closed log.
 pub(super) struct Place {
@@ -54,22 +54,18 @@ pub(super) enum Outcome {
 }
 
 impl Place {
-    /// Opens the place at a URL, encrypted with `keys` if there are some.
-    pub(super) fn open(url: &str, create: bool, keys: Option<&Keys>) -> Result<Self> {
+    /// Opens the place at a URL, encrypted with `keys` if there are some. `wait` is the longest wait for its lock.
+    pub(super) fn open(url: &str, create: bool, keys: Option<&Keys>, wait: Duration) -> Result<Self> {
         let bucket = open_bucket(url, create)?;
-        Ok(Self::of(Counted::new(match keys {
+        let bucket = match keys {
             Some(keys) => Arc::new(Sealed::new(bucket, keys.clone())),
             None => bucket,
-        })))
+        };
+        Ok(Self::of(Counted::new(bucket).waiting(wait)))
     }
 
     pub(super) fn of(bucket: Counted) -> Self {
         Self { bucket }
-    }
-
-    /// Returns this place with another wait for the lock of its store.
-    pub(super) fn waiting(self, wait: Duration) -> Self {
-        Self::of(self.bucket.waiting(wait))
     }
 
     fn failed(&self, doing: &'static str) -> impl Fn(BucketError) -> Error + '_ {
@@ -212,6 +208,23 @@ impl Place {
         read(&published)
     }
 
+    /// Returns the outcome of work on the segments of a manifest; `None` if it read a damaged one, and another manifest is
+    /// published by now. Then another writer has replaced and deleted what was read.
+    ///
+    /// # Errors
+    /// The error of the work; those of [`Self::read`].
+    pub(super) fn unless_outdated<T>(
+        &self,
+        (format, version): (Format, Option<&Version>),
+        outcome: Result<Option<T>>,
+    ) -> Result<Option<T>> {
+        let Err(error) = outcome else { return outcome };
+        if error.is_corruption() && self.read_with(Some(format))?.version.as_ref() != version {
+            return Ok(None);
+        }
+        Err(error)
+    }
+
     /// Returns what is published, or an empty closed log of the store `own`. Writes the format file of the latter.
     ///
     /// # Errors
@@ -286,7 +299,7 @@ impl Place {
         let mut segment = NewSegment::encode(log, id, random_bytes()?, first, group)?;
         // INVARIANT RPL-2
         for id in id..id + NUMBERS_MAX {
-            segment.renumber(log, id);
+            segment.number(log, id);
             match self.bucket.put_new(&segment.listed.name(), segment.bytes()) {
                 Ok(()) => return Ok(segment),
                 Err(BucketError::Exists) => {}

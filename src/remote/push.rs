@@ -97,16 +97,9 @@ impl Remote {
             outgoing
         };
         let commits = outgoing.commits;
-        // INVARIANT PUS-1
-        let published = if outgoing.erasure.is_empty() {
-            published
-        } else {
-            match rewrite::erase(place, published, &outgoing.erasure)? {
-                Some(published) => published,
-                None => return Ok(None),
-            }
-        };
-        let Some(published) = Self::send(place, published, &outgoing)? else {
+        let (format, version) = (published.log.format, published.version.clone());
+        let sent = Self::erase_and_send(place, published, &outgoing);
+        let Some(published) = place.unless_outdated((format, version.as_ref()), sent)? else {
             return Ok(None);
         };
         let seen = seen_in(&published.log);
@@ -132,21 +125,31 @@ impl Remote {
             .with_hint("`treering pull` brings them in; then push again")
     }
 
+    /// Erases what the push erased, and then sends it. Returns `None` if another writer published first.
+    fn erase_and_send(place: &Place, published: Published, outgoing: &Outgoing) -> Result<Option<Published>> {
+        // INVARIANT PUS-1
+        let erased = if outgoing.erasure.is_empty() {
+            Some(published)
+        } else {
+            rewrite::erase(place, published, &outgoing.erasure)?
+        };
+        erased.map_or(Ok(None), |published| Self::send(place, published, outgoing))
+    }
+
     /// Stores the batches of a push in segments, and publishes each segment. The commit that moves the main line of the
     /// remote to a merge is in the last batch, so no reader sees half of a push there. Returns `None` if another writer
     /// published first.
     fn send(place: &Place, mut published: Published, outgoing: &Outgoing) -> Result<Option<Published>> {
         let mut left = outgoing.batches.iter().cloned().peekable();
         // INVARIANT PUS-2
-        let has_erased = published.log.erasures > 0 || !outgoing.erasure.is_empty();
-        let listed = if has_erased {
+        published.log.has_erased |= !outgoing.erasure.is_empty();
+        let listed = if published.log.has_erased {
             place.segment_names()?
         } else {
             Vec::new()
         };
         // INVARIANT RPL-2: the new numbers are above those of all files that are deleted.
         let floor = highest_number(&listed);
-        published.log.erasures += u64::from(!outgoing.erasure.is_empty());
         let before = published.log.clone();
         let mut log = join::with_join(place, &before, floor)?;
         while left.peek().is_some() {
@@ -176,10 +179,13 @@ impl Remote {
             }
             log = published.log.clone();
         }
-        let gone = before.leaving.iter().filter(|old| !log.leaving.contains(old));
-        let gone: Vec<String> = gone.map(Leaving::name).collect();
+        // The list also has the segments that earlier joins replaced.
+        let gone = if log.has_erased {
+            listed
+        } else {
+            before.leaving.iter().map(Leaving::name).collect()
+        };
         place.collect(&gone, &log)?;
-        place.collect(&listed, &log)?;
         Ok(Some(published))
     }
 }

@@ -5,6 +5,7 @@ mod encryption;
 mod erasure;
 mod fleet;
 mod machines;
+mod races;
 #[cfg(feature = "signed")]
 mod signing;
 mod sync;

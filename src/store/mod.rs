@@ -96,8 +96,8 @@ pub(crate) use references::{RING, ReferenceEntry, References, kept_commit};
 pub(crate) use rewrite::{Erasure, KeptLines, Live, Plan, Sink};
 #[cfg(feature = "remote")]
 pub(crate) use rewrite::{erasable, erasure_marker};
-pub(crate) use rewritten::Erased;
 pub use rewritten::MAP_ENTRY_BYTES;
+pub(crate) use rewritten::{Erased, markers_in};
 use rows::Rows;
 pub use salvage::SalvageReport;
 pub(crate) use salvage::salvage;

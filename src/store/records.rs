@@ -39,6 +39,8 @@ pub(crate) struct Records {
     texts: RwLock<DigestIndex>,
     /// The number of erasure markers in `objects`.
     erased: AtomicU64,
+    /// The number of rows of `objects` that are no further version: markers, and further records of a version.
+    surplus: AtomicU64,
     /// The number of markers in `erased` that replace versions which were lost in damage, not erased.
     lost: AtomicU64,
     /// The checkpoint, if the store was opened from a checkpoint.
@@ -63,6 +65,7 @@ impl Records {
             objects: RwLock::default(),
             texts: RwLock::default(),
             erased: AtomicU64::new(0),
+            surplus: AtomicU64::new(0),
             lost: AtomicU64::new(0),
             base,
             best_origin: OnceLock::new(),
@@ -80,11 +83,15 @@ impl Records {
         &self.reader
     }
 
+    fn rows_of_objects(&self) -> u64 {
+        let base = self.base.as_ref().map_or(0, |base| base.checkpoint().versions());
+        base + self.objects.read().len() as u64
+    }
+
     /// Returns the number of kept versions of objects.
     pub(crate) fn versions(&self) -> u64 {
-        let base = self.base.as_ref().map_or(0, |base| base.checkpoint().versions());
-        let newer = self.objects.read().len() as u64;
-        base + newer.saturating_sub(self.erased.load(Ordering::Relaxed))
+        self.rows_of_objects()
+            .saturating_sub(self.surplus.load(Ordering::Relaxed))
     }
 
     /// Returns the number of indexed records that are newer than the checkpoint.
@@ -139,6 +146,8 @@ impl Records {
             let known = other.table(of_objects).read();
             self.table(of_objects).write().take_over(&known, after);
         }
+        let surplus = self.rows_of_objects().saturating_sub(other.versions());
+        self.surplus.store(surplus, Ordering::Relaxed);
         let erased = other.erased().saturating_sub(self.erased());
         self.erased.store(erased, Ordering::Relaxed);
         self.lost.store(other.lost_since().min(erased), Ordering::Relaxed);
@@ -531,9 +540,12 @@ impl Records {
         };
         let digest = digest.unwrap_or_else(|| digest_of(record, self.suite));
         let known = self.find(record.kind, &digest)?;
+        let of_object = record.kind == RecordKind::Object;
+        let is_further = known.is_some() && of_object;
         if known.is_none_or(|known| cap_of(record.flags).is_above(cap_of(known.flags))) {
-            let table = self.table(record.kind == RecordKind::Object);
+            let table = self.table(of_object);
             table.write().insert(&digest, record.locator, record.batch);
+            self.surplus.fetch_add(u64::from(is_further), Ordering::Relaxed);
         }
         Ok(())
     }
@@ -548,7 +560,9 @@ impl Records {
             .write()
             .insert(&erased.digest, record.locator, record.batch);
         let lost = of_object && erased.is_lost();
-        self.erased.fetch_add(u64::from(of_object), Ordering::Relaxed);
+        for count in [&self.erased, &self.surplus] {
+            count.fetch_add(u64::from(of_object), Ordering::Relaxed);
+        }
         self.lost.fetch_add(u64::from(lost), Ordering::Relaxed);
         Ok(())
     }

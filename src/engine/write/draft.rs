@@ -368,15 +368,6 @@ impl Draft {
         Ok(if existed { Staged::Updated } else { Staged::Created })
     }
 
-    /// Stages the present version of an object with a lower class.
-    #[cfg(feature = "remote")]
-    pub(super) fn stamp(&mut self, object: &Object, class: Origin) -> Result<()> {
-        let (id, suite) = (object.id().clone(), self.base.state.store.suite);
-        let encoded = object.to_new()?.encode(class, suite)?;
-        self.replace(self.base.key(&id), id, Some(object), StagedObject::new(encoded));
-        Ok(())
-    }
-
     /// Adds an earlier version of an object, as a source of derived objects. The commit adds the version to history but
     /// not to the state. The rule [`OriginRule::AtMost`](super::OriginRule::AtMost) with `origin` gives the origin of
     /// that version. A draft that contains only earlier versions makes no commit.

@@ -27,7 +27,7 @@ use crate::engine::read::State;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind, UNLINKED};
 use crate::object::{Commit, Object, Op, Origin, Time};
-use crate::store::{Changed, CommitEntry, Erased, Erasure, LineInfo, Store};
+use crate::store::{Changed, CommitEntry, Erasure, LineInfo, Store, markers_in};
 use crate::trie::{Entry, Shape};
 
 /// A line of a remote: its name, the commit at which it begins, and its newest commit.
@@ -163,12 +163,29 @@ impl Inner {
         let apart = Apart::of(&ours, &theirs)?;
         match (apart.is_merged, apart.changes.is_empty()) {
             (false, _) => return Ok(PushPlan::Behind),
-            (true, true) => return Ok(PushPlan::Nothing),
-            (true, false) => {}
+            (true, true) if !self.has_erased(&ours.0, &line, target.lines)? => return Ok(PushPlan::Nothing),
+            (true, _) => {}
         }
         self.plan_side_push(known, target, (&ours, &theirs), &apart.changes, writer)
             .map(Box::new)
             .map(PushPlan::Send)
+    }
+
+    /// Returns whether the remote lacks a commit that erased something. Such a commit travels also if both states are equal,
+    /// because other machines still have what it erased (PSH-3).
+    fn has_erased(&self, store: &Arc<Store>, line: &Arc<Store>, lines: &[RemoteLine]) -> Result<bool> {
+        let (_, since) = self.side_line(store, line, lines)?;
+        if store.gaps().iter().any(|gap| gap.first > since) {
+            return Ok(true);
+        }
+        let (Ok(index) | Err(index)) = store.position(since + 1)?;
+        for index in index..store.kept() {
+            let entry = store.commit_at(index)?;
+            if entry.is_some_and(|entry| entry.commit.op.as_str() == Op::ERASE) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// Plans a push of the commits from a seq on, which continue the main line of the remote.
@@ -353,18 +370,12 @@ impl Inner {
         }
         let cut = self.main().cut(&self.log.lock());
         cut.read(self.settings(), "search", &mut |batch| {
-            for record in batch
-                .records
-                .iter()
-                .filter(|record| record.kind == RecordKind::Erased)
-            {
-                let erased = Erased::decode(&record.body)
-                    .map_err(|error| Error::corrupt(format!("a marker of an erasure is damaged: {error}")))?;
+            for erased in markers_in(batch)? {
                 if let Some(index) = erasers.get(&erased.by)
                     && sent.erasure.insert(erased.digest, erased.by).is_none()
                     && let Some(sent) = sent.batches.get_mut(*index)
                 {
-                    sent.batch.add(RecordKind::Erased, UNLINKED, &record.body);
+                    sent.batch.add(RecordKind::Erased, UNLINKED, &erased.encode());
                 }
             }
             Ok(())
@@ -451,7 +462,7 @@ impl Apart {
         let common = common_with(ours, theirs)?;
         let brings_nothing = match common.as_slice() {
             // After a pull without a commit, the remote has merged us and nothing else.
-            [base] => changes_between(base, theirs, ours)?.is_empty(),
+            [base] => has_same(base, theirs, ours)?,
             _ => false,
         };
         let has_newest = common
@@ -492,12 +503,12 @@ fn side_info(store: &Arc<Store>, side: &RemoteLine) -> Result<LineInfo> {
     ))
 }
 
-/// Returns whether the remote has all that is here, and nothing else (PSH-2, CFL-3).
+/// Returns whether the states of two commits are the same, as a push compares them (PSH-2), for a line of ours (CFL-3).
 ///
 /// # Errors
 /// `Corrupt` or `Io` if an object cannot be read.
-pub(super) fn has_same(theirs: &LineCommit, ours: &LineCommit) -> Result<bool> {
-    Ok(changes_between(theirs, ours, ours)?.is_empty())
+pub(super) fn has_same(one: &LineCommit, other: &LineCommit, ours: &LineCommit) -> Result<bool> {
+    Ok(changes_between(one, other, ours)?.is_empty())
 }
 
 /// Returns the changes from the state of one commit to that of another, without versions that count as equal (PSH-2), and

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Bucket, BucketError, BucketResult, Stored, Version};
-use crate::digest::{sha256, to_hex};
+use crate::digest::{derive_key, to_hex};
 use crate::disk::{
     Access, Disk, FileDisk, LockGuard, MemDisk, folder_of, if_there, is_not_regular, lock_within, read_bytes,
 };
@@ -30,6 +30,7 @@ const UNFINISHED: &str = ".part";
 /// The wait of one call for the lock. The caller repeats a call that found the folder busy.
 const WAIT: Duration = Duration::from_millis(250);
 
+const CONTEXT: &str = "treering 2026-11 version of a file in a folder";
 /// A file of more bytes is no manifest.
 const OBJECT_BYTES_MAX: u64 = 256 << 20;
 
@@ -192,7 +193,11 @@ impl Bucket for Folder {
 
 /// A version is the length and the digest of the whole file: a manifest never has the bytes of an earlier one.
 fn version_of(bytes: &[u8]) -> Version {
-    Version(format!("{}-{}", bytes.len(), to_hex(&sha256(bytes))))
+    Version(format!(
+        "{}-{}",
+        bytes.len(),
+        to_hex(&derive_key(CONTEXT, &[bytes]))
+    ))
 }
 
 /// Returns the length of the file that has a version.

@@ -48,6 +48,7 @@ impl Merge<'_> {
             .first()
             .ok_or_else(|| Error::corrupt("the lines have no commit in common"))?;
         let (base, is_new) = (first.1.digest, !is_at(first, &theirs));
+        let only_base = (all.len() == 1).then(|| first.clone());
         let is_of_remote = is_of_remote(&theirs);
         let mut draft = Draft::new(view.clone(), writer.clone());
         let mut conflicts = Vec::new();
@@ -62,12 +63,14 @@ impl Merge<'_> {
             add_open(&mut conflicts, &draft)?;
             check(&view, &draft, writer)?;
         }
-        // A repeated merge that changes nothing makes no commit (MRG-2). Nor does that of a remote which has all that is here:
-        // otherwise two machines would merge each other's merges for ever.
+        // A repeated merge that changes nothing makes no commit (MRG-2). Nor does that of a remote which has nothing but what
+        // is here: otherwise two machines would merge each other's merges for ever.
         // If the remote has something else that this line did not take, the commit says that it saw it, for the next push.
-        let is_new = is_new
-            && !(draft.is_empty()
-                && (is_known || is_of_remote && base == ours.1.digest && has_same(&theirs, &ours)?));
+        let has_nothing = match only_base.filter(|_| is_of_remote && draft.is_empty()) {
+            Some(base) => has_same(&base, &theirs, &ours)?,
+            None => false,
+        };
+        let is_new = is_new && !(draft.is_empty() && is_known || has_nothing);
         let mut merged = Merged {
             committed: Committed {
                 commit: view.commit(),
@@ -283,16 +286,16 @@ fn is_of_remote(theirs: &Commit) -> bool {
     theirs.0.line_name().is_some_and(|name| name.starts_with(REMOTE))
 }
 
-/// Returns whether a remote has all that is here, and nothing else.
+/// Returns whether the states of two commits are the same for a line of ours.
 #[cfg(feature = "remote")]
-fn has_same(theirs: &Commit, ours: &Commit) -> Result<bool> {
-    crate::engine::write::push::has_same(theirs, ours)
+fn has_same(one: &Commit, other: &Commit, ours: &Commit) -> Result<bool> {
+    crate::engine::write::push::has_same(one, other, ours)
 }
 
 /// Without remotes, nothing is pushed after a merge.
 #[cfg(not(feature = "remote"))]
 #[expect(clippy::unnecessary_wraps, reason = "the other form can fail")]
-fn has_same(_theirs: &Commit, _ours: &Commit) -> Result<bool> {
+fn has_same(_one: &Commit, _other: &Commit, _ours: &Commit) -> Result<bool> {
     Ok(true)
 }
 

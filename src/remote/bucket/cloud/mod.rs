@@ -3,7 +3,7 @@
 //! The client is the crate `object_store`. One thread with an async runtime serves one bucket. Callers block.
 //!
 //! # Layer
-//! Layer 6, part of `remote/bucket`.
+//! Layer 7, part of `remote/bucket`.
 //!
 //! # Invariants
 //! - OBS-1: the client repeats no request. Its caller does, and settles what is unclear (RTR-1).

@@ -1,0 +1,96 @@
+//! Tests of writers that replace what another one is reading.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+use super::backup::put;
+use super::machines::{Fleet, ann, pull};
+use crate::error::ErrorCode;
+use crate::object::Origin;
+use crate::remote::Remote;
+use crate::remote::bucket::{Bucket, BucketResult, Stored, Version};
+
+/// What another client does once.
+type Rival = Box<dyn FnOnce() + Send>;
+
+/// A service where others act just before a client reads a segment.
+struct Raced {
+    service: Arc<dyn Bucket>,
+    rival: Mutex<Option<Rival>>,
+}
+
+impl Bucket for Raced {
+    fn get(&self, name: &str, range: Option<Range<u64>>) -> BucketResult<Stored> {
+        if name.starts_with("log/")
+            && let Some(rival) = self.rival.lock().take()
+        {
+            rival();
+        }
+        self.service.get(name, range)
+    }
+
+    fn put_new(&self, name: &str, bytes: &[u8]) -> BucketResult<()> {
+        self.service.put_new(name, bytes)
+    }
+
+    fn swap(&self, name: &str, version: &Version, bytes: &[u8]) -> BucketResult<Version> {
+        self.service.swap(name, version, bytes)
+    }
+
+    fn list(&self, prefix: &str) -> BucketResult<Vec<String>> {
+        self.service.list(prefix)
+    }
+
+    fn delete(&self, name: &str) -> BucketResult<()> {
+        self.service.delete(name)
+    }
+
+    fn describe(&self) -> String {
+        self.service.describe()
+    }
+}
+
+/// Returns the remote of a fleet, in which `rival` acts before the next segment is read.
+fn raced(fleet: &Fleet, rival: impl FnOnce() + Send + 'static) -> Remote {
+    let bucket = Raced {
+        service: Arc::new(fleet.service.clone()),
+        rival: Mutex::new(Some(Box::new(rival))),
+    };
+    Remote::on("origin", Arc::new(bucket), Origin::DirectUser).unwrap()
+}
+
+/// A push, a fetch and a collection read segments that others have joined and deleted since. They take that for what it is,
+/// and not for damage.
+#[test]
+fn segments_that_others_replaced_are_no_damage() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let b = fleet.clone("b", Origin::DirectUser);
+    let push = |from: &str, count: usize| {
+        let (remote, a, from) = (fleet.origin(), a.clone(), from.to_owned());
+        move || {
+            for number in 0..count {
+                put(&a, &format!("{from}/{number}"), "text");
+                remote.push(&a, &ann()).unwrap();
+            }
+        }
+    };
+    // With eight segments, the next push joins them.
+    push("first", 7)();
+    pull(&remote, &b);
+    put(&b, "of b", "1");
+    let error = raced(&fleet, push("push", 50)).push(&b, &ann()).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::RemoteAhead);
+
+    let pulled = raced(&fleet, push("fetch", 50)).pull(&b, &ann()).unwrap();
+    assert_eq!(pulled.merged.counts.added, 100);
+    remote.push(&b, &ann()).unwrap();
+
+    pull(&remote, &a);
+    let collected = raced(&fleet, push("collect", 50)).collect_idle(&a, 0).unwrap();
+    assert!(collected.segments_before > 0);
+    pull(&remote, &b);
+    assert_eq!(a.view().root(), b.view().root());
+}
