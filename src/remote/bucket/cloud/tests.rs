@@ -196,7 +196,7 @@ impl Server {
         let page = names.iter().skip(from).take(2);
         let xml = if is_azure {
             let blobs: String = page
-                .map(|name| format!("<Blob><Name>{name}</Name><Properties><Last-Modified>Thu, 01 Jul 2021 10:44:59 GMT</Last-Modified><Content-Length>1</Content-Length></Properties></Blob>"))
+                .map(|name| format!("<Blob><Name>{name}</Name><Properties><Last-Modified>Thu, 01 Jul 2021 10:44:59 GMT</Last-Modified><Content-Length>1</Content-Length><Content-Type>x</Content-Type></Properties></Blob>"))
                 .collect();
             format!(
                 "<EnumerationResults><Blobs>{blobs}</Blobs><NextMarker>{next}</NextMarker></EnumerationResults>"
