@@ -191,11 +191,10 @@ impl Store {
             catalog.line.gaps.push(gap);
         }
         let references = base.references()?;
-        let lines = base.ask(Checkpoint::lines)?;
-        let lines = lines
-            .iter()
-            .map(|bytes| LineInfo::decode(bytes))
-            .collect::<Result<Vec<_>>>()?;
+        let lines = base.ask(|checkpoint| {
+            let lines = checkpoint.lines()?.into_iter();
+            lines.map(LineInfo::decode).collect::<Result<Vec<_>>>()
+        })?;
         let store = Self::with_base(suite, reader, Some(base), catalog);
         store.lines_mut().take_over(lines);
         for (batch, reference) in references {

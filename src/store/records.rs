@@ -4,7 +4,8 @@
 //! Layer 4. Decodes objects, contents, texts and erasure markers, but no states.
 //!
 //! # Invariants
-//! - RCS-1: before a lookup by digest returns a record, it compares the hash of the record with the digest.
+//! - RCS-1: before a lookup by digest returns a record, it compares the hash of the record with the digest, or the record
+//!   with the bytes of that digest.
 //! - RCS-2: if a record was erased and later written again, readers get the new record.
 //! - RCS-3: a version has at most the class in the flags of its record, whoever reads or takes it, and from whichever line. Of
 //!   several records of a version, the one that limits it least counts.
@@ -253,9 +254,19 @@ impl Records {
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
     pub(crate) fn find(&self, kind: RecordKind, digest: &[u8; DIGEST_LEN]) -> Result<Option<Record>> {
+        self.find_where(kind, digest, |record| is_of(record, kind, digest, self.suite))
+    }
+
+    /// Returns what [`Self::find`] returns. `is_it` tells whether a record has the kind and digest.
+    fn find_where(
+        &self,
+        kind: RecordKind,
+        digest: &[u8; DIGEST_LEN],
+        is_it: impl Fn(&Record) -> bool,
+    ) -> Result<Option<Record>> {
         let lowered = Cell::new(None);
         let found = self.search(kind == RecordKind::Object, digest, |record| {
-            if !is_of(&record, kind, digest, self.suite) {
+            if !is_it(&record) {
                 return Ok(None);
             }
             if kind == RecordKind::Object && cap_in(record.flags) != 0 {
@@ -329,14 +340,16 @@ impl Records {
         Ok(found.map(|found| found.locator))
     }
 
-    /// Returns the locator of a version, unless its readers see a lower class than `origin`. Then a new record of it has
-    /// effect (RCS-3).
+    /// Returns the locator of a version, unless its readers see a lower class than the object has. Then a new record of it
+    /// has effect (RCS-3).
     ///
     /// # Errors
     /// The errors of [`Self::object_at`].
-    pub(crate) fn find_place_of(&self, digest: ObjectDigest, origin: Origin) -> Result<Option<Locator>> {
-        let found = self.find(RecordKind::Object, digest.as_bytes())?;
-        let found = found.filter(|found| !origin.is_above(cap_of(found.flags)));
+    pub(crate) fn find_place_of(&self, object: &Object) -> Result<Option<Locator>> {
+        // RCS-1: the bytes of the version are here, so its record need not be hashed.
+        let is_it = |record: &Record| record.kind == RecordKind::Object && record.body[..] == *object.bytes();
+        let found = self.find_where(RecordKind::Object, object.digest().as_bytes(), is_it)?;
+        let found = found.filter(|found| !object.origin().is_above(cap_of(found.flags)));
         Ok(found.map(|found| found.locator))
     }
 

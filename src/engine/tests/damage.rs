@@ -131,7 +131,8 @@ fn every_bit_flipped() {
         // One bit of each byte, because a checksum sees each bit alike; all of them in a thorough run.
         let bits = if is_thorough() { 8 } else { 1 };
         let all = places(in_use.next_multiple_of(512).min(content.len()), content.len());
-        let flips = all.flat_map(|at| (0..bits).map(move |bit| at * 8 + if bits == 8 { bit } else { at % 8 }));
+        let flips =
+            all.flat_map(|at| (0..bits).map(move |bit| at * 8 + if bits == 8 { bit } else { at % 8 }));
         in_two(flips, |bit| {
             let copy = disk.copy();
             copy.overwrite(&file, |bytes| bytes[bit / 8] ^= 1 << (bit % 8));

@@ -81,6 +81,14 @@ pub(crate) struct Outgoing {
     pushed: Option<(BatchBuilder, Commit)>,
 }
 
+impl Known<'_> {
+    /// Returns the names here of the main line of a remote and of `lines`. A line that a collection dropped is not among them.
+    fn having(self, lines: &[RemoteLine]) -> HashSet<String> {
+        let names = lines.iter().map(|line| line.name.as_str());
+        names.chain([MAIN]).map(|name| self.line(name)).collect()
+    }
+}
+
 impl Outgoing {
     /// Returns a push without a commit to a remote whose newest commit is `head`.
     fn at(head: CommitDigest) -> Self {
@@ -147,13 +155,13 @@ impl Inner {
         let head = store.head()?;
         check_clock(&head, self.settings().latest())?;
         let Some(remote) = target.head else {
-            return self.plan_main(&store, &head, 0, known);
+            return self.plan_main(&store, &head, 0, known.having(target.lines));
         };
         if let Some(base) = store.by_digest(remote)? {
             if base.digest == head.digest {
                 return Ok(PushPlan::Nothing);
             }
-            return self.plan_main(&store, &head, base.seq() + 1, known);
+            return self.plan_main(&store, &head, base.seq() + 1, known.having(target.lines));
         }
         // INVARIANT PSH-1
         let line = store.line(&known.line(MAIN))?;
@@ -200,9 +208,9 @@ impl Inner {
         store: &Arc<Store>,
         head: &CommitEntry,
         first: u64,
-        known: Known<'_>,
+        has: HashSet<String>,
     ) -> Result<PushPlan> {
-        let sent = self.commits_behind(store, first, known, None)?;
+        let sent = self.commits_behind(store, first, &has, None)?;
         Ok(PushPlan::Send(Box::new(Outgoing {
             batches: sent.batches,
             commits: sent.count,
@@ -226,7 +234,7 @@ impl Inner {
             mut batches,
             count,
             erasure,
-        } = self.commits_behind(store, since + 1, known, Some(&info))?;
+        } = self.commits_behind(store, since + 1, &known.having(target.lines), Some(&info))?;
         if side.head == side.base {
             let mut batch = BatchBuilder::new();
             let begins = line_record(&info, Some(side.base), info.time)?;
@@ -334,23 +342,24 @@ impl Inner {
         Ok((new, base.seq()))
     }
 
-    /// Returns the batches of the kept commits from a seq on. With `side`, they are of a side line.
+    /// Returns the batches of the kept commits from a seq on, for a remote that has the lines `has` of this store. With `side`,
+    /// they are of a side line.
     fn commits_behind(
         &self,
         store: &Arc<Store>,
         first: u64,
-        known: Known<'_>,
+        has: &HashSet<String>,
         side: Option<&LineInfo>,
     ) -> Result<Commits> {
         let (Ok(index) | Err(index)) = store.position(first)?;
-        let (mut sent, remote) = (Commits::default(), known.line(""));
+        let mut sent = Commits::default();
         // The commits that may have erased something, with the index of the batch that has the markers.
         let (mut erasers, mut sources) = (HashMap::new(), HashSet::new());
         for index in index..store.kept() {
             self.settings().check_stop()?;
             let entry = store.commit_at(index)?;
             let entry = entry.ok_or_else(|| Error::internal("a kept commit is missing"))?;
-            let (mut batch, gap) = store.outgoing(&entry, &remote, &mut sources)?;
+            let (mut batch, gap) = store.outgoing(&entry, has, &mut sources)?;
             let is_erasure = entry.commit.op.as_str() == Op::ERASE;
             let eraser = is_erasure.then_some(entry.digest);
             erasers.extend(gap.into_iter().chain(eraser).map(|by| (by, sent.batches.len())));

@@ -113,7 +113,7 @@ impl Folder {
     /// Removes what a writer that was killed left in a folder (FLD-1). It may contain what was erased since.
     fn remove_unfinished(&self, folder: &str) -> io::Result<()> {
         for name in self.disk.list(folder)? {
-            if name.ends_with(UNFINISHED) {
+            if is_unfinished(&name) {
                 let path = if folder.is_empty() {
                     name
                 } else {
@@ -189,6 +189,15 @@ impl Bucket for Folder {
     fn describe(&self) -> String {
         self.disk.describe()
     }
+}
+
+/// Returns whether a file has a name as [`Folder::write`] gives it: others have files that end in `.part`, too.
+fn is_unfinished(name: &str) -> bool {
+    let random = name
+        .strip_suffix(UNFINISHED)
+        .and_then(|name| name.rsplit_once('.'));
+    random
+        .is_some_and(|(_, random)| random.len() == 16 && random.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 /// A version is the length and the digest of the whole file: a manifest never has the bytes of an earlier one.

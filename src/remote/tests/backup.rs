@@ -233,7 +233,7 @@ fn what_an_interrupted_backup_left_goes_with_the_next_one() {
     for left in [
         "00000001.seg",
         "00000050.seg",
-        "00000002.seg.00ff.part",
+        "00000002.seg.00ff00ff00ff00ff.part",
         "notes.txt",
     ] {
         std::fs::write(file(left), &old).unwrap();

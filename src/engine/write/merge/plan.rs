@@ -161,7 +161,7 @@ fn check(view: &View, draft: &Draft, writer: &Writer) -> Result<()> {
     if !settings.restricts(writer) {
         return Ok(());
     }
-    let changes = draft.staged.values();
+    let changes = draft.staged.sorted().into_iter().map(|(_, change)| change);
     for change in changes.filter(|change| !is_conflict_id(change.id.as_str())) {
         let old = view.state.object_at(&view.key(&change.id))?;
         let new = change.new.as_ref().map(|staged| staged.object.clone());
@@ -174,6 +174,8 @@ fn check(view: &View, draft: &Draft, writer: &Writer) -> Result<()> {
 #[derive(Default)]
 struct Decisions {
     new: BTreeMap<KeyPath, (NewObject, Origin, MadeBy)>,
+    /// Our version, if there is one, and theirs in its place. So neither is read again.
+    taken: BTreeMap<KeyPath, (Option<Object>, Object)>,
     /// The objects that get their version, or that they removed, and the fields that are left open.
     removes: BTreeSet<KeyPath>,
     decided: BTreeSet<KeyPath>,
@@ -205,7 +207,7 @@ impl Decisions {
             self.settled.insert(key);
         }
         let outcome = match decided.outcome {
-            Outcome::Take => deciding.stamped(theirs)?,
+            Outcome::Take => deciding.stamped(decided.sides[1].as_ref())?,
             outcome => outcome,
         };
         let by = match &outcome {
@@ -219,6 +221,11 @@ impl Decisions {
                 let (id, parent) = of.ok_or_else(|| Error::internal("a merge takes no version"))?;
                 if theirs.is_none() {
                     self.removes.insert(key);
+                }
+                if let [ours_now, Some(new)] = decided.sides
+                    && ours_now.as_ref().map_or(ours.is_none(), |now| now.is_named(&id))
+                {
+                    self.taken.insert(key, (ours_now, new));
                 }
                 self.decided.insert(key);
                 plan.add_at(key, id, parent, (ours, theirs), 0);
@@ -250,7 +257,10 @@ impl Decisions {
                     draft.stage(object, OriginRule::AtMost(class))?;
                 }
                 None if is_same(change.now, change.then()) => {}
-                None => draft.stage_entry(change.now, change.then())?,
+                None => match self.taken.remove(key) {
+                    Some((ours, theirs)) => draft.stage_over(*key, ours.as_ref(), theirs)?,
+                    None => draft.stage_entry(change.now, change.then())?,
+                },
             }
         }
         for key in self.settled.iter().filter(|key| !self.open.contains_key(*key)) {

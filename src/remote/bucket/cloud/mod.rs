@@ -381,8 +381,10 @@ impl Bucket for Cloud {
         if range.start >= range.end {
             return self.fetch(name, head());
         }
+        // Services take no end that a signed number has no room for.
+        let end = range.end.min(i64::MAX as u64);
         let part = GetOptions {
-            range: Some(GetRange::Bounded(range.clone())),
+            range: Some(GetRange::Bounded(range.start..end)),
             ..GetOptions::default()
         };
         match self.try_fetch(name, part)? {
