@@ -40,6 +40,9 @@ pub struct Cloned {
     pub remote: Option<String>,
 }
 
+/// Accepts or refuses what a clone would copy, before anything is written.
+type Check<'a> = &'a dyn Fn(&ClosedLog) -> Result<()>;
+
 /// The name of the remote from which a store was cloned.
 pub(super) const ORIGIN: &str = "origin";
 
@@ -83,8 +86,22 @@ pub(super) fn clone_from(
     cap: Origin,
     options: &Options,
 ) -> Result<(Memory, Cloned)> {
-    let disk: Arc<dyn Disk> = Arc::new(FileDisk::create(path)?);
-    let log = copy(place, &disk, cap, options)?;
+    clone_checked(place, path, cap, options, &|_| Ok(()))
+}
+
+/// Clones as [`clone_from`] does, if `check` accepts what is published.
+pub(super) fn clone_checked(
+    place: &Place,
+    path: &Path,
+    cap: Origin,
+    options: &Options,
+    check: Check<'_>,
+) -> Result<(Memory, Cloned)> {
+    // A refused clone leaves no folder.
+    let log = copy(place, cap, options, &|log| {
+        check(log)?;
+        Ok(Arc::new(FileDisk::create(path)?))
+    })?;
     let memory = options.clone().open(path)?;
     settle_in(&memory, &log, cap)?;
     let view = memory.view();
@@ -110,7 +127,7 @@ pub(crate) fn clone_on(
     options: &Options,
 ) -> Result<Memory> {
     let place = Place::of(super::bucket::Counted::new(bucket).impatient());
-    let log = copy(&place, disk, cap, options)?;
+    let log = copy(&place, cap, options, &|_| Ok(Arc::clone(disk)))?;
     let memory = Memory::on_disk(Arc::clone(disk), options.clone(), false, None)?;
     settle_in(&memory, &log, cap)?;
     Ok(memory)
@@ -127,11 +144,16 @@ fn settle_in(memory: &Memory, log: &ClosedLog, cap: Origin) -> Result<()> {
     memory.inner.stamp_all(cap, &writer)
 }
 
-/// Writes the batches of the closed log to a new store on a disk. Returns the log.
-fn copy(place: &Place, disk: &Arc<dyn Disk>, cap: Origin, options: &Options) -> Result<ClosedLog> {
+/// Writes the batches of the closed log to a new store on `disk`. Returns the log.
+fn copy(
+    place: &Place,
+    cap: Origin,
+    options: &Options,
+    disk: &dyn Fn(&ClosedLog) -> Result<Arc<dyn Disk>>,
+) -> Result<ClosedLog> {
     let mut copied = None;
     place.reading(place.read()?, &mut |published| {
-        copy_log(place, &published.log, disk, (cap, options))?;
+        copy_log(place, &published.log, &disk(&published.log)?, (cap, options))?;
         copied = Some(published.log.clone());
         Ok(())
     })?;

@@ -7,18 +7,23 @@
 //! Layer 7.
 //!
 //! # Invariants
-//! - RSG-1: a fetch that demands a signature takes nothing in unless a demanded key signed exactly the newest commit of the
+//! - RSG-1: a fetch or clone that demands a signature takes nothing in unless a demanded key signed exactly the newest commit of the
 //!   main line of the remote.
 
-use super::Remote;
+use super::bucket::Counted;
+use super::clone::{Cloned, clone_checked};
+use super::place::Place;
+use super::remote::Remote;
 use crate::digest::CommitDigest;
-use crate::engine::{Memory, Outgoing, Seen, Sent, Writer, check_trusted};
+use crate::engine::{Memory, Options, Outgoing, Seen, Sent, Writer, check_trusted};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::closed::ClosedLog;
 use crate::log::{Batch, BatchBuilder, RecordKind};
 use crate::object::{Reference, ReferenceClass, ReferenceName, hash_text};
 use crate::signed::{CommitTree, NoteError, SignedHead, SigningKey, VerifierKey, origin_of_line, sign_tree};
 use crate::store::{ForeignCommit, gaps_in};
+use std::path::Path;
+use std::sync::Arc;
 
 /// The main line of a remote.
 const MAIN: &str = "main";
@@ -46,6 +51,58 @@ impl Remote {
     pub fn signed_by(mut self, keys: Vec<VerifierKey>) -> Self {
         self.keys.demanded = keys;
         self
+    }
+
+    /// Makes a store in the folder `path` of the remote, as [`clone`](super::clone()) does, if a demanded key signed its newest
+    /// commit. The new store knows the remote by the name `origin`.
+    ///
+    /// # Errors
+    /// The errors of [`clone`](super::clone()); `Denied` (code `unsigned_remote`) and the other errors of a signature. Nothing
+    /// was made then.
+    pub fn clone_to(&self, path: impl AsRef<Path>, options: &Options) -> Result<(Memory, Cloned)> {
+        let place = Place::of(Counted::new(Arc::clone(&self.bucket)));
+        clone_checked(&place, path.as_ref(), self.known().cap, options, &|log| {
+            let mut signatures = Signatures::begin(log, !self.keys.demanded.is_empty(), Vec::new());
+            // The manifest has the digests of the segments. So the clone copies the bytes that are checked here.
+            let count = if signatures.is_demanded { log.segments.len() } else { 0 };
+            for index in 0..count {
+                let batches = place.batches(log, index)?;
+                let mut added = batches.iter().map(|batch| signatures.add(batch));
+                added.try_for_each(|added| added.map_err(|error| place.damaged(error)))?;
+            }
+            signatures.check(self)
+        })
+    }
+
+    /// Returns whether each push signs.
+    pub(super) fn signs(&self) -> bool {
+        !self.keys.signers.is_empty()
+    }
+
+    /// Returns whether the newest segment of the remote `log` has the signatures of all signers of its newest commit.
+    ///
+    /// # Errors
+    /// `NotFound` (code `thinned`); `Corrupt` or `Io` if a digest or the segment cannot be read.
+    pub(super) fn is_signed(
+        &self,
+        memory: &Memory,
+        place: &Place,
+        log: &ClosedLog,
+        outgoing: &Outgoing,
+    ) -> Result<bool> {
+        let tree = tree_of(&memory.inner.digests_behind_push(self.known(), outgoing)?);
+        let mut notes = Vec::new();
+        if let Some(last) = log.segments.len().checked_sub(1) {
+            for batch in place.batches(log, last)? {
+                notes_in(&batch, log, &mut notes).map_err(|error| place.damaged(error))?;
+            }
+        }
+        notes.retain(|note| note.origin == origin_of_line(&log.format.instance, MAIN) && note.is_in(&tree));
+        let mut keys = self.keys.signers.iter().map(SigningKey::verifier);
+        Ok(keys.all(|key| {
+            let key = [key];
+            notes.iter().any(|note| note.size == tree.size() && note.verify(&key).is_ok())
+        }))
     }
 
     /// Adds the signatures to the batches of a push to the remote `log`.
@@ -100,12 +157,7 @@ impl Remote {
             Some(seen) => memory.inner.digests_up_to(seen.head)?,
             None => Vec::new(),
         };
-        Ok(Signatures {
-            log,
-            is_demanded,
-            digests,
-            notes: Vec::new(),
-        })
+        Ok(Signatures::begin(log, is_demanded, digests))
     }
 }
 
@@ -116,6 +168,17 @@ pub(super) struct Signatures<'a> {
     /// The digests of the main line. A signature covers them all, so nothing of them need be trusted.
     digests: Vec<CommitDigest>,
     notes: Vec<SignedHead>,
+}
+
+impl<'a> Signatures<'a> {
+    fn begin(log: &'a ClosedLog, is_demanded: bool, digests: Vec<CommitDigest>) -> Self {
+        Self {
+            log,
+            is_demanded,
+            digests,
+            notes: Vec::new(),
+        }
+    }
 }
 
 impl Signatures<'_> {
@@ -173,7 +236,7 @@ impl Signatures<'_> {
             names.join(" or ")
         );
         Err(Error::denied(ErrorCode::UnsignedRemote, text).with_hint(
-            "nothing was taken in; a machine that has the key signs its next commit with: treering push --sign",
+            "nothing was taken in; the machine that has the key signs what is there with: treering push --sign; to trust it this once: treering pull --unsigned-once",
         ))
     }
 }

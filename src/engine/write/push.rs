@@ -82,7 +82,7 @@ pub(crate) struct Outgoing {
 
 impl Outgoing {
     /// Returns a push without a commit to a remote whose newest commit is `head`.
-    fn at(head: CommitDigest) -> Self {
+    pub(crate) fn at(head: CommitDigest) -> Self {
         Self {
             batches: Vec::new(),
             head,
