@@ -64,7 +64,11 @@ impl Remote {
         clone_checked(&place, path.as_ref(), self.known().cap, options, &|log| {
             let mut signatures = Signatures::begin(log, !self.keys.demanded.is_empty(), Vec::new());
             // The manifest has the digests of the segments. So the clone copies the bytes that are checked here.
-            let count = if signatures.is_demanded { log.segments.len() } else { 0 };
+            let count = if signatures.is_demanded {
+                log.segments.len()
+            } else {
+                0
+            };
             for index in 0..count {
                 let batches = place.batches(log, index)?;
                 let mut added = batches.iter().map(|batch| signatures.add(batch));
@@ -101,7 +105,9 @@ impl Remote {
         let mut keys = self.keys.signers.iter().map(SigningKey::verifier);
         Ok(keys.all(|key| {
             let key = [key];
-            notes.iter().any(|note| note.size == tree.size() && note.verify(&key).is_ok())
+            notes
+                .iter()
+                .any(|note| note.size == tree.size() && note.verify(&key).is_ok())
         }))
     }
 

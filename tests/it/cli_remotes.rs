@@ -338,7 +338,8 @@ fn a_remote_may_demand_signatures() {
     two.put("a", "plan", "five");
     two.on("a", &["push"]);
     assert_eq!(two.refused(4, "b", &["pull"]), "unsigned_remote");
-    let clone = |dir: &str| [&["clone", url.as_str(), dir], &call[4..], &["--signed-by", &vera]].concat();
+    let clone =
+        |dir: &'static str| [&["clone", url.as_str(), dir], &call[4..], &["--signed-by", &vera]].concat();
     assert_eq!(two.folder.refused(4, &clone("c"))["code"], "unsigned_remote");
     assert!(!two.folder.path("c").exists());
     assert!(two.on("a", &["push", "--sign"])["bytes"].as_u64() > Some(0));
@@ -347,7 +348,8 @@ fn a_remote_may_demand_signatures() {
     two.folder.json(&clone("c"));
     assert_eq!(two.content("c", "plan"), "five");
     // A reader trusts a push of a machine without the key once, and may sign it then.
-    two.folder.json(&[&["clone", url.as_str(), "d"], &call[4..]].concat());
+    two.folder
+        .json(&[&["clone", url.as_str(), "d"], &call[4..]].concat());
     two.put("d", "plan", "six");
     two.on("d", &["push"]);
     assert_eq!(two.refused(4, "c", &["pull"]), "unsigned_remote");
@@ -705,7 +707,10 @@ fn what_a_person_does_next_names_the_remote() {
     assert!(text(&refused["hint"]).ends_with("other, safe"), "{refused}");
     let erased = two.folder.run(&["--store", "a", "erase", "plan", "--yes"]);
     assert!(erased.err.contains("push --store 'a' safe"), "{erased:?}");
-    assert_eq!(two.refused(2, "a", &["sync", "safe", "--watch", "--interval", "0s"]), "usage");
+    assert_eq!(
+        two.refused(2, "a", &["sync", "safe", "--watch", "--interval", "0s"]),
+        "usage"
+    );
 }
 
 #[test]
@@ -719,5 +724,8 @@ fn each_side_of_a_conflict_is_named() {
     let synced = two.folder.run(&["--store", "b", "sync"]);
     assert!(synced.err.contains("treering conflicts"), "{synced:?}");
     let shown = two.folder.run(&["--store", "b", "conflicts"]);
-    assert!(shown.out.contains("  ours  ") && shown.out.contains("  theirs  "), "{shown:?}");
+    assert!(
+        shown.out.contains("  ours  ") && shown.out.contains("  theirs  "),
+        "{shown:?}"
+    );
 }

@@ -498,7 +498,10 @@ impl Output {
     #[cfg(feature = "remote")]
     pub(crate) fn waits_for(&self, url: &str) {
         if self.progress().is_some() {
-            let (wait, place) = (self.wait.clone(), treering::inspect::remote::without_password(url));
+            let (wait, place) = (
+                self.wait.clone(),
+                treering::inspect::remote::without_password(url),
+            );
             std::thread::spawn(move || {
                 std::thread::sleep(NAMED_AFTER);
                 wait.name(&place);

@@ -122,9 +122,11 @@ impl fmt::Display for BucketError {
             Self::Exists => f.write_str("the object exists already"),
             Self::Stale => f.write_str("the object was replaced meanwhile"),
             Self::Unclear(what) => write!(f, "{what}; the outcome is unknown"),
-            Self::Unreachable(what) | Self::Busy(what) | Self::Denied(what) | Self::Failed(what) | Self::Damaged(what) => {
-                f.write_str(what)
-            }
+            Self::Unreachable(what)
+            | Self::Busy(what)
+            | Self::Denied(what)
+            | Self::Failed(what)
+            | Self::Damaged(what) => f.write_str(what),
             Self::Key(fault) => write!(f, "{}", fault.at("the place")),
         }
     }

@@ -151,7 +151,8 @@ impl Counted {
     }
 
     pub(in crate::remote) fn list(&self, prefix: &str) -> BucketResult<Vec<String>> {
-        self.send(|| self.bucket.list(prefix)).map_err(BucketError::of_read)
+        self.send(|| self.bucket.list(prefix))
+            .map_err(BucketError::of_read)
     }
 
     pub(in crate::remote) fn delete(&self, name: &str) -> BucketResult<()> {

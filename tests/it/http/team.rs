@@ -385,7 +385,10 @@ fn the_file_holds_no_token_and_a_revoked_one_opens_nothing() {
     // Standard output has nothing but the token, so a shell can take it.
     let plain = folder.run(&["token", "add", "team.json", "plain"]);
     let shown = plain.out.trim_end();
-    assert!(shown.len() == 64 && plain.err.contains("added plain"), "{plain:?}");
+    assert!(
+        shown.len() == 64 && plain.err.contains("added plain"),
+        "{plain:?}"
+    );
     folder.json(&["token", "revoke", "team.json", "plain"]);
     let twice = folder.run(&["token", "add", "team.json", "vera", "--json"]);
     assert_eq!(twice.code, 1, "{twice:?}");

@@ -122,7 +122,12 @@ impl Verb for Clone {
 }
 
 impl Clone {
-    fn cloned(&self, cap: Origin, options: &Options, keys: Option<&Keys>) -> Result<(Memory, Cloned)> {
+    fn cloned(
+        &self,
+        cap: Origin,
+        options: &treering::Options,
+        keys: Option<&Keys>,
+    ) -> Result<(Memory, Cloned)> {
         #[cfg(feature = "signed")]
         if !self.signed_by.is_empty() {
             remote::check_apart(&self.url, &self.folder)?;

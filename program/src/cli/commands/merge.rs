@@ -260,8 +260,17 @@ fn lines_of(
         if let Some(by) = &of.by {
             // A commit of another line came by a merge.
             let own = memory.resolve(&Revision::Seq(by.commit.seq), "");
-            let whose = if own.is_ok_and(|own| own.digest == by.digest) { "ours" } else { "theirs" };
-            let who = by.commit.session.as_deref().or(by.commit.actor.as_deref()).unwrap_or("-");
+            let whose = if own.is_ok_and(|own| own.digest == by.digest) {
+                "ours"
+            } else {
+                "theirs"
+            };
+            let who = by
+                .commit
+                .session
+                .as_deref()
+                .or(by.commit.actor.as_deref())
+                .unwrap_or("-");
             let when = time::ago(by.commit.time, context.now());
             line += &format!("  {whose}  {}  {when}", one_line(who));
         }

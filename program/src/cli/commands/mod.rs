@@ -219,10 +219,7 @@ pub(super) const GROUPS: Groups = &[
             entry::<token::TokenVerb>("token"),
         ],
     ),
-    (
-        "Keep",
-        &[entry::<gc::Gc>("gc"), entry::<erase::Erase>("erase")],
-    ),
+    ("Keep", &[entry::<gc::Gc>("gc"), entry::<erase::Erase>("erase")]),
     (
         "Set up",
         &[

@@ -263,7 +263,11 @@ impl Verb for Remote {
                 kept.inspect(|what| context.output.warn("old_bytes_stay", what));
                 let text = format!("added the remote {name}; what comes from it is at most {cap}");
                 // Without a name, `push` takes `origin`.
-                let named = if name == ORIGIN { String::new() } else { format!(" {name}") };
+                let named = if name == ORIGIN {
+                    String::new()
+                } else {
+                    format!(" {name}")
+                };
                 let next = format!("send your commits with: treering push{named}");
                 context.say_with_note(&row, text, "next", next)
             }
@@ -426,7 +430,11 @@ pub(super) fn pushed_line(pushed: &Pushed, signs: bool) -> String {
         0 if pushed.bytes == 0 => format!("{} has everything already", pushed.remote),
         0 => format!(
             "sent the {}, {}, to {}",
-            if signs { "signature of the newest commit" } else { "new names of snapshots and the taints" },
+            if signs {
+                "signature of the newest commit"
+            } else {
+                "new names of snapshots and the taints"
+            },
             bytes(pushed.bytes),
             pushed.remote
         ),

@@ -172,7 +172,10 @@ impl Watching {
 
     fn round(&mut self, context: &Context, memory: &Memory) -> Result<Synced> {
         // An open folder stays in reach when its disk or its name goes.
-        let kept = self.remote.take().filter(|_| folder_of(&self.entry.url).is_none());
+        let kept = self
+            .remote
+            .take()
+            .filter(|_| folder_of(&self.entry.url).is_none());
         let remote = match kept {
             Some(remote) => remote,
             None => self.open()?,

@@ -91,12 +91,14 @@ impl Settings {
     /// # Errors
     /// The error of [`check_address`].
     fn of(scheme: Scheme, variables: impl Iterator<Item = (OsString, OsString)>) -> Result<Self> {
-        let text = |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+        let text =
+            |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
         let own = variables.filter_map(text).filter(|(name, value)| {
             !value.is_empty() && scheme.prefixes().iter().any(|prefix| name.starts_with(prefix))
         });
         let own: Vec<(String, String)> = own.collect();
-        own.iter().try_for_each(|(name, value)| check_address(name, value))?;
+        own.iter()
+            .try_for_each(|(name, value)| check_address(name, value))?;
         Ok(match scheme {
             Scheme::S3 => Self::S3(fold(AmazonS3Builder::new(), own, AmazonS3Builder::with_config)),
             Scheme::Google => Self::Google(fold(
@@ -130,9 +132,11 @@ impl Settings {
 
 /// Gives a builder the variables that it knows.
 fn fold<B, K: FromStr>(builder: B, own: Vec<(String, String)>, with: fn(B, K, String) -> B) -> B {
-    own.into_iter().fold(builder, |builder, (name, value)| match name.to_ascii_lowercase().parse() {
-        Ok(key) => with(builder, key, value),
-        Err(_) => builder,
+    own.into_iter().fold(builder, |builder, (name, value)| {
+        match name.to_ascii_lowercase().parse() {
+            Ok(key) => with(builder, key, value),
+            Err(_) => builder,
+        }
     })
 }
 
@@ -149,7 +153,11 @@ fn check_address(name: &str, value: &str) -> Result<()> {
                 && address.host().is_some_and(|host| !host.is_empty())
         })
     };
-    let is_word = || value.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    let is_word = || {
+        value
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
     let (is_fine, example) = if names(&["REGION", "ACCOUNT_NAME"]) {
         (is_word(), "letters, digits and '-'")
     } else if names(&["ENDPOINT", "URL", "_HOST", "FULL_URI"]) && !matches!(value, "true" | "false") {
@@ -368,7 +376,9 @@ impl Cloud {
             Heard::Unreached(why) => BucketError::Unreachable(why),
             Heard::Lost(why) => BucketError::Unclear(why),
             Heard::Status(_, code) if matches!(code.as_str(), "NoSuchBucket" | "ContainerNotFound") => {
-                BucketError::Failed("there is no such bucket: make it first, with a tool of the service".to_owned())
+                BucketError::Failed(
+                    "there is no such bucket: make it first, with a tool of the service".to_owned(),
+                )
             }
             Heard::Status(status, code) => known(status).unwrap_or_else(|| {
                 let text = format!("the service refused the request{answer}");
@@ -480,7 +490,9 @@ impl Bucket for Cloud {
                 304 | 412 => Some(BucketError::Exists),
                 // The others answer so while another request for the name runs.
                 409 if self.scheme == Scheme::Azure => Some(BucketError::Exists),
-                404 => Some(BucketError::Failed("there is no such bucket: make it first".to_owned())),
+                404 => Some(BucketError::Failed(
+                    "there is no such bucket: make it first".to_owned(),
+                )),
                 _ => None,
             })
         })
