@@ -10,10 +10,14 @@
 use std::path::Path;
 use std::sync::Arc;
 
+#[cfg(feature = "signed")]
+use super::bucket::Counted;
 use super::bucket::check_apart;
 use super::cache::seen_in;
 use super::keys::Keys;
 use super::place::Place;
+#[cfg(feature = "signed")]
+use super::remote::Remote;
 use crate::digest::Root;
 use crate::disk::{Disk, FileDisk};
 use crate::engine::{Known, Memory, Options, Writer};
@@ -78,6 +82,22 @@ pub fn clone_with(
 ) -> Result<(Memory, Cloned)> {
     check_apart(url, path.as_ref())?;
     clone_from(&Place::open(url, false, keys)?, path.as_ref(), cap, options)
+}
+
+#[cfg(feature = "signed")]
+impl Remote {
+    /// Makes a store of the remote in the folder `path`, as [`clone`] does, if a demanded key signed its newest commit. The
+    /// new store knows the remote by the name `origin`.
+    ///
+    /// # Errors
+    /// The errors of [`clone`]; `Denied` (code `unsigned_remote`) and the other errors of a signature. Nothing was made then.
+    #[doc(hidden)]
+    pub fn clone_to(&self, path: impl AsRef<Path>, options: &Options) -> Result<(Memory, Cloned)> {
+        let place = Place::of(Counted::new(Arc::clone(&self.bucket)));
+        // The manifest has the digests of the segments. So the clone copies the bytes that the check reads.
+        let check = |log: &ClosedLog| self.check_signed(&place, log);
+        clone_checked(&place, path.as_ref(), self.known().cap, options, &check)
+    }
 }
 
 pub(super) fn clone_from(

@@ -10,20 +10,16 @@
 //! - RSG-1: a fetch or clone that demands a signature takes nothing in unless a demanded key signed exactly the newest commit of the
 //!   main line of the remote.
 
-use super::bucket::Counted;
-use super::clone::{Cloned, clone_checked};
 use super::place::Place;
 use super::remote::Remote;
 use crate::digest::CommitDigest;
-use crate::engine::{Memory, Options, Outgoing, Seen, Sent, Writer, check_trusted};
+use crate::engine::{Memory, Outgoing, Seen, Sent, Writer, check_trusted};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::closed::ClosedLog;
 use crate::log::{Batch, BatchBuilder, RecordKind};
 use crate::object::{Reference, ReferenceClass, ReferenceName, hash_text};
 use crate::signed::{CommitTree, NoteError, SignedHead, SigningKey, VerifierKey, origin_of_line, sign_tree};
 use crate::store::{ForeignCommit, gaps_in};
-use std::path::Path;
-use std::sync::Arc;
 
 /// The main line of a remote.
 const MAIN: &str = "main";
@@ -53,29 +49,23 @@ impl Remote {
         self
     }
 
-    /// Makes a store in the folder `path` of the remote, as [`clone`](super::clone()) does, if a demanded key signed its newest
-    /// commit. The new store knows the remote by the name `origin`.
+    /// Checks that a demanded key signed the newest commit of the remote `log`, of which nothing was read before (RSG-1).
     ///
     /// # Errors
-    /// The errors of [`clone`](super::clone()); `Denied` (code `unsigned_remote`) and the other errors of a signature. Nothing
-    /// was made then.
-    pub fn clone_to(&self, path: impl AsRef<Path>, options: &Options) -> Result<(Memory, Cloned)> {
-        let place = Place::of(Counted::new(Arc::clone(&self.bucket)));
-        clone_checked(&place, path.as_ref(), self.known().cap, options, &|log| {
-            let mut signatures = Signatures::begin(log, !self.keys.demanded.is_empty(), Vec::new());
-            // The manifest has the digests of the segments. So the clone copies the bytes that are checked here.
-            let count = if signatures.is_demanded {
-                log.segments.len()
-            } else {
-                0
-            };
-            for index in 0..count {
-                let batches = place.batches(log, index)?;
-                let mut added = batches.iter().map(|batch| signatures.add(batch));
-                added.try_for_each(|added| added.map_err(|error| place.damaged(error)))?;
-            }
-            signatures.check(self)
-        })
+    /// `Denied` (code `unsigned_remote`); the other errors of a signature, and of reading the segments.
+    pub(super) fn check_signed(&self, place: &Place, log: &ClosedLog) -> Result<()> {
+        let mut signatures = Signatures::begin(log, !self.keys.demanded.is_empty(), Vec::new());
+        let count = if signatures.is_demanded {
+            log.segments.len()
+        } else {
+            0
+        };
+        for index in 0..count {
+            let batches = place.batches(log, index)?;
+            let mut added = batches.iter().map(|batch| signatures.add(batch));
+            added.try_for_each(|added| added.map_err(|error| place.damaged(error)))?;
+        }
+        signatures.check(self)
     }
 
     /// Returns whether each push signs.

@@ -152,6 +152,16 @@ struct RemoteRow {
     key_file: Option<String>,
 }
 
+/// Warns of a bucket that keeps what is deleted. `None`: that is unknown.
+fn warn_of_old_bytes(context: &mut Context, keeps: Option<bool>) {
+    let kept = match keeps {
+        Some(false) => return,
+        Some(true) => "the bucket keeps old versions, so erased content stays in it: switch versioning off",
+        None => "the bucket may keep what is deleted: switch versioning and soft delete off",
+    };
+    context.output.warn("old_bytes_stay", kept);
+}
+
 /// The answer of `remote keygen` and `remote rotate`.
 #[derive(Serialize, JsonSchema)]
 struct RemoteKey {
@@ -251,16 +261,7 @@ impl Verb for Remote {
                 if let Some(file) = &key_file {
                     context.output.note("key", remote_keys::loss_of(file));
                 }
-                let kept = match remote.keeps_old_bytes() {
-                    Some(false) => None,
-                    Some(true) => Some(
-                        "the bucket keeps old versions, so erased content stays in it: switch versioning off",
-                    ),
-                    None => {
-                        Some("the bucket may keep what is deleted: switch versioning and soft delete off")
-                    }
-                };
-                kept.inspect(|what| context.output.warn("old_bytes_stay", what));
+                warn_of_old_bytes(context, remote.keeps_old_bytes());
                 let text = format!("added the remote {name}; what comes from it is at most {cap}");
                 // Without a name, `push` takes `origin`.
                 let named = if name == ORIGIN {
