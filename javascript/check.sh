@@ -30,8 +30,4 @@ node generate.mjs --check
 cargo fmt --check
 cargo clippy --profile "$profile" --locked --lib --quiet -- -D warnings
 npx tsc -p tests
-# A program that was built is packed, too.
-for program in "$CARGO_TARGET_DIR"/release/treering ../target/release/treering; do
-  [ -n "${TREERING_PROGRAM:-}" ] || [ ! -x "$program" ] || export TREERING_PROGRAM="$program"
-done
 node --test --test-reporter=dot tests/*.test.mjs

@@ -1,11 +1,11 @@
 #!/usr/bin/env node
-// Makes the npm packages out of built files: `treering`, and one package with the native module and the program for a platform.
+// Makes the npm packages: `treering`, and one with the native module for a platform, which contains the program.
 //
-// node pack.mjs --native FILE --program FILE [--platform NAME] [--out FOLDER]
+// node pack.mjs --native FILE [--platform NAME] [--out FOLDER]
 //
-// Without --platform, the files are those of this machine. FOLDER is npm/ without it. Prints the packages with their sizes.
+// Without --platform, the module is one of this machine. FOLDER is npm/ without it. Prints the packages with their sizes.
 import { execFileSync } from "node:child_process";
-import { chmodSync, copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, cpSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -22,19 +22,18 @@ const PLATFORMS = {
   "darwin-x64": { os: ["darwin"], cpu: ["x64"] },
   "darwin-arm64": { os: ["darwin"], cpu: ["arm64"] },
 };
-const LICENSES = ["LICENSE-APACHE", "LICENSE-MIT"];
+const LICENSES = ["LICENSE-APACHE", "LICENSE-MIT", "NOTICE"];
 
 const { values } = parseArgs({
   options: {
     native: { type: "string" },
-    program: { type: "string" },
     platform: { type: "string", default: platforms()[0] },
     out: { type: "string", default: join(ROOT, "npm") },
   },
 });
 const limits = PLATFORMS[values.platform];
-if (!values.native || !values.program || !limits) {
-  console.error(`pack.mjs needs --native FILE, --program FILE and a platform of ${Object.keys(PLATFORMS).join(", ")}`);
+if (!values.native || !limits) {
+  console.error(`pack.mjs needs --native FILE and a platform of ${Object.keys(PLATFORMS).join(", ")}`);
   process.exit(2);
 }
 const out = resolve(values.out);
@@ -71,18 +70,15 @@ pack(
   {
     name: `@treering/${values.platform}`,
     version,
-    description: `${description}: the files for ${values.platform}`,
+    description: `${description}: the native module for ${values.platform}`,
     license,
     engines,
     ...limits,
     main: "treering.node",
-    files: ["treering.node", "treering", ...LICENSES],
+    files: ["treering.node", ...LICENSES],
   },
   (folder) => {
     copyFileSync(values.native, join(folder, "treering.node"));
-    copyFileSync(values.program, join(folder, "treering"));
-    chmodSync(join(folder, "treering"), 0o755);
-    const megabytes = (file) => (statSync(join(folder, file)).size / 1e6).toFixed(1);
-    console.log(`native module ${megabytes("treering.node")} MB, program ${megabytes("treering")} MB`);
+    console.log(`native module ${(statSync(values.native).size / 1e6).toFixed(1)} MB`);
   },
 );

@@ -1,33 +1,20 @@
 #!/usr/bin/env node
-// Runs the program `treering` of the package for this platform.
-const { spawn } = require("node:child_process");
-const { existsSync } = require("node:fs");
-const { dirname, join } = require("node:path");
-const { platforms } = require("../dist/platform.cjs");
-
-/** Returns the path of the program. */
-function program() {
-  if (process.env.TREERING_PROGRAM) return process.env.TREERING_PROGRAM;
-  for (const name of platforms()) {
-    try {
-      const found = join(dirname(require.resolve(`@treering/${name}/package.json`)), "treering");
-      if (existsSync(found)) return found;
-    } catch {
-      // The message below says what to do.
-    }
+// Runs the program `treering`, which the native module contains.
+function load() {
+  try {
+    return require("../dist/native.cjs").native;
+  } catch (error) {
+    console.error(error.message);
+    return process.exit(1);
   }
-  console.error(`treering: there is no program for ${platforms().join(" or ")}: reinstall with optional dependencies`);
-  return process.exit(1);
 }
+const native = load();
 
-const child = spawn(program(), process.argv.slice(2), { stdio: "inherit" });
-for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child.kill(signal));
-child.on("error", (error) => {
-  console.error(`treering: ${error.message}`);
-  process.exit(1);
-});
-child.on("exit", (code, signal) => {
-  if (signal === null) return process.exit(code);
-  process.removeAllListeners(signal);
-  process.kill(process.pid, signal);
-});
+// Node's handlers of these signals would end the process before the program's own. A listener that comes and goes leaves the
+// default of the system.
+for (const signal of ["SIGINT", "SIGTERM"]) {
+  const none = () => {};
+  process.on(signal, none).off(signal, none);
+}
+// Ends the process. Nothing has touched `process.stdin` and its like, so they block, as the program expects.
+native.runProgram(__filename, process.argv.slice(2));

@@ -17,6 +17,7 @@ export interface Native {
   reply(number: number, result: string): void;
   release(handle: number): void;
   isOpen(handle: number): boolean;
+  runProgram(command: string, arguments_: string[]): never;
   version(): string;
 }
 

@@ -1,4 +1,4 @@
-// The names of the packages that may fit to this platform. The program of the package needs them without the native module.
+// The names of the packages that may fit to this platform. `pack.mjs` needs them without the native module.
 import { existsSync } from "node:fs";
 
 /** Returns the names, the likeliest first. */

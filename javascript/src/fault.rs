@@ -2,7 +2,9 @@
 
 use schemars::JsonSchema;
 use serde::Serialize;
-use treering::{Error, ErrorKind};
+use treering::Error;
+
+use crate::shapes::kind_name;
 
 /// The error of a call.
 #[derive(Debug, Serialize, JsonSchema)]
@@ -20,20 +22,8 @@ pub(crate) type Done<T> = Result<T, Fault>;
 
 impl From<Error> for Fault {
     fn from(error: Error) -> Self {
-        let kind = match error.kind() {
-            ErrorKind::NotFound => "NotFound",
-            ErrorKind::InvalidInput => "InvalidInput",
-            ErrorKind::Conflict => "Conflict",
-            ErrorKind::Denied => "Denied",
-            ErrorKind::Busy => "Busy",
-            ErrorKind::Corrupt => "Corrupt",
-            ErrorKind::UnsupportedFormat => "UnsupportedFormat",
-            ErrorKind::Io => "Io",
-            ErrorKind::Poisoned => "Poisoned",
-            _ => "Internal",
-        };
         Self {
-            kind,
+            kind: kind_name(error.kind()),
             code: error.code().as_str().to_owned(),
             message: error.message().to_owned(),
             hint: error.hint().map(str::to_owned),

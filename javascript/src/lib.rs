@@ -15,6 +15,7 @@ mod items;
 mod memory;
 mod open;
 mod pool;
+mod program;
 mod remotes;
 mod sessions;
 #[path = "../../python/src/shapes.rs"]

@@ -17,7 +17,7 @@ use crate::handle::{Store, Thing, Watch};
 use crate::host::{self, NoResult};
 use crate::input::{At, Moment, Texts, Writer, id, named, texts, time};
 use crate::pool;
-use crate::shapes as shape;
+use crate::shapes::{self as shape, hash_name};
 use crate::verbs::{Host, Nothing};
 use crate::view;
 
@@ -42,13 +42,6 @@ pub(crate) fn info(store: &Store) -> Done<Json> {
             "reason": writer.reason,
         },
     }))
-}
-
-fn hash_name(hash: HashAlgorithm) -> &'static str {
-    match hash {
-        HashAlgorithm::Sha256 => "sha256",
-        _ => "blake3",
-    }
 }
 
 /// Reads the name of a hash.

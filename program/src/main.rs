@@ -3,6 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    treering_program::cli::report_bugs_in_one_line();
-    treering_program::cli::run(std::env::args_os())
+    ExitCode::from(treering_program::cli::run(std::env::args_os()))
 }

@@ -2,27 +2,12 @@
 
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use treering::{Error, ErrorKind};
+use treering::Error;
 
 use crate::exit::Inside;
+use crate::shapes::kind_name;
 
 static MAKE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-
-/// The name of a kind in the table of `treering.errors`.
-fn name_of(kind: ErrorKind) -> &'static str {
-    match kind {
-        ErrorKind::NotFound => "NotFound",
-        ErrorKind::InvalidInput => "InvalidInput",
-        ErrorKind::Conflict => "Conflict",
-        ErrorKind::Denied => "Denied",
-        ErrorKind::Busy => "Busy",
-        ErrorKind::Corrupt => "Corrupt",
-        ErrorKind::UnsupportedFormat => "UnsupportedFormat",
-        ErrorKind::Io => "Io",
-        ErrorKind::Poisoned => "Poisoned",
-        _ => "Internal",
-    }
-}
 
 fn make(
     py: Python<'_>,
@@ -49,7 +34,7 @@ fn make(
 pub(crate) fn raised(py: Python<'_>, error: &Error) -> PyErr {
     make(
         py,
-        name_of(error.kind()),
+        kind_name(error.kind()),
         error.message(),
         error.code().as_str(),
         error.hint(),

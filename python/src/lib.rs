@@ -23,6 +23,7 @@ mod handle;
 mod interrupt;
 mod memory;
 mod object;
+mod program;
 mod remotes;
 mod shapes;
 mod store;
@@ -48,6 +49,8 @@ mod _treering {
     use super::memory::Memory;
     #[pymodule_export]
     use super::object::Object;
+    #[pymodule_export]
+    use super::program::run_program;
     #[pymodule_export]
     use super::remotes::{Remote, clone};
     #[pymodule_export]

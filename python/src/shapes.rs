@@ -2,7 +2,7 @@
 //!
 //! A commit is whole, where JSON has its name. Objects are native, and some counts are computed. An answer that Python
 //! shows as the library serialises it has no shape here. A field `$x` takes the place of the field `x` of a flattened
-//! answer.
+//! answer. The names of kinds of errors and of hashes are here, too.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -15,8 +15,33 @@ use treering::agent::{Alike, LineVerdict, NotStored, RecallHit};
 use treering::revert::KeptBecause;
 use treering::upkeep::{ErasedRecord, Severity};
 use treering::{
-    ChangeCounts, CommitDigest, CommitInfo, Id, ObjectDigest, Origin, Root, Scope, TextDigest, Time,
+    ChangeCounts, CommitDigest, CommitInfo, ErrorKind, HashAlgorithm, Id, ObjectDigest, Origin, Root, Scope,
+    TextDigest, Time,
 };
+
+/// Returns the name of the class of an error, without `Error`.
+pub(crate) fn kind_name(kind: ErrorKind) -> &'static str {
+    match kind {
+        ErrorKind::NotFound => "NotFound",
+        ErrorKind::InvalidInput => "InvalidInput",
+        ErrorKind::Conflict => "Conflict",
+        ErrorKind::Denied => "Denied",
+        ErrorKind::Busy => "Busy",
+        ErrorKind::Corrupt => "Corrupt",
+        ErrorKind::UnsupportedFormat => "UnsupportedFormat",
+        ErrorKind::Io => "Io",
+        ErrorKind::Poisoned => "Poisoned",
+        _ => "Internal",
+    }
+}
+
+/// Returns the name of the hash of a store.
+pub(crate) fn hash_name(hash: HashAlgorithm) -> &'static str {
+    match hash {
+        HashAlgorithm::Sha256 => "sha256",
+        _ => "blake3",
+    }
+}
 
 /// Declares a shape, and how it is made from an answer of the library.
 macro_rules! shape {

@@ -19,7 +19,7 @@ use crate::errors::OrRaise;
 use crate::exit::{attached, detached};
 use crate::forks::Forked;
 use crate::handle::{Handle, OfProcess, run};
-use crate::shapes as shape;
+use crate::shapes::{self as shape, hash_name};
 use crate::view::{View, revision, view_at};
 use crate::writer::Writer;
 
@@ -96,10 +96,7 @@ impl Store {
     /// The hash of the store: ``"blake3"`` or ``"sha256"``.
     #[getter]
     fn hash(&self, py: Python<'_>) -> PyResult<String> {
-        Ok(match self.handle.memory(py)?.hash() {
-            treering::HashAlgorithm::Sha256 => "sha256".to_owned(),
-            _ => "blake3".to_owned(),
-        })
+        Ok(hash_name(self.handle.memory(py)?.hash()).to_owned())
     }
 
     /// Problems that the handle noticed and that lost no data.

@@ -21,7 +21,9 @@ def test_an_item_in_other_words_is_found() -> None:
     with treering.in_memory(project="tests") as agent:
         agent.remember(DEPLOY, id="deploy")
         agent.remember("The office is in Oslo.", id="office")
-        found = agent.recall(QUESTION)
+        # On a busy machine, one recall may not have the time to compute both vectors.
+        while (found := agent.recall(QUESTION)).vectors is not None and found.vectors.pending:
+            pass
         assert found.hits[0].id == "deploy"
         assert found.vectors is not None
         assert found.vectors.model.startswith("all-MiniLM-L6-v2@")

@@ -33,9 +33,9 @@ def test_the_wheel_has_both_licences() -> None:
     from importlib.metadata import files, metadata
 
     assert metadata("treering")["License-Expression"] == "MIT OR Apache-2.0"
-    for name in ("LICENSE-APACHE", "LICENSE-MIT"):
+    for name in ("LICENSE-APACHE", "LICENSE-MIT", "NOTICE"):
         found = [path for path in files("treering") or () if path.name == name]
-        assert len(found) == 1 and found[0].read_text() == (ROOT / name).read_text()
+        assert len(found) == 1 and found[0].read_text() == (PYTHON / name).read_text()
 
 
 def test_every_public_thing_has_a_text() -> None:

@@ -5,7 +5,7 @@ from datetime import datetime
 from os import PathLike
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Final, Literal, TypeAlias, TypeVar, final, overload
+from typing import Any, Final, Literal, NoReturn, TypeAlias, TypeVar, final, overload
 
 from typing_extensions import Self, disjoint_base
 
@@ -44,6 +44,7 @@ __all__ = [
     "after_fork",
     "clone",
     "close_all",
+    "run_program",
     "schemas",
 ]
 
@@ -52,6 +53,7 @@ __VERSION__: Final[str]
 def after_fork() -> None: ...
 def clone(url: str, path: _Path, *, trust_cap: _Trust = "import") -> answers.Cloned: ...
 def close_all() -> None: ...
+def run_program(command: _Path, arguments: Sequence[str]) -> NoReturn: ...
 def schemas() -> str: ...
 @final
 class Writer:

@@ -13,6 +13,8 @@
 //! BLAKE3 specification, section 2: a message of at most one chunk is a chain of block compressions, whose last one
 //! has the root flag. `blake3::platform` is outside the crate's stable interface, so Cargo.toml accepts only one minor version.
 
+use std::ops::Range;
+
 use blake3::IncrementCounter;
 use blake3::platform::{MAX_SIMD_DEGREE, Platform, le_bytes_from_words_32, words_from_le_bytes_32};
 
@@ -20,6 +22,9 @@ use super::{BLOCK, CONTEXT_KEYS, DIGEST_LEN, Domain, HashAlgorithm, HashSuite, Z
 
 /// The longest message that is one chunk of BLAKE3. A longer message fills the lanes by itself.
 pub(super) const CHUNK: usize = 1024;
+
+/// The number of bytes of the length at the start of a preimage of variable length.
+const LENGTH: usize = 8;
 
 /// The flags of the BLAKE3 compression function.
 const CHUNK_START: u8 = 1;
@@ -101,8 +106,36 @@ impl HashBatch {
         self.push_fixed(&[&(bytes.len() as u64).to_le_bytes(), bytes]);
     }
 
+    /// Adds a preimage of variable length, which `write` appends to the vector that it gets. Returns the place of its bytes
+    /// in the vector that [`Self::finish_all`] returns, and the result of `write`. After an error, nothing is added.
+    pub(crate) fn push_bytes_with<T, E>(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<T, E>,
+    ) -> Result<(Range<usize>, T), E> {
+        let start = self.padded.len();
+        self.padded.extend_from_slice(&[0; LENGTH]);
+        let written = write(&mut self.padded).inspect_err(|_| self.padded.truncate(start))?;
+        let range = start + LENGTH..self.padded.len();
+        self.padded[start..range.start].copy_from_slice(&(range.len() as u64).to_le_bytes());
+        self.push_fixed(&[]);
+        Ok((range, written))
+    }
+
+    /// Returns the digests of all messages, in the order in which the messages were added, and the vector of their bytes.
+    pub(crate) fn finish_all(self) -> (Vec<[u8; DIGEST_LEN]>, Vec<u8>) {
+        let mut digests = Vec::new();
+        self.hash(&mut digests);
+        (digests, self.padded)
+    }
+
     /// Removes all messages, and appends their digests to `digests` in the order in which the messages were added.
     pub(crate) fn finish(&mut self, digests: &mut Vec<[u8; DIGEST_LEN]>) {
+        self.hash(digests);
+        self.padded.clear();
+        self.ends.clear();
+    }
+
+    fn hash(&self, digests: &mut Vec<[u8; DIGEST_LEN]>) {
         let first = digests.len();
         digests.resize(first + self.ends.len(), [0; DIGEST_LEN]);
         let (digests, mut messages) = (&mut digests[first..], Vec::with_capacity(self.ends.len()));
@@ -125,8 +158,6 @@ impl HashBatch {
         for group in messages.chunk_by(|(one, _), (next, _)| one.len() == next.len()) {
             hash_equally_long(&key, group, digests);
         }
-        self.padded.clear();
-        self.ends.clear();
     }
 }
 

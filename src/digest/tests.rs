@@ -145,6 +145,31 @@ fn btc_1_a_batch_returns_the_digests_of_single_hashes() {
 }
 
 #[test]
+fn btc_1_messages_that_are_written_in_place_have_the_digests_of_single_hashes() {
+    for suite in BOTH.map(HashSuite::new) {
+        let (mut batch, mut places) = (HashBatch::new(suite, Domain::Object), Vec::new());
+        let texts = [0, 55, 70, 1_500].map(|length| message(5, length));
+        for text in &texts {
+            let refused = batch.push_bytes_with(|out| {
+                out.push(1);
+                Err::<(), u8>(7)
+            });
+            assert_eq!(refused, Err(7));
+            let written = batch.push_bytes_with(|out| {
+                out.extend_from_slice(text);
+                Ok::<_, u8>(text.len())
+            });
+            places.push(written.unwrap());
+        }
+        let (digests, bytes) = batch.finish_all();
+        for ((text, (range, length)), digest) in texts.iter().zip(places).zip(digests) {
+            assert_eq!((&bytes[range], length), (&text[..], text.len()));
+            assert_eq!(digest, suite.hash_bytes(Domain::Object, text));
+        }
+    }
+}
+
+#[test]
 fn btc_1_messages_that_are_hashed_in_groups_have_the_digests_of_single_hashes() {
     for suite in BOTH.map(HashSuite::new) {
         for count in [0, 1, 127, 128, 129, 300] {

@@ -184,6 +184,8 @@ codes! {
     NotExportable = "not_exportable",
     /// The target of the call, such as an object, commit or file, does not exist.
     NotFound = "not_found",
+    /// A launcher runs the program from a cache, and the call needs a program that stays.
+    NotInstalled = "not_installed",
     /// The verb or option makes no sense on the URL of a remote.
     NotOverRemote = "not_over_remote",
     /// The object is a session or belongs to a session, and this call may not write the object.

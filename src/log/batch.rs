@@ -238,6 +238,9 @@ pub struct HeadMark {
     pub seq: u64,
 }
 
+/// The usual size of a record and its frame.
+const RECORD_BYTES: usize = 512;
+
 /// A batch under construction.
 ///
 /// `add` copies each body into the buffer that the log later writes. Bodies are not copied again.
@@ -271,6 +274,12 @@ impl BatchBuilder {
             }
             frame::put_frame(&mut self.frames, kind, flags, body);
         }
+    }
+
+    /// Makes room for records of `bytes` bytes in all.
+    pub(crate) fn reserve(&mut self, bytes: u64) {
+        self.frames
+            .reserve_exact(bytes as usize + SEAL_FRAME_BYTES as usize);
     }
 
     /// Returns a batch with the records of a batch that was read.
@@ -419,7 +428,7 @@ fn finish_frames(
     after: Continue,
     batch: u64,
 ) -> Result<Vec<(usize, FrameHeader)>> {
-    let mut headers = Vec::new();
+    let mut headers = Vec::with_capacity((buffer.len() - start) / RECORD_BYTES + 4);
     let mut at = start;
     while let Some(frame) = buffer.get_mut(at..).filter(|frame| !frame.is_empty()) {
         let header = frame::finish_frame(frame, after.seed, after.start + at as u64, batch)

@@ -191,7 +191,7 @@ pub(super) struct FrameHeader {
 }
 
 /// Returns the length of a frame with a body of `length` bytes, including header and padding.
-pub(super) const fn framed_bytes(length: usize) -> usize {
+pub(crate) const fn framed_bytes(length: usize) -> usize {
     (FRAME_HEADER_BYTES + length).next_multiple_of(FRAME_ALIGNMENT)
 }
 
@@ -286,11 +286,12 @@ pub(super) fn put_frame(out: &mut Vec<u8>, kind: RecordKind, flags: u8, body: &[
     let length = length.to_le_bytes();
     let end = out.len() + framed_bytes(body.len());
     out.reserve(end - out.len());
-    out.extend_from_slice(MAGIC);
-    out.extend_from_slice(&[kind.tag(), flags, 0, 0]);
-    out.extend_from_slice(&length);
-    out.extend_from_slice(&length);
-    out.extend_from_slice(&[0; 16]);
+    let mut header = [0; FRAME_HEADER_BYTES];
+    header[..4].copy_from_slice(MAGIC);
+    header[4..6].copy_from_slice(&[kind.tag(), flags]);
+    header[8..12].copy_from_slice(&length);
+    header[12..16].copy_from_slice(&length);
+    out.extend_from_slice(&header);
     out.extend_from_slice(body);
     out.resize(end, 0);
 }

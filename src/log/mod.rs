@@ -76,6 +76,7 @@ pub(crate) use fixed::{Fixed, fields, layout};
 pub use format_file::{FORMAT, Format, Mode};
 #[cfg(feature = "remote")]
 pub(crate) use format_file::{FormatSeal, seal_format, sealed_format};
+pub(crate) use frame::framed_bytes;
 pub use frame::{BODY_BYTES_MAX, LINK_BYTES, RecordKind, UNLINK_BYTES, UNLINKED, cap_in, with_cap};
 pub use handle::{DurablePlaces, Log, LogOptions, Tail};
 pub use inspect::{

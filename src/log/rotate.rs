@@ -89,6 +89,24 @@ impl Log {
         }
     }
 
+    /// Continues in a new segment if a group of `needed` bytes would go to one, so that the caller knows the places of its
+    /// records before it encodes them. A full disk is no error here, but one of [`Self::append`].
+    ///
+    /// # Errors
+    /// The errors of [`Self::append`].
+    pub fn make_room(&mut self, lock: &WriteLock, needed: u64) -> Result<()> {
+        self.check_prepared(lock)?;
+        let segment = self.segment(self.cursor.segment)?;
+        let (_, length) = self.open_to_write(&segment)?;
+        if !self.is_full(length, needed) || self.check_reserve(needed).is_err() {
+            return Ok(());
+        }
+        self.poison_on_error(|log| {
+            log.sync_group()?;
+            log.rotate(lock).map(drop)
+        })
+    }
+
     /// Continues in a new segment that has room for an empty batch, unless the active segment contains no batch. Uses the
     /// reserve of a nearly full disk.
     ///

@@ -8,6 +8,7 @@
 
 use std::collections::{BTreeMap, btree_map};
 
+use super::content::OBJECT_BYTES_MAX;
 use super::value::{Keep, Value, put_entries, read_entries, read_key, read_value};
 use crate::codec::{DecodeError, Reader};
 use crate::error::Result;
@@ -71,7 +72,8 @@ impl Attributes {
 
     /// Appends the bytes of the field.
     pub(super) fn encode(&self, out: &mut Vec<u8>) -> Result<()> {
-        put_entries(out, self.0.len(), self.0.iter(), 1)
+        let end = out.len() + OBJECT_BYTES_MAX;
+        put_entries(out, &self.0, 1, end)
     }
 
     /// Decodes the bytes of the field strictly.

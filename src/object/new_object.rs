@@ -9,7 +9,7 @@
 //! # Format
 //! docs/format.md, "Object".
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::attributes::Attributes;
 use super::content::{CONTENT_BYTES_MAX, CONTENT_INLINE_MAX, OBJECT_BYTES_MAX, hash_content};
@@ -55,6 +55,9 @@ pub struct NewObject {
     pub reserved: BTreeMap<u16, Vec<u8>>,
 }
 
+/// The content of an object with its digest, if it is a separate record (OBJ-5).
+type Apart = Option<(ContentDigest, Vec<u8>)>;
+
 /// An encoded object, ready to be stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoded {
@@ -92,32 +95,40 @@ impl NewObject {
     /// `InvalidInput`, naming the object and the broken rule or limit.
     #[doc(hidden)]
     pub fn encode(&self, origin: Origin, suite: HashSuite) -> Result<Encoded> {
-        let unhashed = self.encode_unhashed(origin, suite)?;
-        let digest = Object::hash(&unhashed.bytes, suite);
-        Ok(unhashed.with_digest(digest))
+        let length = self.content.as_ref().map(String::len);
+        let inline = length.filter(|length| *length <= CONTENT_INLINE_MAX);
+        let mut bytes = Vec::with_capacity(BYTES_BESIDE_CONTENT + inline.unwrap_or_default());
+        let content = self.encode_to(origin, suite, &mut bytes)?;
+        Ok(Encoded {
+            digest: Object::hash(&bytes, suite),
+            bytes,
+            content,
+        })
     }
 
-    /// Encodes the object as [`Self::encode`] does, without the digest of its bytes.
+    /// Appends the bytes that [`Self::encode`] returns. Returns the content, if it is a separate record.
     ///
     /// # Errors
-    /// The errors of [`Self::encode`].
-    pub(crate) fn encode_unhashed(&self, origin: Origin, suite: HashSuite) -> Result<Unhashed> {
-        self.encode_parts(origin, suite)
+    /// The errors of [`Self::encode`]. The bytes are then incomplete.
+    pub(crate) fn encode_to(&self, origin: Origin, suite: HashSuite, bytes: &mut Vec<u8>) -> Result<Apart> {
+        self.encode_parts(origin, suite, bytes)
             .map_err(|error| error.context(format_args!("object \"{}\"", self.id)))
     }
 
-    fn encode_parts(&self, origin: Origin, suite: HashSuite) -> Result<Unhashed> {
+    fn encode_parts(&self, origin: Origin, suite: HashSuite, bytes: &mut Vec<u8>) -> Result<Apart> {
         self.check()?;
         let content = self.content.as_deref().map(str::as_bytes);
         let inline = content.filter(|content| content.len() <= CONTENT_INLINE_MAX);
         let record = content
             .filter(|content| content.len() > CONTENT_INLINE_MAX)
             .map(|content| (hash_content(suite, content), content));
-        let derived_from: BTreeSet<_> = self.derived_from.iter().map(ObjectDigest::as_bytes).collect();
-        let derived_from: Vec<_> = derived_from.into_iter().copied().collect();
+        let mut derived_from = self.derived_from.clone();
+        derived_from.sort_unstable();
+        derived_from.dedup();
+        let derived_from: Vec<_> = derived_from.iter().map(|digest| *digest.as_bytes()).collect();
 
-        let mut bytes = Vec::with_capacity(BYTES_BESIDE_CONTENT + inline.map_or(0, <[u8]>::len));
-        let mut writer = FieldWriter::new(&mut bytes, VERSION);
+        let start = bytes.len();
+        let mut writer = FieldWriter::new(bytes, VERSION);
         writer.put(tag::ID, self.id.as_str().as_bytes());
         writer.put(tag::KIND, self.kind.as_str().as_bytes());
         writer.put(tag::SCOPE, self.scope.as_str().as_bytes());
@@ -139,19 +150,16 @@ impl NewObject {
         writer.put_some(tag::EXPIRES, self.expires.map(Time::encode));
         reserved::put(&mut writer, &self.reserved);
 
-        if bytes.len() > OBJECT_BYTES_MAX {
+        let length = bytes.len() - start;
+        if length > OBJECT_BYTES_MAX {
             return Err(Error::invalid(format!(
-                "the object is too large: it has {} bytes without its content",
-                bytes.len()
+                "the object is too large: it has {length} bytes without its content"
             ))
             .with_hint(format!(
                 "use at most {OBJECT_BYTES_MAX} bytes: split the object, or move text to the content"
             )));
         }
-        Ok(Unhashed {
-            bytes,
-            content: record.map(|(digest, content)| (digest, content.to_vec())),
-        })
+        Ok(record.map(|(digest, content)| (digest, content.to_vec())))
     }
 
     /// Checks every size, and the rules that involve several names, before anything is written.
@@ -177,23 +185,6 @@ impl NewObject {
             .with_hint("derive the object from fewer versions, or in several steps"));
         }
         reserved::check(&self.reserved)
-    }
-}
-
-/// An encoded object whose digest is not computed yet.
-pub(crate) struct Unhashed {
-    pub(crate) bytes: Vec<u8>,
-    content: Option<(ContentDigest, Vec<u8>)>,
-}
-
-impl Unhashed {
-    /// Adds the digest of the bytes.
-    pub(crate) fn with_digest(self, digest: ObjectDigest) -> Encoded {
-        Encoded {
-            bytes: self.bytes,
-            digest,
-            content: self.content,
-        }
     }
 }
 

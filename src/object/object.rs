@@ -370,14 +370,19 @@ fn field_in(bytes: &[u8], wanted: u16) -> Option<&[u8]> {
     (tag == wanted).then_some(field)
 }
 
-/// Returns the first field whose tag is `least` or higher, with its tag.
+/// Returns the first field whose tag is `least` or higher, with its tag. [`Fields`] has checked the order of the tags.
+#[inline]
 fn first_field(bytes: &[u8], least: u16) -> Option<(u16, &[u8])> {
-    let mut fields = Fields::new(bytes, VERSION).ok()?;
+    let (_, mut rest) = bytes.split_first().filter(|(version, _)| **version == VERSION)?;
     loop {
-        let (tag, field) = fields.next_field().ok()??;
+        let (head, behind) = rest.split_first_chunk::<6>()?;
+        let (tag, length) = (u16::from_le_bytes([head[0], head[1]]), &head[2..]);
+        let length = u32::from_le_bytes(as_array(length).ok()?) as usize;
+        let (field, next) = behind.split_at_checked(length)?;
         if tag >= least {
             return Some((tag, field));
         }
+        rest = next;
     }
 }
 

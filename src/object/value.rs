@@ -123,7 +123,7 @@ impl Value {
     #[doc(hidden)]
     pub fn encode(&self) -> Result<Vec<u8>> {
         let mut bytes = Vec::new();
-        put_value(&mut bytes, self, 1)?;
+        put_value(&mut bytes, self, 1, OBJECT_BYTES_MAX)?;
         Ok(bytes)
     }
 
@@ -164,8 +164,8 @@ fn put_count(out: &mut Vec<u8>, count: usize) -> Result<()> {
     Ok(())
 }
 
-/// Appends the type byte and payload of `value` at `depth`.
-fn put_value(out: &mut Vec<u8>, value: &Value, depth: usize) -> Result<()> {
+/// Appends the type byte and payload of `value` at `depth`, up to the length `end`.
+fn put_value(out: &mut Vec<u8>, value: &Value, depth: usize, end: usize) -> Result<()> {
     if depth > VALUE_DEPTH_MAX {
         return Err(
             Error::invalid(format!("a value is nested more than {VALUE_DEPTH_MAX} deep"))
@@ -194,34 +194,29 @@ fn put_value(out: &mut Vec<u8>, value: &Value, depth: usize) -> Result<()> {
             out.push(LIST);
             put_count(out, values.len())?;
             for value in values {
-                put_value(out, value, depth + 1)?;
+                put_value(out, value, depth + 1, end)?;
             }
         }
         Value::Map(entries) => {
             out.push(MAP);
-            put_entries(out, entries.len(), entries.iter(), depth + 1)?;
+            put_entries(out, entries, depth + 1, end)?;
         }
     }
-    if out.len() > OBJECT_BYTES_MAX {
-        Err(too_large())
-    } else {
-        Ok(())
-    }
+    if out.len() > end { Err(too_large()) } else { Ok(()) }
 }
 
-/// Appends the payload of a map whose values are at `depth`. The caller passes exactly `count` entries, in ascending
-/// order of their keys.
-pub(super) fn put_entries<'a>(
+/// Appends the payload of a map whose values are at `depth`, up to the length `end`.
+pub(super) fn put_entries(
     out: &mut Vec<u8>,
-    count: usize,
-    entries: impl Iterator<Item = (&'a String, &'a Value)>,
+    entries: &BTreeMap<String, Value>,
     depth: usize,
+    end: usize,
 ) -> Result<()> {
-    put_count(out, count)?;
+    put_count(out, entries.len())?;
     for (key, value) in entries {
         KEY.check(key)?;
         put_sized(out, key.as_bytes());
-        put_value(out, value, depth)?;
+        put_value(out, value, depth, end)?;
     }
     Ok(())
 }

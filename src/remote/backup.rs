@@ -8,13 +8,14 @@
 //!   and the next run goes on behind it.
 //! - BUP-2: a backup of a log that was rewritten since has all of the new log before anything of the old one goes. Then all
 //!   of the old one goes, so nothing erased stays. The next run removes what an interrupted one left.
+//! - BUP-3: a backup takes the place of one of another copy of the store only if it has all commits of that one.
 
 use super::Progress;
 use super::bucket::{check_apart, without_password};
 use super::keys::Keys;
 use super::place::{Outcome, Place, Published, garbage, head_of, highest_number};
 use crate::engine::{Copied, Memory, copied};
-use crate::error::{Error, Result};
+use crate::error::{Error, ErrorCode, Result};
 use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLog, Group, Purpose, Source};
 use crate::log::{Batch, BatchBuilder, RecordKind, UNLINKED};
 
@@ -40,7 +41,8 @@ pub struct BackedUp {
 ///
 /// # Errors
 /// `InvalidInput` (code `not_a_remote`) if the place is a store that programs open or a remote, or (code `unrelated`) a
-/// backup of another store; `Conflict` if another backup to this place runs; `Corrupt` or `Io` if the log cannot be read, or
+/// backup of another store; `Conflict` if another backup to this place runs, or (code `remote_ahead`) the place has commits of
+/// another copy of this store that this one lacks; `Corrupt` or `Io` if the log cannot be read, or
 /// the bucket cannot be written. Then the next call goes on where this one stopped.
 ///
 /// # Durability
@@ -60,7 +62,7 @@ pub fn backup_with(memory: &Memory, url: &str, keys: Option<&Keys>) -> Result<Ba
     if let Some(path) = memory.path() {
         check_apart(url, path)?;
     }
-    let place = Place::open(url, true, keys)?.waiting(memory.inner.settings().wait);
+    let place = Place::open(url, true, keys, memory.inner.settings().wait)?;
     back_up(memory, &place, url)
 }
 
@@ -73,7 +75,7 @@ pub(super) fn back_up(memory: &Memory, place: &Place, url: &str) -> Result<Backe
     };
     let mut known = place.read_or_begin(&copied.format, Purpose::Backup, source)?;
     let is_behind = known.log.source == source && continues(&copied, &known.log)?;
-    let mut run = Run {
+    let mut run = Copying {
         place,
         copied: &copied,
         progress: Progress::of(memory, "backup", copied.bytes),
@@ -83,6 +85,7 @@ pub(super) fn back_up(memory: &Memory, place: &Place, url: &str) -> Result<Backe
     if is_behind {
         run.append(&mut known)?;
     } else {
+        check_same_machine(memory, &known.log, source, place)?;
         run.replace(&known, source)?;
     }
     Ok(BackedUp {
@@ -92,6 +95,23 @@ pub(super) fn back_up(memory: &Memory, place: &Place, url: &str) -> Result<Backe
         bytes: place.bucket.sent(),
         requests: place.bucket.requests(),
     })
+}
+
+/// Returns an error if a backup is of another copy of the store, and has commits that this one lacks (BUP-3). A store that
+/// was restored from the backup has them.
+fn check_same_machine(memory: &Memory, backup: &ClosedLog, source: Source, place: &Place) -> Result<()> {
+    if backup.source.instance == source.instance
+        || backup.last_batch() == 0
+        || memory.inner.main().store().by_digest(backup.head)?.is_some()
+    {
+        return Ok(());
+    }
+    let place = place.bucket.bucket().describe();
+    let text =
+        format!("{place} is the backup of another copy of this store, with commits that this one lacks");
+    Err(Error::conflict(text).with_code(ErrorCode::RemoteAhead).with_hint(
+        "choose another place; two machines share a memory through a remote: `treering remote add`",
+    ))
 }
 
 /// Returns whether the log has the newest batch of a backup as the backup has it. A recovery may have lost a batch that
@@ -110,7 +130,7 @@ fn continues(copied: &Copied, backup: &ClosedLog) -> Result<bool> {
 }
 
 /// One run of a backup.
-struct Run<'a> {
+struct Copying<'a> {
     place: &'a Place,
     copied: &'a Copied,
     progress: Progress<'a>,
@@ -118,7 +138,7 @@ struct Run<'a> {
     objects: u64,
 }
 
-impl Run<'_> {
+impl Copying<'_> {
     /// Sends the batches behind those of the backup, and publishes each segment (BUP-1). Then removes what an interrupted run
     /// left (BUP-2).
     fn append(&mut self, known: &mut Published) -> Result<()> {

@@ -17,7 +17,10 @@ impl Remote {
     /// Returns the name of the derived file with the newest manifest of this remote.
     fn cache_name(&self) -> String {
         // A manifest that was read with another key must not stand for one that this key reads.
-        let key = self.sealed.as_ref().map_or("", |(_, id)| id);
+        let key = self
+            .sealed
+            .as_ref()
+            .map_or_else(String::new, |sealed| sealed.key_id());
         let name = format!("{}{key}", self.name);
         format!("remote-{}", &to_hex(&sha256(name.as_bytes()))[..8])
     }

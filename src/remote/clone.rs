@@ -5,7 +5,7 @@
 //!
 //! # Invariants
 //! - CLE-1: a batch is written only after the digest of its segment matched the manifest, and its own digest its bytes.
-//! - CLE-2: each batch is written with the cap, before the folder is a store. The commit that stamps the objects follows.
+//! - CLE-2: each batch is written with the cap, before the folder is a store.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -24,8 +24,9 @@ use crate::engine::{Known, Memory, Options, Writer};
 use crate::error::{Error, Result};
 use crate::log::closed::{ClosedLog, Group, Purpose, Target};
 use crate::log::{Batch, BatchBuilder, RecordKind, cap_in};
-use crate::object::{Commit, Origin, Reference, ReferenceClass, ReferenceName, Time};
-use crate::store::{capped, check_time};
+use crate::object::{Origin, Reference, ReferenceClass, ReferenceName};
+use crate::store::{ForeignCommit, capped, check_time};
+use crate::threads::beside;
 
 /// The result of a clone.
 #[derive(Clone, Debug)]
@@ -50,9 +51,9 @@ type Check<'a> = &'a dyn Fn(&ClosedLog) -> Result<()>;
 /// The name of the remote from which a store was cloned.
 pub(super) const ORIGIN: &str = "origin";
 
-/// Makes a store in the folder `path` of the backup or remote at `url`, and opens it. Objects of a more trusted class than
-/// `cap` get the class `cap`, in one commit. A call that was interrupted goes on where it stopped. The clone of a remote knows
-/// it by the name `origin`.
+/// Makes a store in the folder `path` of the backup or remote at `url`, and opens it. Here, no
+/// object is of a more trusted class than `cap`; other machines see no difference. A call that was interrupted goes on where it
+/// stopped. The clone of a remote knows it by the name `origin`.
 ///
 /// # Errors
 /// `NotFound` (code `not_a_remote`) if nothing is there; `Corrupt` if a segment is damaged: then the folder contains no
@@ -81,7 +82,8 @@ pub fn clone_with(
     keys: Option<&Keys>,
 ) -> Result<(Memory, Cloned)> {
     check_apart(url, path.as_ref())?;
-    clone_from(&Place::open(url, false, keys)?, path.as_ref(), cap, options)
+    let place = Place::open(url, false, keys, options.settings.wait)?;
+    clone_from(&place, path.as_ref(), cap, options)
 }
 
 #[cfg(feature = "signed")]
@@ -153,15 +155,14 @@ pub(crate) fn clone_on(
     Ok(memory)
 }
 
-/// Notes in a new clone where it comes from, and stamps what it has.
+/// Notes in a new clone where it comes from.
 fn settle_in(memory: &Memory, log: &ClosedLog, cap: Origin) -> Result<()> {
     let (known, writer) = (Known { name: ORIGIN, cap }, Writer::of(cap));
     let writer = writer.session(format!("remote/{ORIGIN}"));
     if log.purpose == Purpose::Shared {
         memory.inner.note_clone(known, seen_in(log), &writer)?;
     }
-    memory.inner.forget_unreadable(known, &writer)?;
-    memory.inner.stamp_all(cap, &writer)
+    memory.inner.forget_unreadable(known, &writer)
 }
 
 /// Writes the batches of the closed log to a new store on `disk`. Returns the log.
@@ -204,21 +205,31 @@ pub(super) fn copy_log(
         .sum();
     let settings = &options.settings;
     let mut head = log.head;
-    for index in target.found..log.segments.len() {
+    let mut left = (target.found..log.segments.len()).peekable();
+    let read = |index: Option<&usize>| index.map(|index| place.batches(log, *index));
+    let mut next = read(left.peek());
+    while let Some((batches, index)) = next.take().zip(left.next()) {
         settings.check_stop()?;
         settings.tell("clone", done, total);
         // CLE-1
-        let batches = place.batches(log, index)?;
+        let (batches, segment) = (batches?, &log.segments[index]);
         head = batches.last().map_or(head, |batch| batch.commit);
         if log.purpose == Purpose::Shared {
-            check_times(&batches, settings.latest())?;
+            for batch in &batches {
+                // No fetch would take a commit that is later.
+                let found = ForeignCommit::of(batch, log.suite())?;
+                found.map_or(Ok(()), |found| check_time(&found.commit, settings.latest()))?;
+            }
         }
         let group: Group = batches
             .iter()
             .map(|batch| Ok((of_target(batch, log.purpose, cap)?, batch.commit)))
             .collect::<Result<_>>()?;
-        target.add(&log.segments[index], group)?;
-        done += log.segments[index].length;
+        // The next segment is read and checked while this one is written.
+        let added;
+        (added, next) = beside(|| target.add(segment, group), || read(left.peek()));
+        added?;
+        done += segment.length;
     }
     if head != log.head {
         return Err(Error::corrupt(
@@ -227,18 +238,6 @@ pub(super) fn copy_log(
     }
     settings.tell("clone", total, total);
     target.finish(log.head)
-}
-
-/// Returns an error if a commit is later than `latest`: no fetch would take it.
-fn check_times(batches: &[Batch], latest: Time) -> Result<()> {
-    for record in batches.iter().flat_map(|batch| &batch.records) {
-        if record.kind == RecordKind::Commit {
-            let commit = Commit::decode(&record.body);
-            let damaged = |error| Error::corrupt(format!("a commit of the remote is damaged: {error}"));
-            check_time(&commit.map_err(damaged)?, latest)?;
-        }
-    }
-    Ok(())
 }
 
 /// Returns a batch of the clone, whose versions are at most of the class `cap` (RCS-3). The side lines of a remote become

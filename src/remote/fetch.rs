@@ -8,7 +8,7 @@
 //!   segment is larger, so a fetch needs no more memory than that.
 //! - FET-2: a reader that misses a segment, or finds another in its place, reads the manifest again.
 
-use std::collections::HashSet;
+use std::sync::Arc;
 
 use super::Fetched;
 use super::cache::seen_in;
@@ -18,7 +18,7 @@ use crate::engine::{FetchedPart, Memory, Seen, Writer};
 use crate::error::{Error, Result};
 use crate::log::Batch;
 use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLog, Purpose};
-use crate::store::Supply;
+use crate::store::{Store, Supply};
 
 /// How often a part is read again because another process changed what its check relied on.
 const TAKE_TRIES: u32 = 4;
@@ -31,17 +31,22 @@ impl Remote {
     /// `Corrupt` if the remote is damaged, or (code `remote_went_back`) has less than this store has seen: then nothing of
     /// the damaged part is taken in; `InvalidInput` (code `unrelated`); `NotFound` (code `not_a_remote`); `Io`.
     pub fn fetch(&self, memory: &Memory, writer: &Writer) -> Result<Fetched> {
+        self.fetch_open(memory, writer).map(|(fetched, _)| fetched)
+    }
+
+    /// Fetches as [`Self::fetch`] does. Also returns the lines that it read, so that the caller need not read them again.
+    pub(super) fn fetch_open(&self, memory: &Memory, writer: &Writer) -> Result<(Fetched, Vec<Arc<Store>>)> {
         let (place, writer) = (self.place(memory), &self.lane_of(writer));
         memory.inner.check_main()?;
         memory.refresh()?;
         let seen = memory.inner.seen(self.known())?;
         let published = Self::read_on(&place, self.cached(memory)?, seen)?;
-        let mut fetched = Fetched::nothing(&self.name, published.log.head);
+        let mut fetched = (Fetched::nothing(&self.name, published.log.head), Vec::new());
         place.reading(published, &mut |published| {
             self.fetch_of(memory, &place, published, writer, &mut fetched)
         })?;
-        fetched.bytes = place.bucket.received();
-        fetched.requests = place.bucket.requests();
+        fetched.0.bytes = place.bucket.received();
+        fetched.0.requests = place.bucket.requests();
         Ok(fetched)
     }
 
@@ -53,7 +58,7 @@ impl Remote {
         place: &Place,
         published: &Published,
         writer: &Writer,
-        fetched: &mut Fetched,
+        (fetched, open): &mut (Fetched, Vec<Arc<Store>>),
     ) -> Result<()> {
         let log = &published.log;
         place.check_purpose(log, Purpose::Shared)?;
@@ -71,34 +76,31 @@ impl Remote {
                 return Ok(());
             }
             place.check_related(&log.format, &own)?;
+            // They stay open, so that each is read once.
+            *open = memory.inner.lines_of(self.known())?;
             let part = self.read_part(memory, (place, log), seen)?;
             #[cfg(feature = "signed")]
             if is_first {
                 self.check_signature(memory, (place, log), &part)?;
             }
             is_first = false;
-            let mut part = part;
-            let taken = memory.inner.take_remote(self.known(), &mut part, writer);
+            let taken = memory.inner.take_remote(self.known(), &part, writer);
             // An error with a file is about this store.
             let taken = taken.map_err(|error| match error.damage() {
                 Some(_) => error,
                 None => place.damaged(error),
             })?;
-            match taken {
-                Some(taken) => {
-                    fetched.commits += taken.commits;
-                    fetched.erased += taken.erased;
-                    fetched.not_erased += taken.not_erased;
-                }
-                None if tries == TAKE_TRIES => {
+            fetched.commits += taken.commits;
+            fetched.erased += taken.erased;
+            fetched.not_erased += taken.not_erased;
+            if !taken.is_whole {
+                if tries == TAKE_TRIES {
                     let name = &self.name;
                     let text = format!("other processes fetched from {name} or rewrote the log meanwhile");
                     return Err(Error::conflict(text).with_hint("try again"));
                 }
-                None => {
-                    tries += 1;
-                    memory.refresh()?;
-                }
+                tries += 1;
+                memory.refresh()?;
             }
         }
     }
@@ -156,16 +158,15 @@ impl Remote {
         signatures.check(self)
     }
 
-    /// Returns the records of older batches that these need, and that this store dropped.
+    /// Returns the records of these batches, and of older ones those that these need and that this store dropped.
     fn supply(
         &self,
         memory: &Memory,
         (place, log): (&Place, &ClosedLog),
         batches: &[Batch],
     ) -> Result<Supply> {
-        let mut supply = Supply::default();
-        let lacks = memory.inner.lacks(self.known(), batches);
-        let mut wanted: HashSet<_> = lacks.map_err(|error| place.damaged(error))?;
+        let supply = memory.inner.supply(self.known(), batches);
+        let (mut supply, mut wanted) = supply.map_err(|error| place.damaged(error))?;
         let first = batches.first().map_or(0, |batch| batch.number);
         for index in (0..log.segments.len()).rev() {
             if wanted.is_empty() {

@@ -19,11 +19,11 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use super::Collected;
 use super::place::{Outcome, Place, highest_number};
 use super::remote::Remote;
-use super::rewrite::Anew;
+use super::rewrite::SegmentWriter;
 use crate::digest::{CommitDigest, DIGEST_LEN};
 use crate::engine::Memory;
 use crate::error::{Error, ErrorCode, Result};
-use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLog, Purpose};
+use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLog};
 use crate::log::{Batch, BatchBuilder, RecordKind, UNLINKED};
 use crate::object::{Object, Reference, Time};
 use crate::store::{Erasure, ForeignCommit, changes_in, erasable, erasure_marker, line_of};
@@ -51,11 +51,9 @@ impl Remote {
         memory.inner.check_main()?;
         memory.refresh()?;
         let own = memory.inner.log.lock().log.format().to_owned();
-        let mut published = place.read()?;
-        place.check_purpose(&published.log, Purpose::Shared)?;
-        place.check_related(&published.log.format, &own)?;
         let seen = memory.inner.seen(self.known())?;
-        Self::check_seen(&published.log, seen)?;
+        let mut published = Self::read_on(&place, None, seen)?;
+        place.check_related(&published.log.format, &own)?;
         // Only a store that knows the whole remote knows what was put again after an erasure.
         let is_known = seen.is_some_and(|seen| seen.generation == published.log.generation);
         let erasure = if is_known {
@@ -64,11 +62,11 @@ impl Remote {
             Erasure::new()
         };
         let before = published.log.clone();
-        let (mut run, mut is_first) = (None::<Run<'_>>, true);
+        let (mut run, mut is_first) = (None::<Collection<'_>>, true);
         for _ in 0..TRIES {
             memory.inner.settings().check_stop()?;
             let erasure = std::mem::take(&mut is_first).then(|| erasure.clone());
-            let written = Run::go_on(run.take(), &place, &published.log, idle, erasure);
+            let written = Collection::go_on(run.take(), &place, &published.log, idle, erasure);
             let version = published.version.as_ref();
             let Some((next, going)) = place.unless_outdated((published.log.format, version), written)? else {
                 published = place.read()?;
@@ -88,7 +86,13 @@ impl Remote {
         )
     }
 
-    fn collected(&self, place: &Place, run: &Run<'_>, before: &ClosedLog, after: &ClosedLog) -> Collected {
+    fn collected(
+        &self,
+        place: &Place,
+        run: &Collection<'_>,
+        before: &ClosedLog,
+        after: &ClosedLog,
+    ) -> Collected {
         let bytes = |log: &ClosedLog| log.segments.iter().map(|segment| segment.length).sum();
         Collected {
             remote: self.name.clone(),
@@ -169,7 +173,7 @@ impl Survey {
 }
 
 /// A collection that is being written.
-struct Run<'a> {
+struct Collection<'a> {
     place: &'a Place,
     /// The log that was read so far.
     read: ClosedLog,
@@ -182,10 +186,10 @@ struct Run<'a> {
     needed: HashSet<Digest>,
     /// The versions that were left out.
     left_out: HashSet<Digest>,
-    anew: Anew<'a>,
+    writer: SegmentWriter<'a>,
 }
 
-impl<'a> Run<'a> {
+impl<'a> Collection<'a> {
     fn begin(place: &'a Place, log: &ClosedLog, idle: i64) -> Result<Self> {
         let listed = place.segment_names()?;
         let mut survey = Survey::default();
@@ -215,7 +219,7 @@ impl<'a> Run<'a> {
             dropped,
             needed,
             left_out: HashSet::new(),
-            anew: Anew::new(place, empty, floor),
+            writer: SegmentWriter::new(place, empty, floor),
         })
     }
 
@@ -240,7 +244,7 @@ impl<'a> Run<'a> {
     fn may_go_on(&self, log: &ClosedLog) -> bool {
         let is_dropped = |line: &&crate::log::closed::ClosedLine| self.dropped.contains(&line.name);
         let heads = |log: &ClosedLog| -> Vec<_> { log.lines.iter().filter(is_dropped).cloned().collect() };
-        log.erasures == 0
+        !log.has_erased
             && log.format == self.read.format
             && log.segments.starts_with(&self.read.segments)
             && heads(log) == heads(&self.read)
@@ -248,7 +252,7 @@ impl<'a> Run<'a> {
 
     /// Writes what was not written yet. Returns the log to publish; `None` if what was pushed needs what was left out.
     fn write(&mut self, log: &ClosedLog) -> Result<Option<ClosedLog>> {
-        self.anew.raise(log.highest_id());
+        self.writer.raise(log.highest_id());
         let (from, last) = (self.read.segments.len(), log.segments.len().saturating_sub(1));
         for index in from..log.segments.len() {
             let segment = log.segments[index];
@@ -272,24 +276,24 @@ impl<'a> Run<'a> {
                 group.push((copy, batch.commit));
             }
             if !is_changed {
-                self.anew.keep(segment)?;
+                self.writer.keep(segment)?;
                 continue;
             }
             for (number, (copy, head)) in (segment.first_batch..).zip(group) {
-                self.anew.push(number, copy, head)?;
+                self.writer.push(number, copy, head)?;
             }
         }
-        self.anew.flush()?;
+        self.writer.flush()?;
         self.read = log.clone();
         // Also if another writer publishes first, and this goes on.
         self.has_erased |= !std::mem::take(&mut self.erasure).is_empty();
         let mut next = ClosedLog {
-            segments: self.anew.log.segments.clone(),
+            segments: self.writer.log.segments.clone(),
             generation: log.generation + 1,
             leaving: Vec::new(),
             ..log.clone()
         };
-        next.erasures = next.erasures.max(u64::from(self.has_erased));
+        next.has_erased |= self.has_erased;
         next.lines.retain(|line| !self.dropped.contains(&line.name));
         Ok(Some(next))
     }

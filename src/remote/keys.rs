@@ -1,7 +1,7 @@
 //! The keys of an encrypted remote or backup.
 //!
 //! # Layer
-//! Layer 6.
+//! Layer 7.
 //!
 //! # Format
 //! docs/format.md, "Encryption".

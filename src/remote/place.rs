@@ -54,22 +54,18 @@ pub(super) enum Outcome {
 }
 
 impl Place {
-    /// Opens the place at a URL, encrypted with `keys` if there are some.
-    pub(super) fn open(url: &str, create: bool, keys: Option<&Keys>) -> Result<Self> {
+    /// Opens the place at a URL, encrypted with `keys` if there are some. `wait` is the longest wait for its lock.
+    pub(super) fn open(url: &str, create: bool, keys: Option<&Keys>, wait: Duration) -> Result<Self> {
         let bucket = open_bucket(url, create)?;
-        Ok(Self::of(Counted::new(match keys {
+        let bucket = match keys {
             Some(keys) => Arc::new(Sealed::new(bucket, keys.clone())),
             None => bucket,
-        })))
+        };
+        Ok(Self::of(Counted::new(bucket).waiting(wait)))
     }
 
     pub(super) fn of(bucket: Counted) -> Self {
         Self { bucket }
-    }
-
-    /// Returns this place with another wait for the lock of its store.
-    pub(super) fn waiting(self, wait: Duration) -> Self {
-        Self::of(self.bucket.waiting(wait))
     }
 
     fn failed(&self, doing: &'static str) -> impl Fn(BucketError) -> Error + '_ {
@@ -307,7 +303,7 @@ impl Place {
         let mut segment = NewSegment::encode(log, id, random_bytes()?, first, group)?;
         // INVARIANT RPL-2
         for id in id..id + NUMBERS_MAX {
-            segment.renumber(log, id);
+            segment.number(log, id);
             match self.bucket.put_new(&segment.listed.name(), segment.bytes()) {
                 Ok(()) => return Ok(segment),
                 Err(BucketError::Exists) => {}

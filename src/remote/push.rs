@@ -177,15 +177,14 @@ impl Remote {
     fn send(place: &Place, mut published: Published, outgoing: &Outgoing) -> Result<Option<Published>> {
         let mut left = outgoing.batches.iter().cloned().peekable();
         // INVARIANT PUS-2
-        let has_erased = published.log.erasures > 0 || !outgoing.erasure.is_empty();
-        let listed = if has_erased {
+        published.log.has_erased |= !outgoing.erasure.is_empty();
+        let listed = if published.log.has_erased {
             place.segment_names()?
         } else {
             Vec::new()
         };
         // INVARIANT RPL-2: the new numbers are above those of all files that are deleted.
         let floor = highest_number(&listed);
-        published.log.erasures += u64::from(!outgoing.erasure.is_empty());
         let before = published.log.clone();
         let mut log = join::with_join(place, &before, floor)?;
         while left.peek().is_some() {
@@ -215,10 +214,13 @@ impl Remote {
             }
             log = published.log.clone();
         }
-        let gone = before.leaving.iter().filter(|old| !log.leaving.contains(old));
-        let gone: Vec<String> = gone.map(Leaving::name).collect();
+        // The list also has the segments that earlier joins replaced.
+        let gone = if log.has_erased {
+            listed
+        } else {
+            before.leaving.iter().map(Leaving::name).collect()
+        };
         place.collect(&gone, &log)?;
-        place.collect(&listed, &log)?;
         Ok(Some(published))
     }
 }

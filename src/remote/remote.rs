@@ -44,9 +44,9 @@ pub struct Remote {
     cap: Origin,
     pub(super) bucket: Arc<dyn Bucket>,
     #[cfg(feature = "signed")]
-    pub(super) keys: super::signing::Keys,
-    /// The same bucket, if it is encrypted, and the id of the key that encrypts.
-    pub(super) sealed: Option<(Arc<Sealed>, String)>,
+    pub(super) signing: super::signing::Signing,
+    /// The same bucket, if it is encrypted.
+    pub(super) sealed: Option<Arc<Sealed>>,
     #[cfg(any(test, feature = "testing"))]
     pub(super) is_patient: bool,
 }
@@ -92,7 +92,7 @@ impl Remote {
             cap,
             bucket,
             #[cfg(feature = "signed")]
-            keys: super::signing::Keys::default(),
+            signing: super::signing::Signing::default(),
             sealed: None,
             #[cfg(any(test, feature = "testing"))]
             is_patient: true,
@@ -109,7 +109,7 @@ impl Remote {
         let sealed = Arc::new(Sealed::new(self.bucket, keys.clone()));
         Self {
             bucket: Arc::clone(&sealed) as Arc<dyn Bucket>,
-            sealed: Some((sealed, keys.ids().swap_remove(0))),
+            sealed: Some(sealed),
             ..self
         }
     }
@@ -120,7 +120,7 @@ impl Remote {
     /// `InvalidInput` (code `not_encrypted`); `Io`.
     #[doc(hidden)]
     pub fn has_newest_key(&self) -> Result<bool> {
-        let (sealed, _) = self.sealed()?;
+        let sealed = self.sealed()?;
         let current = sealed.is_current(FORMAT_FILE);
         Ok(current.map_err(|error| error.at(&**sealed, "cannot read"))? == Some(true))
     }
@@ -131,7 +131,7 @@ impl Remote {
     /// # Errors
     /// `InvalidInput` (code `wrong_key` or `not_encrypted`); `Corrupt` if a file is damaged; `Io`.
     pub fn rotate(&self, memory: &Memory) -> Result<u64> {
-        let (sealed, _) = self.sealed()?;
+        let sealed = self.sealed()?;
         let (place, mut rotated) = (self.place(memory), 0);
         let bucket = &place.bucket;
         let failed = |error: BucketError| error.at(bucket.bucket(), "cannot rewrite");
@@ -159,7 +159,7 @@ impl Remote {
         }
     }
 
-    fn sealed(&self) -> Result<&(Arc<Sealed>, String)> {
+    fn sealed(&self) -> Result<&Arc<Sealed>> {
         let fault = || KeyFault::NotEncrypted.at(&self.bucket.describe());
         self.sealed.as_ref().ok_or_else(fault)
     }
@@ -251,14 +251,14 @@ impl Remote {
     }
 
     pub(super) fn place(&self, memory: &Memory) -> Place {
-        let counted = Counted::new(Arc::clone(&self.bucket));
+        let counted = Counted::new(Arc::clone(&self.bucket)).waiting(memory.inner.settings().wait);
         #[cfg(any(test, feature = "testing"))]
         let counted = if self.is_patient {
             counted
         } else {
             counted.impatient()
         };
-        Place::of(counted).waiting(memory.inner.settings().wait)
+        Place::of(counted)
     }
 
     /// Returns the writer of the commits of this remote (lane `remote/NAME`).
@@ -299,7 +299,7 @@ impl Remote {
     /// The errors of [`Self::pull`].
     #[doc(hidden)]
     pub fn pull_by(&self, memory: &Memory, writer: &Writer, strategy: Option<Strategy>) -> Result<Pulled> {
-        let fetched = self.fetch(memory, writer)?;
+        let (fetched, _open) = self.fetch_open(memory, writer)?;
         let merged = memory
             .inner
             .merge_remote(memory, self.known(), strategy, &self.lane_of(writer))?;
@@ -317,7 +317,7 @@ impl Remote {
         writer: &Writer,
         strategy: Option<Strategy>,
     ) -> Result<Pulled> {
-        let fetched = self.fetch(memory, writer)?;
+        let (fetched, _open) = self.fetch_open(memory, writer)?;
         let merged = memory
             .inner
             .preview_remote(memory, self.known(), strategy, &self.lane_of(writer))?;

@@ -1,4 +1,4 @@
-//! Writes segments of a remote anew.
+//! Writes segments of a remote writer.
 //!
 //! # Layer
 //! Layer 7, part of `remote`.
@@ -25,7 +25,7 @@ pub(super) fn erase(place: &Place, published: Published, erasure: &Erasure) -> R
         ..log.clone()
     };
     // INVARIANT RPL-2
-    let mut anew = Anew::new(place, empty, log.highest_id().max(highest_number(&listed)));
+    let mut writer = SegmentWriter::new(place, empty, log.highest_id().max(highest_number(&listed)));
     let mut is_changed = false;
     for index in 0..log.segments.len() {
         let batches = place.batches(log, index)?;
@@ -33,22 +33,22 @@ pub(super) fn erase(place: &Place, published: Published, erasure: &Erasure) -> R
         let (group, has_erased) = without(log, &batches, erasure);
         // INVARIANT RRW-3
         if !(has_erased || is_last && is_changed) {
-            anew.keep(log.segments[index])?;
+            writer.keep(log.segments[index])?;
             continue;
         }
         is_changed = true;
         // INVARIANT RRW-1
         for (number, (batch, head)) in (log.segments[index].first_batch..).zip(group) {
-            anew.push(number, batch, head)?;
+            writer.push(number, batch, head)?;
         }
     }
     if !is_changed {
         return Ok(Some(published));
     }
-    anew.flush()?;
-    let mut next = anew.log;
+    writer.flush()?;
+    let mut next = writer.log;
     next.generation += 1;
-    next.erasures += 1;
+    next.has_erased = true;
     match place.publish(&published, next)? {
         Outcome::Done(published) => {
             // INVARIANT RRW-2
@@ -60,7 +60,7 @@ pub(super) fn erase(place: &Place, published: Published, erasure: &Erasure) -> R
 }
 
 /// New segments for batches of a log, and those of its segments that stay.
-pub(super) struct Anew<'a> {
+pub(super) struct SegmentWriter<'a> {
     place: &'a Place,
     /// The log with the segments so far.
     pub(super) log: ClosedLog,
@@ -71,7 +71,7 @@ pub(super) struct Anew<'a> {
     first: u64,
 }
 
-impl<'a> Anew<'a> {
+impl<'a> SegmentWriter<'a> {
     /// Begins behind `log`. The new segments get numbers above `floor`.
     pub(super) fn new(place: &'a Place, log: ClosedLog, floor: u64) -> Self {
         Self {

@@ -24,9 +24,9 @@ use crate::store::{ForeignCommit, gaps_in};
 /// The main line of a remote.
 const MAIN: &str = "main";
 
-/// The keys of a remote.
+/// The keys that sign a remote, and those whose signatures it demands.
 #[derive(Default)]
-pub(super) struct Keys {
+pub(super) struct Signing {
     /// The keys that sign each push.
     signers: Vec<SigningKey>,
     /// The keys of which one must have signed what is fetched; empty if no signature is demanded.
@@ -37,7 +37,7 @@ impl Remote {
     /// Makes each push sign the newest commit of the remote with these keys.
     #[must_use]
     pub fn sign_with(mut self, keys: Vec<SigningKey>) -> Self {
-        self.keys.signers = keys;
+        self.signing.signers = keys;
         self
     }
 
@@ -45,7 +45,7 @@ impl Remote {
     /// nothing is demanded.
     #[must_use]
     pub fn signed_by(mut self, keys: Vec<VerifierKey>) -> Self {
-        self.keys.demanded = keys;
+        self.signing.demanded = keys;
         self
     }
 
@@ -112,14 +112,14 @@ impl Remote {
         outgoing: &mut Outgoing,
         writer: &Writer,
     ) -> Result<()> {
-        if self.keys.signers.is_empty() {
+        if self.signing.signers.is_empty() {
             return Ok(());
         }
         check_trusted(writer.trust, "sign a head")?;
         let tree = tree_of(&memory.inner.digests_behind_push(self.known(), outgoing)?);
         let origin = origin_of_line(&log.format.instance, MAIN);
         let mut batch = BatchBuilder::new();
-        for key in &self.keys.signers {
+        for key in &self.signing.signers {
             let note = sign_tree(origin.clone(), &tree, key).to_string();
             let name = ReferenceName::of(ReferenceClass::Signatures, &format!("{MAIN}/{}", key.name()))?;
             let mut reference = Reference::new(name, Some(outgoing.head), memory.view().now());
@@ -148,7 +148,7 @@ impl Remote {
         seen: Option<Seen>,
     ) -> Result<Signatures<'a>> {
         // The newest commit was checked when it came, if the remote has no newer one.
-        let is_demanded = !self.keys.demanded.is_empty() && seen.is_none_or(|seen| seen.head != log.head);
+        let is_demanded = !self.signing.demanded.is_empty() && seen.is_none_or(|seen| seen.head != log.head);
         let digests = match seen.filter(|_| is_demanded) {
             Some(seen) => memory.inner.digests_up_to(seen.head)?,
             None => Vec::new(),
@@ -209,7 +209,7 @@ impl Signatures<'_> {
         if !self.is_demanded {
             return Ok(());
         }
-        let (tree, demanded) = (tree_of(&self.digests), &remote.keys.demanded);
+        let (tree, demanded) = (tree_of(&self.digests), &remote.signing.demanded);
         let origin = origin_of_line(&self.log.format.instance, MAIN);
         for note in self.notes {
             if note.origin != origin || note.size != tree.size() {

@@ -12,7 +12,8 @@
 //!   reuses a state that is not recent is a mark, too. Other states are computed from the log. A store that read its log
 //!   at once (BLK-1) begins without marks.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::ops::RangeInclusive;
 use std::sync::{Arc, OnceLock};
 
 use crate::digest::{CommitDigest, DIGEST_LEN, Root};
@@ -154,13 +155,22 @@ pub(crate) struct Gap {
     pub(crate) place: Locator,
 }
 
+fn first_bytes(digest: &[u8; DIGEST_LEN]) -> u64 {
+    digest.first_chunk().map_or(0, |first| u64::from_be_bytes(*first))
+}
+
+/// Returns the range of the rows of an index that may have a digest from `low` to `high`.
+fn rows(low: &[u8; DIGEST_LEN], high: &[u8; DIGEST_LEN]) -> RangeInclusive<(u64, u32)> {
+    (first_bytes(low), 0)..=(first_bytes(high), u32::MAX)
+}
+
 /// The kept commits in the order of the log, with indexes by digest and by root.
 #[derive(Default)]
 pub(super) struct Line {
     /// The kept commits, oldest first. [`Self::push`] adds a commit.
     pub(super) kept: Vec<Arc<CommitEntry>>,
-    /// Two indexes: each commit's position by its digest, and the position of the newest commit with each root.
-    indexes: [BTreeMap<[u8; DIGEST_LEN], usize>; 2],
+    /// Two indexes: the position of each commit by the first bytes of its digest, and by those of its root.
+    indexes: [BTreeSet<(u64, u32)>; 2],
     /// The index of the first commit of the newest run of commits of one lane.
     newest_run: usize,
     pub(super) gaps: Vec<Gap>,
@@ -182,7 +192,19 @@ impl Line {
     /// Returns the index of the commit with this digest. If `by_root` is true, returns the index of the newest commit
     /// with this root.
     pub(super) fn find(&self, by_root: bool, digest: &[u8; DIGEST_LEN]) -> Option<usize> {
-        self.indexes[usize::from(by_root)].get(digest).copied()
+        let same = self.indexes[usize::from(by_root)].range(rows(digest, digest));
+        let mut same = same.rev().map(|(_, index)| *index as usize);
+        same.find(|index| self.indexed(by_root, *index) == digest)
+    }
+
+    /// Returns the digest of the commit at an index of `kept`, or its root.
+    fn indexed(&self, by_root: bool, index: usize) -> &[u8; DIGEST_LEN] {
+        let entry = &self.kept[index];
+        if by_root {
+            entry.commit.root.as_bytes()
+        } else {
+            entry.digest.as_bytes()
+        }
     }
 
     /// Returns the index that [`Self::find`] returns, among the commits before the index `end`.
@@ -208,8 +230,11 @@ impl Line {
         low: [u8; DIGEST_LEN],
         high: [u8; DIGEST_LEN],
     ) -> impl Iterator<Item = ([u8; DIGEST_LEN], usize)> {
-        let range = self.indexes[usize::from(by_root)].range(low..=high);
-        range.map(|(&digest, &index)| (digest, index))
+        let range = self.indexes[usize::from(by_root)].range(rows(&low, &high));
+        let found = range.map(move |(_, index)| (*self.indexed(by_root, *index as usize), *index as usize));
+        found.filter(move |(digest, index)| {
+            (low..=high).contains(digest) && self.find(by_root, digest) == Some(*index)
+        })
     }
 
     /// Returns the kept commits after a batch.
@@ -239,7 +264,7 @@ impl Line {
         );
         let digests = [entry.digest.as_bytes(), entry.commit.root.as_bytes()];
         for (known, digest) in self.indexes.iter_mut().zip(digests) {
-            known.insert(*digest, index);
+            known.insert((first_bytes(digest), index as u32));
         }
         self.changes.push(self.changes_until(index) + entry.changes);
         self.kept.push(entry);

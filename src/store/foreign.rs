@@ -267,13 +267,7 @@ impl ForeignLine {
     }
 
     fn has_version(&self, digest: ObjectDigest, supply: &Supply) -> Result<bool> {
-        Ok(supply.has(digest.as_bytes()) || self.is_stored(digest.as_bytes(), RecordKind::Object)?)
-    }
-
-    /// Returns whether this log has a record, or the marker of its erasure.
-    fn is_stored(&self, digest: &[u8; DIGEST_LEN], kind: RecordKind) -> Result<bool> {
-        let records = &self.store.records;
-        Ok(records.find(kind, digest)?.is_some() || records.erasure(digest)?.is_some())
+        Ok(supply.has(digest.as_bytes()) || self.store.is_stored(digest.as_bytes(), RecordKind::Object)?)
     }
 
     /// Returns the batch for this log: its own records, after those that it links and this log lacks.
@@ -285,7 +279,7 @@ impl ForeignLine {
                 RecordKind::Link => {
                     for pair in record.body.as_chunks::<LINK_BYTES>().0 {
                         let digest = pair.last_chunk::<DIGEST_LEN>().copied().unwrap_or_default();
-                        if !self.is_stored(&digest, RecordKind::Object)?
+                        if !self.store.is_stored(&digest, RecordKind::Object)?
                             && let Some(version) = supply.0.get(&digest)
                         {
                             self.add_content_of(version, checked, &mut built)?;
@@ -324,7 +318,7 @@ impl ForeignLine {
         let Some((digest, _)) = Object::content_digest_in(&version.body) else {
             return Ok(());
         };
-        if self.is_stored(digest.as_bytes(), RecordKind::Content)? {
+        if self.store.is_stored(digest.as_bytes(), RecordKind::Content)? {
             return Ok(());
         }
         let content = checked.supply.0.get(digest.as_bytes());
@@ -358,6 +352,16 @@ impl ForeignLine {
         let flags = (flags & UNLINKED) | (capped(record, self.cap) & !UNLINKED);
         built.add(record.kind, flags, &record.body);
         Ok(())
+    }
+}
+
+impl Store {
+    /// Returns whether this log has a record, or the marker of its erasure.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a record cannot be read.
+    pub(crate) fn is_stored(&self, digest: &[u8; DIGEST_LEN], kind: RecordKind) -> Result<bool> {
+        Ok(self.records.find(kind, digest)?.is_some() || self.records.erasure(digest)?.is_some())
     }
 }
 

@@ -118,11 +118,15 @@ impl LineInfo {
             time: Time::from_micros(reader.i64()?),
             batches: Arc::default(),
         };
-        let mut batches = Vec::with_capacity(reader.left() / 16);
-        while reader.left() > 0 {
-            batches.push((reader.u64()?, Locator::from_u64(reader.u64()?)));
+        let (batches, rest) = reader.bytes(reader.left())?.as_chunks::<16>();
+        if !rest.is_empty() {
+            return Err(DecodeError::Invalid("a line has a part of a batch"));
         }
-        line.batches = Arc::new(batches);
+        let batch = |bytes: &[u8; 16]| {
+            let both = u128::from_le_bytes(*bytes);
+            (both as u64, Locator::from_u64((both >> 64) as u64))
+        };
+        line.batches = Arc::new(batches.iter().map(batch).collect());
         Ok(line)
     }
 

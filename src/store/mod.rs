@@ -96,8 +96,8 @@ pub(crate) use references::{RING, ReferenceEntry, References, kept_commit};
 pub(crate) use rewrite::{Erasure, KeptLines, Live, Plan, Sink};
 #[cfg(feature = "remote")]
 pub(crate) use rewrite::{erasable, erasure_marker};
-pub(crate) use rewritten::Erased;
 pub use rewritten::MAP_ENTRY_BYTES;
+pub(crate) use rewritten::{Erased, markers_in};
 use rows::Rows;
 pub use salvage::SalvageReport;
 pub(crate) use salvage::salvage;
@@ -191,11 +191,10 @@ impl Store {
             catalog.line.gaps.push(gap);
         }
         let references = base.references()?;
-        let lines = base.ask(Checkpoint::lines)?;
-        let lines = lines
-            .iter()
-            .map(|bytes| LineInfo::decode(bytes))
-            .collect::<Result<Vec<_>>>()?;
+        let lines = base.ask(|checkpoint| {
+            let lines = checkpoint.lines()?.into_iter();
+            lines.map(LineInfo::decode).collect::<Result<Vec<_>>>()
+        })?;
         let store = Self::with_base(suite, reader, Some(base), catalog);
         store.lines_mut().take_over(lines);
         for (batch, reference) in references {

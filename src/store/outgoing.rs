@@ -57,7 +57,7 @@ impl Changed {
 
 impl Store {
     /// Returns the batch of a commit for a remote that has the kept commits of this line before it, and the thinned commits
-    /// before it. `remote` is the start of the names of the lines whose batches came from that remote. `sources` has the versions
+    /// before it. `has` has the names of the lines here whose batches that remote has. `sources` has the versions
     /// that earlier batches of the push brought because others are derived from them.
     ///
     /// # Errors
@@ -65,7 +65,7 @@ impl Store {
     pub(crate) fn outgoing(
         self: &Arc<Self>,
         entry: &CommitEntry,
-        remote: &str,
+        has: &HashSet<String>,
         sources: &mut HashSet<ObjectDigest>,
     ) -> Result<(BatchBuilder, Vec<CommitDigest>)> {
         let before = self.before(entry)?;
@@ -81,14 +81,14 @@ impl Store {
             let change = change?;
             match change.new {
                 None => changed.unlink(&change.key),
-                Some(new) if self.was_sent(entry, &new, remote)? => changed.link(&new),
+                Some(new) if self.was_sent(entry, &new, has)? => changed.link(&new),
                 Some(new) => {
                     self.add_version(&mut batch, &new, flags)?;
                     added.push(new);
                 }
             }
         }
-        self.add_sources(&mut batch, (entry, remote), &added, sources)?;
+        self.add_sources(&mut batch, (entry, has), &added, sources)?;
         for text in [entry.commit.reason, entry.commit.source].into_iter().flatten() {
             if let Some(text) = self.records.find(RecordKind::Text, text.as_bytes())? {
                 self.add_unless_erased(&mut batch, &text, 0)?;
@@ -135,8 +135,13 @@ impl Store {
     }
 
     /// Returns whether the remote has the record of a version: an earlier commit of this line has the version in its state and
-    /// its record in its batch, or the record came from the remote (OUT-1).
-    fn was_sent(self: &Arc<Self>, entry: &CommitEntry, version: &Entry, remote: &str) -> Result<bool> {
+    /// its record in its batch, or the record came from a line that the remote still has (OUT-1).
+    fn was_sent(
+        self: &Arc<Self>,
+        entry: &CommitEntry,
+        version: &Entry,
+        has: &HashSet<String>,
+    ) -> Result<bool> {
         let batch = self.records.batch_of(version.place)?;
         if batch == entry.batch {
             return Ok(false);
@@ -150,14 +155,14 @@ impl Store {
             return Ok(then.is_some_and(|then| then.digest == version.digest));
         }
         let line = self.line_of_batch(batch);
-        Ok(line.is_some_and(|line| line.name.starts_with(remote)))
+        Ok(line.is_some_and(|line| has.contains(&*line.name)))
     }
 
     /// Adds the versions from which the added ones are derived, unless the remote has them (OUT-3).
     fn add_sources(
         self: &Arc<Self>,
         batch: &mut BatchBuilder,
-        (entry, remote): (&CommitEntry, &str),
+        (entry, has): (&CommitEntry, &HashSet<String>),
         added: &[Entry],
         sources: &mut HashSet<ObjectDigest>,
     ) -> Result<()> {
@@ -181,7 +186,7 @@ impl Store {
                     place: found.locator.to_u64(),
                     created: 0,
                 };
-                if !self.was_sent(entry, &version, remote)? {
+                if !self.was_sent(entry, &version, has)? {
                     self.add_version(batch, &version, UNLINKED)?;
                 }
             }

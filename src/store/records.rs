@@ -4,7 +4,8 @@
 //! Layer 4. Decodes objects, contents, texts and erasure markers, but no states.
 //!
 //! # Invariants
-//! - RCS-1: before a lookup by digest returns a record, it compares the hash of the record with the digest.
+//! - RCS-1: before a lookup by digest returns a record, it compares the hash of the record with the digest, or the record
+//!   with the bytes of that digest.
 //! - RCS-2: if a record was erased and later written again, readers get the new record.
 //! - RCS-3: a version has at most the class in the flags of its record, whoever reads or takes it, and from whichever line. Of
 //!   several records of a version, the one that limits it least counts.
@@ -39,6 +40,8 @@ pub(crate) struct Records {
     texts: RwLock<DigestIndex>,
     /// The number of erasure markers in `objects`.
     erased: AtomicU64,
+    /// The number of rows of `objects` that are no further version: markers, and further records of a version.
+    surplus: AtomicU64,
     /// The number of markers in `erased` that replace versions which were lost in damage, not erased.
     lost: AtomicU64,
     /// The checkpoint, if the store was opened from a checkpoint.
@@ -63,6 +66,7 @@ impl Records {
             objects: RwLock::default(),
             texts: RwLock::default(),
             erased: AtomicU64::new(0),
+            surplus: AtomicU64::new(0),
             lost: AtomicU64::new(0),
             base,
             best_origin: OnceLock::new(),
@@ -80,11 +84,15 @@ impl Records {
         &self.reader
     }
 
+    fn rows_of_objects(&self) -> u64 {
+        let base = self.base.as_ref().map_or(0, |base| base.checkpoint().versions());
+        base + self.objects.read().len() as u64
+    }
+
     /// Returns the number of kept versions of objects.
     pub(crate) fn versions(&self) -> u64 {
-        let base = self.base.as_ref().map_or(0, |base| base.checkpoint().versions());
-        let newer = self.objects.read().len() as u64;
-        base + newer.saturating_sub(self.erased.load(Ordering::Relaxed))
+        self.rows_of_objects()
+            .saturating_sub(self.surplus.load(Ordering::Relaxed))
     }
 
     /// Returns the number of indexed records that are newer than the checkpoint.
@@ -139,6 +147,8 @@ impl Records {
             let known = other.table(of_objects).read();
             self.table(of_objects).write().take_over(&known, after);
         }
+        let surplus = self.rows_of_objects().saturating_sub(other.versions());
+        self.surplus.store(surplus, Ordering::Relaxed);
         let erased = other.erased().saturating_sub(self.erased());
         self.erased.store(erased, Ordering::Relaxed);
         self.lost.store(other.lost_since().min(erased), Ordering::Relaxed);
@@ -244,9 +254,19 @@ impl Records {
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
     pub(crate) fn find(&self, kind: RecordKind, digest: &[u8; DIGEST_LEN]) -> Result<Option<Record>> {
+        self.find_where(kind, digest, |record| is_of(record, kind, digest, self.suite))
+    }
+
+    /// Returns what [`Self::find`] returns. `is_it` tells whether a record has the kind and digest.
+    fn find_where(
+        &self,
+        kind: RecordKind,
+        digest: &[u8; DIGEST_LEN],
+        is_it: impl Fn(&Record) -> bool,
+    ) -> Result<Option<Record>> {
         let lowered = Cell::new(None);
         let found = self.search(kind == RecordKind::Object, digest, |record| {
-            if !is_of(&record, kind, digest, self.suite) {
+            if !is_it(&record) {
                 return Ok(None);
             }
             if kind == RecordKind::Object && cap_in(record.flags) != 0 {
@@ -320,14 +340,16 @@ impl Records {
         Ok(found.map(|found| found.locator))
     }
 
-    /// Returns the locator of a version, unless its readers see a lower class than `origin`. Then a new record of it has
-    /// effect (RCS-3).
+    /// Returns the locator of a version, unless its readers see a lower class than the object has. Then a new record of it
+    /// has effect (RCS-3).
     ///
     /// # Errors
     /// The errors of [`Self::object_at`].
-    pub(crate) fn find_place_of(&self, digest: ObjectDigest, origin: Origin) -> Result<Option<Locator>> {
-        let found = self.find(RecordKind::Object, digest.as_bytes())?;
-        let found = found.filter(|found| !origin.is_above(cap_of(found.flags)));
+    pub(crate) fn find_place_of(&self, object: &Object) -> Result<Option<Locator>> {
+        // RCS-1: the bytes of the version are here, so its record need not be hashed.
+        let is_it = |record: &Record| record.kind == RecordKind::Object && record.body[..] == *object.bytes();
+        let found = self.find_where(RecordKind::Object, object.digest().as_bytes(), is_it)?;
+        let found = found.filter(|found| !object.origin().is_above(cap_of(found.flags)));
         Ok(found.map(|found| found.locator))
     }
 
@@ -531,9 +553,12 @@ impl Records {
         };
         let digest = digest.unwrap_or_else(|| digest_of(record, self.suite));
         let known = self.find(record.kind, &digest)?;
+        let of_object = record.kind == RecordKind::Object;
+        let is_further = known.is_some() && of_object;
         if known.is_none_or(|known| cap_of(record.flags).is_above(cap_of(known.flags))) {
-            let table = self.table(record.kind == RecordKind::Object);
+            let table = self.table(of_object);
             table.write().insert(&digest, record.locator, record.batch);
+            self.surplus.fetch_add(u64::from(is_further), Ordering::Relaxed);
         }
         Ok(())
     }
@@ -548,7 +573,9 @@ impl Records {
             .write()
             .insert(&erased.digest, record.locator, record.batch);
         let lost = of_object && erased.is_lost();
-        self.erased.fetch_add(u64::from(of_object), Ordering::Relaxed);
+        for count in [&self.erased, &self.surplus] {
+            count.fetch_add(u64::from(of_object), Ordering::Relaxed);
+        }
         self.lost.fetch_add(u64::from(lost), Ordering::Relaxed);
         Ok(())
     }

@@ -21,7 +21,8 @@ impl Store {
         lines.iter().find(has).cloned()
     }
 
-    /// Returns an error if this is the store of a line of a remote, whose versions may be more trusted than its cap.
+    /// Returns an error if this is the store of a line of a remote: the write policy sees what `pull` merges, but no state
+    /// that is taken over whole.
     ///
     /// # Errors
     /// `InvalidInput`.
@@ -30,7 +31,8 @@ impl Store {
             None => Ok(()),
             Some(name) => {
                 let text = format!("the state of {name} is not taken over as it is");
-                Err(Error::invalid(text).with_hint("`pull` merges it, and caps the class of what it brings"))
+                Err(Error::invalid(text)
+                    .with_hint("`pull` merges it, and the write policy reviews what it brings"))
             }
         }
     }

@@ -11,7 +11,8 @@ use crate::codec::{self, DecodeError, Reader};
 use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath, ObjectDigest};
 use crate::error::{Damage, Error, Result};
 use crate::log::{
-    BODY_BYTES_MAX, BatchBuilder, Fixed, Locator, Record, RecordKind, layout, segment_name, undecodable,
+    BODY_BYTES_MAX, Batch, BatchBuilder, Fixed, Locator, Record, RecordKind, layout, segment_name,
+    undecodable,
 };
 use crate::object::Time;
 use crate::trie::{Entry, NodeSource, Trie};
@@ -207,6 +208,20 @@ pub(super) fn decode_gap(body: &[u8]) -> Result<(u64, Vec<CommitDigest>), Decode
     }
     let digests = digests.iter().copied().map(CommitDigest::from_bytes);
     Ok((first, digests.collect()))
+}
+
+/// Returns the markers in a batch.
+///
+/// # Errors
+/// `Corrupt` if one cannot be decoded.
+pub(crate) fn markers_in(batch: &Batch) -> Result<Vec<Erased>> {
+    let markers = batch
+        .records
+        .iter()
+        .filter(|record| record.kind == RecordKind::Erased);
+    let decoded = markers.map(|record| Erased::decode(&record.body));
+    let decoded: std::result::Result<_, _> = decoded.collect();
+    decoded.map_err(|error| Error::corrupt(format!("a marker of an erasure is damaged: {error}")))
 }
 
 /// Returns the error for a record that cannot be decoded.

@@ -4,12 +4,12 @@
 //! For tests.
 #![expect(clippy::unwrap_used, reason = "a bucket that fails here fails a test")]
 
-use crate::remote::bucket::{Bucket, BucketError};
+use crate::remote::bucket::{Bucket, BucketError, BucketResult};
 
 /// The bytes of the largest segment of a remote.
 const LARGEST: usize = 16 << 20;
 /// The number of writers that race for one name.
-const WRITERS: u8 = 4;
+const WRITERS: usize = 4;
 
 /// Checks a bucket, which is empty. `rounds` is the number of races.
 pub fn check(bucket: &dyn Bucket, rounds: usize) {
@@ -98,31 +98,68 @@ fn sizes(bucket: &dyn Bucket) {
 
 /// BKT-1, BKT-2
 fn one_writer_wins(bucket: &dyn Bucket, name: &str) {
-    let content = |writer: u8| vec![writer; 50_000];
-    // A service may be too busy to tell one writer its result. Then nobody but that writer may have won.
-    let wins = |work: &(dyn Fn(u8) -> Result<(), BucketError> + Sync)| {
+    let content = |writer: usize| vec![writer as u8; 50_000];
+    let race = |first: usize, work: &(dyn Fn(usize) -> BucketResult<()> + Sync)| {
         let done: Vec<_> = std::thread::scope(|scope| {
-            let all: Vec<_> = (1..=WRITERS)
-                .map(|writer| scope.spawn(move || work(writer)))
+            let all: Vec<_> = (0..WRITERS)
+                .map(|writer| scope.spawn(move || work(first + writer)))
                 .collect();
             all.into_iter().map(|one| one.join().unwrap()).collect()
         });
-        let won = done.iter().filter(|one| one.is_ok()).count();
-        let unclear = done.iter().any(|one| matches!(one, Err(BucketError::Unclear(_))));
-        assert!(won == 1 || won == 0 && unclear, "{name}: {done:?}");
-        done
+        let there = bucket.get(name, None).unwrap();
+        let writer = usize::from(there.bytes[0]);
+        assert!(there.bytes == content(writer), "BKT-2");
+        assert!(
+            is_won(&done, writer.checked_sub(first)),
+            "{name}: {done:?}, but {writer} is there"
+        );
+        there.version
     };
-    let puts = wins(&|writer| bucket.put_new(name, &content(writer)));
-    let first = bucket.get(name, None).unwrap();
-    let winner = first.bytes[0];
-    assert!(first.bytes == content(winner), "BKT-2");
-    let lost = matches!(puts[usize::from(winner) - 1], Err(BucketError::Exists));
-    assert!(!lost, "{name}: {puts:?}, but {winner} is there");
-    wins(&|writer| {
-        bucket
-            .swap(name, &first.version, &content(writer + WRITERS))
-            .map(drop)
+    let first = race(1, &|writer| bucket.put_new(name, &content(writer)));
+    race(1 + WRITERS, &|writer| {
+        bucket.swap(name, &first, &content(writer)).map(drop)
     });
-    let last = bucket.get(name, None).unwrap().bytes;
-    assert!(last == content(last[0]), "BKT-2");
+}
+
+/// Returns whether exactly one writer won a race, whose object is `there` then. A service may be too busy to tell the winner.
+fn is_won(done: &[BucketResult<()>], there: Option<usize>) -> bool {
+    let is_unclear = |one: &BucketResult<()>| matches!(one, Err(BucketError::Unclear(_)));
+    let won = done.iter().filter(|one| one.is_ok()).count();
+    match there {
+        Some(writer) if won == 0 => is_unclear(&done[writer]),
+        Some(writer) => won == 1 && done[writer].is_ok(),
+        // Nobody learned anything, so nobody need have won.
+        None => done.iter().all(is_unclear),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn exactly_one_must_win_where_the_bucket_answers() {
+        let (won, lost, unclear) = (
+            Ok(()),
+            Err(BucketError::Stale),
+            Err(BucketError::Unclear(String::new())),
+        );
+        for (done, there, is_fine) in [
+            ([&won, &lost], Some(0), true),
+            ([&won, &unclear], Some(0), true),
+            ([&won, &unclear], Some(1), false),
+            ([&won, &won], Some(0), false),
+            ([&lost, &lost], None, false),
+            ([&lost, &unclear], None, false),
+            ([&lost, &unclear], Some(1), true),
+            ([&lost, &unclear], Some(0), false),
+            ([&unclear, &unclear], None, true),
+        ] {
+            assert_eq!(
+                is_won(&done.map(Clone::clone), there),
+                is_fine,
+                "{done:?}, {there:?}"
+            );
+        }
+    }
 }

@@ -1,5 +1,5 @@
 //! Machines that share a memory through a simulated service, in random schedules: puts, pushes, pulls, undos, erasures,
-//! snapshots, collections and crashes, while answers are lost and requests are late.
+//! snapshots, collections, thinned histories and crashes, while answers are lost and requests are late.
 //!
 //! # Layer
 //! For tests.
@@ -14,10 +14,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use crate::digest::CommitDigest;
 use crate::disk::{Disk, MemDisk, read_whole};
-use crate::engine::{Erasing, Memory, Options, Writer, verified};
+use crate::engine::{Erasing, Memory, Options, Retention, Writer, verified};
 use crate::error::{Error, ErrorCode, ErrorKind};
 use crate::object::{Id, Kind, NewObject, Origin};
 use crate::remote::bucket::{Bucket, Sealed};
@@ -42,6 +43,8 @@ pub struct Counts {
     pub erasures: u64,
     /// The number of collections of the remote.
     pub collections: u64,
+    /// The number of histories that were thinned.
+    pub thinned: u64,
 }
 
 /// One machine: its store on a disk of its own, and the unique ids that it wrote.
@@ -183,7 +186,7 @@ impl Schedule {
     }
 
     fn step(&mut self, at: usize) -> Result<(), String> {
-        match self.random.below(20) {
+        match self.random.below(21) {
             0..=4 => {
                 let machine = &mut self.machines[at];
                 machine.written += 1;
@@ -218,6 +221,7 @@ impl Schedule {
             17 => self.erase(at)?,
             18 => drop(self.collect(at)?),
             19 => self.note(at)?,
+            20 => self.thin(at)?,
             _ => drop(self.pull(at)?),
         }
         Ok(())
@@ -271,6 +275,21 @@ impl Schedule {
         let taken = machine.memory.snapshot(Some(&name), &writer(machine.number));
         let commit = taken.map_err(said)?.commit;
         self.snapshots.push((at, name, commit));
+        Ok(())
+    }
+
+    /// Thins the history of a machine that knows the remote. The others may still begin at what went.
+    fn thin(&mut self, at: usize) -> Result<(), String> {
+        if !self.pull(at)? {
+            return Ok(());
+        }
+        let retention = Retention {
+            newest: 1 + self.random.below(3) as u64,
+            all: Duration::MAX,
+            ..Retention::nothing()
+        };
+        self.machines[at].memory.gc(&retention, None).map_err(said)?;
+        self.counts.thinned += 1;
         Ok(())
     }
 

@@ -448,7 +448,7 @@ fn the_engine_does_what_the_model_says() {
     let cases = std::env::var("TREERING_MODEL_CASES")
         .ok()
         .and_then(|text| text.parse().ok())
-        .unwrap_or(if is_thorough() { 2_000 } else { 800 });
+        .unwrap_or(if is_thorough() { 2_000 } else { 400 });
     let config = Config {
         cases,
         failure_persistence: None,

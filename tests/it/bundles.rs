@@ -135,6 +135,17 @@ fn the_bundles_say_the_same() {
             assert_eq!(other["description"], plugin["description"], "{name}");
         }
     }
+    let packages = bundle("registry/server.json")["packages"].clone();
+    let named: Vec<_> = packages
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|one| (text(&one["runtimeHint"]), text(&one["version"])))
+        .collect();
+    assert_eq!(
+        named,
+        ["uvx", "npx"].map(|hint| (hint.to_owned(), text(&plugin["version"])))
+    );
     let market = bundle(".claude-plugin/marketplace.json");
     assert_eq!(market["plugins"][0]["description"], plugin["description"]);
     let skill = fs::read_to_string(format!(

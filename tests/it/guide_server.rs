@@ -20,7 +20,7 @@ const INSTRUCTIONS: [&str; 9] = [
     "EXPOSE",
     "ENTRYPOINT",
     "CMD",
-    "ENV",
+    "HEALTHCHECK",
 ];
 
 /// Returns the blocks of the page in a language.
@@ -124,9 +124,13 @@ fn the_container_starts_the_program() {
         }
     }
     assert!(start(&command)["url"].is_string());
-    // What the image copies is what the first stage installs, and its user is made before it is taken.
-    assert!(file.contains("--root /usr/local") && file.contains("--from=build /usr/local/bin/treering"));
-    assert!(file.find("useradd").unwrap() < file.find("USER treering").unwrap());
+    assert_eq!(
+        file,
+        fs::read_to_string(Path::new(crate::ROOT).join("packaging/Containerfile")).unwrap()
+    );
+    // What the image copies is what the first stage unpacks, and its user is made before it is taken.
+    assert!(file.contains("-C /usr/local/bin\n") && file.contains("--from=archive /usr/local/bin/treering"));
+    assert!(file.find("adduser").unwrap() < file.find("USER treering").unwrap());
 }
 
 /// Both proxies send requests to the address of the unit, and pass on the name that the unit admits.

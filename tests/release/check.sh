@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# Makes a release candidate out of a fresh clone of the last commit, in a temporary folder: packages the three crates, builds and
-# installs the program from these packages alone, and runs its tour. The check of the Python package builds and tests the
-# wheel. Publishes nothing. Needs the registries. Run: tests/release/check.sh [FOLDER]
+# Makes a release candidate out of a fresh clone of the last commit, in a temporary folder. Publishes nothing. Needs the
+# registries, Node 20 and Python. Run: tests/release/check.sh [FOLDER]
+# - Packages the crates, builds and installs the program from these packages alone, and runs its tour.
+# - Builds the archive, the wheel and the npm packages of this platform, installs each as a user does, and recalls a fact.
+# - The check of the Python package tests the wheel.
 # FOLDER, which must be empty or missing, keeps the results; without it, they are removed. TREERING_RELEASE_TARGET names a
 # folder of an earlier build whose dependencies are used again, to try the script in less time.
 set -euo pipefail
@@ -29,16 +31,18 @@ grep -q "^## $version" docs/changelog.md || { echo "docs/changelog.md has no sec
 cargo package -q --workspace --locked --no-verify
 mkdir "$work/package"
 patches=()
-for name in treering-text treering treering-program; do
+for name in treering-text treering-model-layers treering-model-table treering-model treering treering-program; do
   crate="$CARGO_TARGET_DIR/package/$name-$version.crate"
   tar -xzf "$crate" -C "$work/package"
   folder="$work/package/$name-$version"
-  for file in LICENSE-APACHE LICENSE-MIT Cargo.lock src/lib.rs; do
+  for file in LICENSE-APACHE Cargo.lock src/lib.rs; do
     [ -s "$folder/$file" ] || { echo "the package $name has no $file" >&2; exit 1; }
   done
   bytes=$(stat -c %s "$crate")
   echo "package $name: $bytes bytes, $(find "$folder" -type f | wc -l) files"
-  [ "$bytes" -lt 3000000 ] || { echo "the package $name is too large; see include in its Cargo.toml" >&2; exit 1; }
+  # The weights of the model are in two packages, because the registry takes at most 10 MB.
+  case $name in treering-model-*) bytes_max=10000000 ;; *) bytes_max=3000000 ;; esac
+  [ "$bytes" -lt $bytes_max ] || { echo "the package $name is too large; see include in its Cargo.toml" >&2; exit 1; }
   # The registry has none of them yet.
   patches+=(--config "patch.crates-io.$name.path='$folder'")
 done
@@ -55,4 +59,19 @@ treering --store memory recall 'where is the office' --json | grep -q Oslo
 treering --store memory verify
 echo "program: $version installed from the package, tour and first steps run"
 
-(cd "$work/clone" && HOME="$own_home" python/check.sh)
+cd "$work/clone"
+export HOME="$own_home"
+platform="linux-$([ "$(uname -m)" = x86_64 ] && echo x64 || echo arm64)-gnu"
+packaging/build.sh "$platform" "$work/built"
+(cd javascript && npm install --no-audit --no-fund --no-package-lock --ignore-scripts --loglevel=error && npx tsc -p .)
+node javascript/pack.mjs --native "$work/built/$platform.node" --platform "$platform" --out "$work/npm"
+mv "$work"/npm/*.tgz "$work/built"
+rm "$work/built/$platform.node"
+packaging/checksums.sh "$work/built"
+# cargo binstall finds the archive by the name in Cargo.toml.
+triple=$(rustc -vV | sed -n 's/^host: //p')
+named=$(sed -n 's/^pkg-url = ".*\/\(.*\)"/\1/p' program/Cargo.toml | sed "s/{ name }/treering/; s/{ version }/$version/g; s/{ target }/$triple/g")
+[ -f "$work/built/$named" ] || { echo "cargo binstall looks for $named, which is not built" >&2; exit 1; }
+tests/release/install.sh "$work/built"
+
+python/check.sh

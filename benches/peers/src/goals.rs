@@ -266,6 +266,28 @@ pub const WORKS: &[Work] = &[
         Limit,
         Ratio(1.2),
     ),
+    less("backup", "a whole backup into a folder", "ms", Limit, Ratio(2.0)),
+    less(
+        "clone",
+        "clone a remote in a folder, and open it",
+        "ms",
+        Limit,
+        Ratio(2.0),
+    ),
+    less(
+        "push",
+        "push one commit to a folder",
+        "ms",
+        Named("git"),
+        Ratio(1.0),
+    ),
+    less(
+        "pull",
+        "pull from a folder with nothing new",
+        "ms",
+        Named("git"),
+        Ratio(0.5),
+    ),
     #[cfg(feature = "memvid")]
     less(
         "memvid-put",

@@ -8,7 +8,7 @@
 //! | option | effect |
 //! |---|---|
 //! | `--quick` | the size 10000 alone, in about a minute |
-//! | `--only GROUP` | only this group of works: durable, maps, ram, root, history, agent, git or forks; may be repeated |
+//! | `--only GROUP` | only this group of works: durable, maps, ram, root, history, agent, git, forks or remote; may be repeated |
 //! | `--peer NAME` | only Treering and this peer, such as LMDB or hashbrown; may be repeated |
 //! | `--json FILE` | writes the rows as JSON |
 //! | `--docs FOLDER` | writes the tables and charts, as in docs/performance |

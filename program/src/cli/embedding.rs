@@ -6,7 +6,6 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use std::process::ExitCode;
 use std::time::Duration;
 
 use signal_hook::consts::SIGINT;
@@ -97,7 +96,7 @@ impl Context {
 }
 
 /// Ends the process as ctrl-c ends the other verbs.
-pub(crate) fn end_by_interrupt(code: ExitCode) -> ExitCode {
+pub(crate) fn end_by_interrupt(code: u8) -> u8 {
     drop(signal_hook::low_level::emulate_default_handler(SIGINT));
     code
 }

@@ -32,6 +32,7 @@ mod nearest;
 mod open_store;
 mod output;
 mod overview;
+mod own_program;
 mod paint;
 mod parse;
 #[cfg(feature = "mcp")]
@@ -51,7 +52,8 @@ mod turns;
 mod verb;
 
 use std::ffi::OsString;
-use std::process::ExitCode;
+use std::iter;
+use std::path::Path;
 use std::sync::Arc;
 
 use signal_hook::consts::SIGXFSZ;
@@ -59,14 +61,23 @@ use signal_hook::consts::SIGXFSZ;
 use commands::GROUPS;
 use context::Context;
 use output::Output;
-pub use output::report_bugs_in_one_line;
 use parse::{Parsed, Unparsed};
 
-/// Runs the program on a command line, whose first argument is the program's name.
-pub fn run(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+/// Runs the program for a package of another language, and ends the process. The package's file `command` starts the program
+/// again.
+pub fn run_package(command: &Path, arguments: impl IntoIterator<Item = OsString>) -> ! {
+    own_program::set_command(command);
+    output::end(run(iter::once(command.into()).chain(arguments)))
+}
+
+/// Runs the program on a command line, whose first argument is the program's name. Returns the exit code.
+///
+/// A panic ends the process.
+pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     // With this handler, a write that exceeds the file size limit returns an error and does not end the process.
     drop(signal_hook::flag::register(SIGXFSZ, Arc::default()));
     let arguments: Vec<OsString> = arguments.into_iter().collect();
+    output::report_bugs_in_one_line(arguments.clone());
     let json = output::wants_json(arguments.iter().skip(1).cloned());
     let is_hook = output::is_hook(arguments.iter().cloned());
     let read = |mut definition| Parsed::read(GROUPS, &mut definition, &arguments);

@@ -11,10 +11,10 @@
 //! - CLI-2: with `--json` every line on standard output is one JSON document.
 //! - CLI-3: if the reader closes the pipe, the verb ends with success.
 
+use std::ffi::OsString;
 use std::fmt::{Display, Write as _};
 use std::io::{self, BufWriter, IsTerminal as _, Write as _};
 use std::path::PathBuf;
-use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -510,7 +510,7 @@ impl Output {
     }
 
     /// Ends the run: flushes the output, reports a failure, and returns the exit code.
-    pub(crate) fn finish(mut self, done: Result<u8>) -> ExitCode {
+    pub(crate) fn finish(mut self, done: Result<u8>) -> u8 {
         let flushed = self.flush();
         let done = done.and_then(|code| flushed.map(|()| code));
         let done = done.map_err(|failure| match failure.hint().map(str::to_owned) {
@@ -523,11 +523,11 @@ impl Output {
         match done {
             Ok(code) => {
                 print_notes(self.notes);
-                ExitCode::from(code)
+                code
             }
             Err(failure) => {
                 report(&failure, json, self.notes);
-                ExitCode::from(exit_code(&failure))
+                exit_code(&failure)
             }
         }
     }
@@ -575,7 +575,7 @@ fn print_notes(notes: Vec<Note>) {
 }
 
 /// Prints the help, the version, or the error that clap returned for a command line.
-pub(crate) fn answer_of_clap(error: &clap::Error, json: bool) -> ExitCode {
+pub(crate) fn answer_of_clap(error: &clap::Error, json: bool) -> u8 {
     use clap::error::ErrorKind as Clap;
     match error.kind() {
         Clap::DisplayVersion if json => {
@@ -591,46 +591,56 @@ pub(crate) fn answer_of_clap(error: &clap::Error, json: bool) -> ExitCode {
         }
         // Help is for people, even with --json.
         Clap::DisplayHelp | Clap::DisplayVersion => match error.print().and_then(|()| io::stdout().flush()) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => ExitCode::from(exit_code(&output_error(error))),
+            Ok(()) => DONE,
+            Err(error) => exit_code(&output_error(error)),
         },
         _ if json || error.kind() == Clap::InvalidSubcommand => {
             report(&clap_error(error, "see treering --help"), json, Vec::new());
-            ExitCode::from(USAGE)
+            USAGE
         }
         _ => {
             // A failed write to standard error cannot be reported anywhere.
             drop(error.print());
-            ExitCode::from(USAGE)
+            USAGE
         }
     }
 }
 
 /// Installs a panic hook that prints one line on standard error and exits with code 70.
-pub fn report_bugs_in_one_line() {
-    std::panic::set_hook(Box::new(|panic| {
+pub(super) fn report_bugs_in_one_line(arguments: Vec<OsString>) {
+    std::panic::set_hook(Box::new(move |panic| {
         let what = panic.payload_as_str().unwrap_or_default();
         let place = panic
             .location()
             .map(|at| format!(" ({}:{})", at.file(), at.line()))
             .unwrap_or_default();
         let text = format!("this is a bug in treering, please report it: {what}{place}");
-        if wants_json(std::env::args_os().skip(1)) {
+        if wants_json(arguments.iter().skip(1).cloned()) {
             report(&Error::internal(text), true, Vec::new());
         } else {
             to_stderr(&printable(&text).replace('\n', " "));
         }
-        let code = if is_hook(std::env::args_os()) { DONE } else { BUG };
-        std::process::exit(i32::from(code));
+        let code = if is_hook(arguments.iter().cloned()) {
+            DONE
+        } else {
+            BUG
+        };
+        end(code);
     }));
+}
+
+/// Ends the process at once. No handler of an interpreter that loaded this code runs.
+pub(crate) fn end(code: u8) -> ! {
+    drop(io::stdout().flush());
+    signal_hook::low_level::exit(i32::from(code))
 }
 
 /// Returns whether the arguments are those of a hook, whose failure must not stop the agent of a client. A client takes the
 /// exit code 2 for an order to stop.
-pub(crate) fn is_hook(arguments: impl Iterator<Item = std::ffi::OsString>) -> bool {
+pub(crate) fn is_hook(arguments: impl Iterator<Item = OsString>) -> bool {
     let words: Vec<_> = arguments.skip(1).collect();
-    let is_option = |word: &std::ffi::OsString| word.as_encoded_bytes().starts_with(b"-");
-    let names_client = |word: &std::ffi::OsString| word.as_encoded_bytes().starts_with(b"--client");
+    let is_option = |word: &OsString| word.as_encoded_bytes().starts_with(b"-");
+    let names_client = |word: &OsString| word.as_encoded_bytes().starts_with(b"--client");
     for (at, word) in words.iter().enumerate().filter(|(_, word)| !is_option(word)) {
         // After an option, the word may be its value.
         let is_verb = at == 0 || !is_option(&words[at - 1]);
@@ -642,16 +652,16 @@ pub(crate) fn is_hook(arguments: impl Iterator<Item = std::ffi::OsString>) -> bo
 }
 
 /// Reports the fault of a hook in one line. The answer stays empty, and the exit code is that of success.
-pub(crate) fn fault(message: &str) -> ExitCode {
+pub(crate) fn fault(message: &str) -> u8 {
     to_stderr(&format!(
         "treering hook: {}",
         printable(message).replace('\n', " ")
     ));
-    ExitCode::from(DONE)
+    DONE
 }
 
 /// Returns whether the arguments contain `--json`, for a command line that could not be parsed.
-pub(crate) fn wants_json(mut arguments: impl Iterator<Item = std::ffi::OsString>) -> bool {
+pub(crate) fn wants_json(mut arguments: impl Iterator<Item = OsString>) -> bool {
     arguments
         .by_ref()
         .take_while(|argument| argument != "--")

@@ -274,6 +274,8 @@ impl Inner {
         writing: &mut LogHandle,
         group: &[Request],
     ) -> Result<Vec<Result<Committed>>> {
+        // If the log went to a new segment afterwards, the places of all records would be others.
+        writing.make_room(group.iter().map(|request| request.draft.framed_bytes()).sum())?;
         let mut end = self.end(writing)?;
         let (mut ready, mut outcomes) = (Vec::new(), Vec::with_capacity(group.len()));
         let mut lines: Vec<Growing<'_>> = Vec::new();
@@ -360,6 +362,7 @@ impl Inner {
         }
         if !draft.is_empty() {
             store.flush()?;
+            batch.reserve(draft.framed_bytes());
         }
         // CMT-3
         let parents = note.merged.map_or(tip.time, |(_, time)| tip.time.max(time));
@@ -369,7 +372,8 @@ impl Inner {
         if changed.counts.total() == 0 && note.target.is_none() && note.merged.is_none() {
             return self.stage_taints(store, tip, draft);
         }
-        if draft.touches_tree() {
+        let touches_tree = draft.touches_tree();
+        if touches_tree {
             self.check_tree(&State::of(store, head)?, earlier, draft)?;
         }
         let root = changed.trie.root(store.suite, Shape::State, &**store)?;
@@ -390,7 +394,7 @@ impl Inner {
             trie,
             start,
             unlinked: changed.unlinked,
-            touches_tree: draft.touches_tree(),
+            touches_tree,
             objects: changed.objects,
         };
         Ok(Some(Ready {
@@ -423,7 +427,11 @@ impl Inner {
     /// written yet.
     pub(crate) fn check_tree(&self, before: &State, earlier: &[&Draft], draft: &Draft) -> Result<()> {
         let mut placed: BTreeMap<KeyPath, Placed> = BTreeMap::new();
-        for (key, change) in earlier.iter().chain([&draft]).flat_map(|draft| &draft.staged) {
+        for (key, change) in earlier
+            .iter()
+            .chain([&draft])
+            .flat_map(|draft| draft.staged.iter())
+        {
             let (id, exists) = (change.id.clone(), change.new.is_some());
             let parent = change.new.as_ref().and_then(|staged| staged.object.parent());
             let parent = parent.map(Id::new).transpose()?;
@@ -432,14 +440,14 @@ impl Inner {
             let moved = change.old.is_none()
                 || !exists
                 || parent != change.old_parent
-                || placed.get(key).is_some_and(|before| before.moved);
+                || placed.get(&key).is_some_and(|before| before.moved);
             let now = Placed {
                 id,
                 exists,
                 parent,
                 moved,
             };
-            placed.insert(*key, now);
+            placed.insert(key, now);
         }
         tree::check(&self.source, before, &placed)
     }

@@ -20,16 +20,18 @@
 //!   fields.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use bytes::Bytes;
 
 use crate::digest::{ContentDigest, DigestHash, KeyPath, ObjectDigest};
 use crate::error::{Error, ErrorCode, Result};
+use crate::log::framed_bytes;
 use crate::object::{Encoded, Id, NewObject, Object, Origin};
 use crate::store::{ChangeCounts, Store};
 use crate::trie::{Entry, Trie};
 
+use super::changes::Changes;
 use super::incoming::Incoming;
 use super::{Authorisation, Writer};
 use crate::engine::read::{Change, ChangeKind, Family, View, erased_by, id_of, keys_of};
@@ -55,11 +57,18 @@ pub(crate) struct StagedObject {
 }
 
 impl StagedObject {
-    fn new(encoded: Encoded) -> Self {
+    pub(super) fn new(encoded: Encoded) -> Self {
         let content = encoded
             .content
             .map(|(digest, bytes)| (digest, Bytes::from(bytes)));
-        let mut object = Object::from_verified(Bytes::from(encoded.bytes), encoded.digest);
+        Self::of(
+            Object::from_verified(Bytes::from(encoded.bytes), encoded.digest),
+            content,
+        )
+    }
+
+    /// Returns a new version, with its content if that is stored as a separate record.
+    pub(super) fn of(mut object: Object, content: Option<(ContentDigest, Bytes)>) -> Self {
         if let Some((_, bytes)) = &content {
             object = object.with_content(bytes.clone());
         }
@@ -96,9 +105,10 @@ impl StagedChange {
 pub struct Draft {
     pub(crate) base: View,
     pub(crate) writer: Writer,
-    pub(crate) staged: BTreeMap<KeyPath, StagedChange>,
-    /// The origins of the versions that the draft adds, which limit the origins of objects derived from them.
-    origins: HashMap<ObjectDigest, Origin, DigestHash>,
+    pub(crate) staged: Changes,
+    /// The origins of the versions that the draft adds, which limit the origins of objects derived from them. Empty until
+    /// an object is derived from something.
+    origins: OnceLock<HashMap<ObjectDigest, Origin, DigestHash>>,
     /// Staged versions that another staged version is derived from.
     sources: HashSet<ObjectDigest, DigestHash>,
     /// Versions that the commit adds to history but not to the state (DRA-2).
@@ -135,8 +145,8 @@ impl Draft {
         Self {
             base,
             writer,
-            staged: BTreeMap::new(),
-            origins: HashMap::default(),
+            staged: Changes::default(),
+            origins: OnceLock::new(),
             sources: HashSet::default(),
             past: BTreeMap::new(),
             children: BTreeMap::new(),
@@ -204,10 +214,10 @@ impl Draft {
     /// `Conflict`, naming the ids that another writer changed since; `Corrupt` or `Io`.
     fn done_in(&self, store: &Store, trie: &Trie) -> Result<Vec<KeyPath>> {
         let (mut done, mut conflicts) = (Vec::new(), self.unexpected(store, trie)?);
-        for (key, change) in &self.staged {
-            let now = current(store, trie, key)?;
+        for (key, change) in self.staged.iter() {
+            let now = current(store, trie, &key)?;
             if now == change.new_digest() {
-                done.push(*key);
+                done.push(key);
             } else if now != change.old {
                 conflicts.insert(change.id.to_string());
             }
@@ -230,6 +240,13 @@ impl Draft {
             }
         }
         Ok(unexpected)
+    }
+
+    /// Returns the number of bytes that the records of new versions take in a batch, if history has none of them.
+    pub(super) fn framed_bytes(&self) -> u64 {
+        let new = self.staged.values().filter_map(|change| change.new.as_ref());
+        let new = new.filter(|new| !new.is_linked);
+        new.map(|new| framed_bytes(new.object.bytes().len()) as u64).sum()
     }
 
     /// Returns whether a change could break the tree of parents: it removes an id, or the new or the old version has a
@@ -310,7 +327,7 @@ impl Draft {
     /// The errors of [`Self::origin_at_most`].
     pub(super) fn lineage_at_most(&self, object: &NewObject, mut least: Origin) -> Result<Origin> {
         for digest in &object.derived_from {
-            let source = match self.origins.get(digest) {
+            let source = match self.origins().get(digest) {
                 Some(staged) => Some(*staged),
                 None => {
                     let found = self.store().records.find_object(*digest)?;
@@ -323,6 +340,15 @@ impl Draft {
         Ok(least)
     }
 
+    /// Returns the origins of the versions that the draft adds.
+    fn origins(&self) -> &HashMap<ObjectDigest, Origin, DigestHash> {
+        self.origins.get_or_init(|| {
+            let staged = self.staged.values().filter_map(|change| change.new.as_ref());
+            let added = staged.chain(self.past.values()).map(|staged| &staged.object);
+            added.map(|object| (object.digest(), object.origin())).collect()
+        })
+    }
+
     /// Stages an object with this origin, whatever the sessions of the draft are. If the current version has the same
     /// fields, keeps that version with its origin. With `trusts_again`, only a trusted version is kept.
     pub(super) fn stage_with(
@@ -333,48 +359,40 @@ impl Draft {
     ) -> Result<Staged> {
         self.base.settings().limits.check(&new.object)?;
         let (key, suite) = (new.key, self.base.state.store.suite);
-        let old = self.base_version(&new.object.id, &key)?;
+        let old = self.base_version(&new.object.id, &key, new.entry.clone())?;
         let staged = self.staged.get(&key);
         let current = match staged {
-            Some(change) => change.new.as_ref().map(|staged| staged.object.clone()),
-            None => old.clone(),
+            Some(change) => change.new.as_ref().map(|staged| &staged.object),
+            None => old.as_ref(),
         };
         let existed = current.is_some();
-        let erased = current.as_ref().and_then(Object::erased_by);
+        let erased = current.and_then(Object::erased_by);
         let is_untrusted = |current: &Object| !current.is_placeholder() && !current.origin().is_trusted();
-        let raises = trusts_again && origin.is_trusted() && current.as_ref().is_some_and(is_untrusted);
+        let raises = trusts_again && origin.is_trusted() && current.is_some_and(is_untrusted);
         let like = |version: &Object| if raises { origin } else { version.origin() };
-        let mut encoded = new.encode(current.as_ref().map_or(origin, like), suite)?;
-        let is_current = |digest| current.as_ref().is_some_and(|current| current.digest() == digest);
-        if erased.is_none() && is_current(encoded.digest) {
+        let mut encoded = new.encode(current.map_or(origin, like), suite)?;
+        let is_current =
+            |new: &StagedObject| current.is_some_and(|current| current.digest() == new.object.digest());
+        if erased.is_none() && is_current(&encoded) {
             return Ok(Staged::Unchanged);
         }
         if let (Some(_), Some(base)) = (staged, &old)
-            && new.encode(like(base), suite)?.digest == base.digest()
+            && new.encode(like(base), suite)?.object.digest() == base.digest()
         {
             // DRA-1: the id has its base version again, so its staged change is dropped.
             self.unstage(&key);
             return Ok(Staged::Updated);
         }
-        if current.as_ref().is_some_and(|current| like(current) != origin) {
+        if current.is_some_and(|current| like(current) != origin) {
             encoded = new.encode(origin, suite)?;
         }
-        if erased.is_some() && is_current(encoded.digest) {
+        if erased.is_some() && is_current(&encoded) {
             let what = format!("this version of '{}'", new.object.id);
             return Err(erased_by(&self.base.state.store, &what, erased)
                 .with_hint("to store this version again, first remove the object"));
         }
-        self.replace(key, new.object.id, old.as_ref(), StagedObject::new(encoded));
+        self.replace(key, new.object.id, old.as_ref(), encoded);
         Ok(if existed { Staged::Updated } else { Staged::Created })
-    }
-
-    /// Stages the present version of an object with a lower class.
-    #[cfg(feature = "remote")]
-    pub(super) fn stamp(&mut self, object: &Object, class: Origin) -> Result<()> {
-        let (id, suite) = (object.id().clone(), self.base.state.store.suite);
-        let encoded = object.to_new()?.encode(class, suite)?;
-        self.replace(self.base.key(&id), id, Some(object), StagedObject::new(encoded));
-        Ok(())
     }
 
     /// Adds an earlier version of an object, as a source of derived objects. The commit adds the version to history but
@@ -389,14 +407,14 @@ impl Draft {
         let origin = self.origin_at_most(object, origin)?;
         let encoded = object.encode(origin, self.store().suite)?;
         let digest = encoded.digest;
-        if self.origins.contains_key(&digest) {
+        if self.origins().contains_key(&digest) {
             // The version is also staged for the state. Because it is marked as a source, it stays in history even if
             // another version of the id is staged later.
             self.sources.insert(digest);
         } else if self.store().records.find_place(digest)?.is_none() {
             let past = StagedObject::new(encoded);
             self.note_sources(&past.object);
-            self.origins.insert(digest, origin);
+            self.note_origin(digest, Some(origin));
             self.past.insert(digest, past);
         }
         Ok(digest)
@@ -410,16 +428,21 @@ impl Draft {
     /// Drops an earlier version, added by [`Self::put_past`], if no staged object is derived from it.
     pub(crate) fn drop_past(&mut self, version: ObjectDigest) {
         if self.past.remove(&version).is_some() {
-            self.origins.remove(&version);
+            self.note_origin(version, None);
         }
     }
 
     /// Stages a version that history already keeps. The commit links the version (DRA-3). If its record limits its class
     /// (RCS-3), stages it anew with that class, so the class goes wherever the version goes.
     pub(crate) fn stage_version(&mut self, object: Object) -> Result<()> {
+        let key = self.base.key(object.id());
+        let old = self.base_version(object.id(), &key, self.base.state.entry_at(&key))?;
+        self.stage_over(key, old.as_ref(), object)
+    }
+
+    /// Stages what [`Self::stage_version`] stages, in the place of `old`, the version of the base state.
+    pub(super) fn stage_over(&mut self, key: KeyPath, old: Option<&Object>, object: Object) -> Result<()> {
         let id = object.id().clone();
-        let key = self.base.key(&id);
-        let old = self.base_version(&id, &key)?;
         let seen = Origin::least(object.stored_origin(), self.base.settings().best_origin);
         let is_lowered = seen.is_above(object.origin()) && !object.lacks_content();
         let staged = if is_lowered {
@@ -436,12 +459,12 @@ impl Draft {
             }
         };
         let digest = staged.object.digest();
-        if old.as_ref().is_some_and(|old| old.digest() == digest) {
+        if old.is_some_and(|old| old.digest() == digest) {
             // INVARIANT DRA-1: a staged version differs from the base state.
             self.unstage(&key);
             return Ok(());
         }
-        self.replace(key, id, old.as_ref(), staged);
+        self.replace(key, id, old, staged);
         Ok(())
     }
 
@@ -473,7 +496,7 @@ impl Draft {
         if let Some(parent) = parent {
             self.children.entry(parent).or_default().insert(key);
         }
-        self.origins.insert(digest, origin);
+        self.note_origin(digest, Some(origin));
         if self.past.remove(&digest).is_some() {
             self.sources.insert(digest);
         }
@@ -499,14 +522,24 @@ impl Draft {
     /// Records which versions of this draft the object is derived from.
     fn note_sources(&mut self, object: &Object) {
         for digest in object.derived_from() {
-            if self.origins.contains_key(&digest) {
+            if self.origins().contains_key(&digest) {
                 self.sources.insert(digest);
             }
         }
     }
 
-    /// Returns the object of the base state at the key path. Returns an error if that object has another id.
-    fn base_version(&self, id: &Id, key: &KeyPath) -> Result<Option<Object>> {
+    /// Notes that the draft adds a version of this origin, or adds it no more.
+    fn note_origin(&mut self, version: ObjectDigest, origin: Option<Origin>) {
+        match (self.origins.get_mut(), origin) {
+            (Some(origins), Some(origin)) => drop(origins.insert(version, origin)),
+            (Some(origins), None) => drop(origins.remove(&version)),
+            (None, _) => {}
+        }
+    }
+
+    /// Returns the object of the base state at the key path, whose entry there is `entry`. Returns an error if that object
+    /// has another id.
+    fn base_version(&self, id: &Id, key: &KeyPath, entry: Result<Option<Entry>>) -> Result<Option<Object>> {
         let taken = |other: &str| {
             Error::invalid(format!(
                 "the ids '{id}' and '{other}' have the same digest, so one state cannot contain both"
@@ -516,9 +549,11 @@ impl Draft {
         if let Some(change) = self.staged.get(key).filter(|change| change.id != *id) {
             return Err(taken(change.id.as_str()));
         }
-        match self.base.state.object_at(key)? {
+        match entry?.map(|entry| self.base.state.load(&entry)).transpose()? {
             // The id of an erased version is unknown, but its key path identifies it.
-            Some(object) if object.id() != id && !object.is_placeholder() => Err(taken(object.id().as_str())),
+            Some(object) if !object.is_named(id) && !object.is_placeholder() => {
+                Err(taken(object.id().as_str()))
+            }
             object => Ok(object),
         }
     }
@@ -549,7 +584,7 @@ impl Draft {
         if self.sources.remove(&digest) {
             self.past.insert(digest, staged);
         } else {
-            self.origins.remove(&digest);
+            self.note_origin(digest, None);
         }
     }
 

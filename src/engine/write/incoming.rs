@@ -8,13 +8,16 @@
 
 use std::collections::BTreeSet;
 
-use crate::digest::{HashSuite, KeyPath};
+use bytes::Bytes;
+
+use crate::digest::{Domain, HashBatch, HashSuite, KeyPath, ObjectDigest};
 use crate::error::{Error, ErrorCode, Result};
-use crate::object::{Encoded, Id, Kind, NewObject, Object, Origin};
+use crate::object::{Id, Kind, NewObject, Object, Origin};
+use crate::trie::Entry;
 
 use super::authorisation::less_trusted;
 use super::merge::conflict::{MERGE_CONFLICT, is_conflict_id};
-use super::{Draft, Staged};
+use super::{Draft, Staged, StagedObject};
 
 /// The rule that determines the origin of a staged object.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,16 +56,18 @@ const OBJECTS_TOGETHER: usize = 256;
 pub(super) struct Incoming {
     pub(super) object: NewObject,
     pub(super) key: KeyPath,
+    /// The entry in the base state.
+    pub(super) entry: Result<Option<Entry>>,
     /// The object encoded with an origin.
-    encoded: Option<(Origin, Encoded)>,
+    encoded: Option<(Origin, StagedObject)>,
 }
 
 impl Incoming {
     /// Returns the object encoded with `origin`.
-    pub(super) fn encode(&mut self, origin: Origin, suite: HashSuite) -> Result<Encoded> {
+    pub(super) fn encode(&mut self, origin: Origin, suite: HashSuite) -> Result<StagedObject> {
         match self.encoded.take_if(|(known, _)| *known == origin) {
             Some((_, encoded)) => Ok(encoded),
-            None => self.object.encode(origin, suite),
+            None => self.object.encode(origin, suite).map(StagedObject::new),
         }
     }
 }
@@ -197,37 +202,52 @@ impl Draft {
     }
 
     fn incoming(&self, object: NewObject) -> Incoming {
+        let key = self.base.key(&object.id);
         Incoming {
-            key: self.base.key(&object.id),
+            entry: self.base.state.entry_at(&key),
+            key,
             object,
             encoded: None,
         }
     }
 
-    /// Encodes and hashes the objects with the origin that most of them get. An object that breaks a rule stays as it is;
-    /// staging it returns the error.
+    /// Encodes and hashes the objects with the origin that most of them get, in one buffer. An object that breaks a rule
+    /// stays as it is; staging it returns the error.
     fn incoming_all(&self, objects: Vec<(NewObject, OriginRule)>) -> Vec<(Incoming, OriginRule)> {
         let (suite, writer) = (self.base.state.store.suite, self.writer.trust);
         let limits = &self.base.settings().limits;
         let keys = suite.key_paths(objects.iter().map(|(object, _)| object.id.as_str()));
-        // Loads the nodes and records that staging will read, for all objects at once. Staging reports a failed read.
-        drop(self.base.state.entries_at(&keys));
-        let unhashed: Vec<_> = objects
+        // Loads the nodes and records that staging will read, for all objects at once.
+        let entries = self.base.state.entries_at(&keys);
+        let mut batch = HashBatch::new(suite, Domain::Object);
+        let encoded: Vec<_> = objects
             .iter()
             .map(|(object, rule)| {
                 limits.check(object).ok()?;
-                object.encode_unhashed(rule.usual(writer), suite).ok()
+                let encode = |out: &mut Vec<u8>| object.encode_to(rule.usual(writer), suite, out);
+                batch.push_bytes_with(encode).ok()
             })
             .collect();
-        let bytes = unhashed.iter().flatten().map(|unhashed| &unhashed.bytes[..]);
-        let mut digests = Object::hash_all(bytes, suite).into_iter();
-        let incoming = objects.into_iter().zip(keys).zip(unhashed);
-        let incoming = incoming.map(|(((object, rule), key), unhashed)| {
-            let encoded = unhashed.and_then(|unhashed| {
-                let encoded = unhashed.with_digest(digests.next()?);
-                Some((rule.usual(writer), encoded))
+        let (digests, bytes) = batch.finish_all();
+        let mut digests = digests.into_iter().map(ObjectDigest::from_bytes);
+        let bytes = Bytes::from(bytes);
+        let incoming = objects.into_iter().zip(keys).zip(encoded).enumerate();
+        let incoming = incoming.map(|(index, (((object, rule), key), encoded))| {
+            let encoded = encoded.and_then(|(range, content)| {
+                let object = Object::from_verified(bytes.slice(range), digests.next()?);
+                let content = content.map(|(digest, bytes)| (digest, Bytes::from(bytes)));
+                Some((rule.usual(writer), StagedObject::of(object, content)))
             });
-            let new = Incoming { object, key, encoded };
+            let entry = match &entries {
+                Ok(entries) => Ok(entries[index]),
+                Err(_) => self.base.state.entry_at(&key),
+            };
+            let new = Incoming {
+                object,
+                key,
+                entry,
+                encoded,
+            };
             (new, rule)
         });
         incoming.collect()

@@ -6,7 +6,8 @@
 //! # Invariants
 //! - RML-1: each part of what was fetched is checked whole before its first batch is written, and the reference is written
 //!   last. So after a crash, the next fetch finds a part of it and takes in the rest.
-//! - RML-2: a commit that this store has, kept or thinned, is not taken in again.
+//! - RML-2: a commit that this store has, kept or thinned, is not taken in again. Nor is a side line that begins at a
+//!   thinned commit: the main line of the remote brings what it merged of it.
 //! - RML-4: a store erases what a remote erased before it takes in the commit of the erasure. So after a crash, the next
 //!   fetch erases the rest. Only a remote whose cap is a person or a host can erase.
 
@@ -47,11 +48,13 @@ pub(crate) struct Taken {
     pub(crate) erased: u64,
     /// The number of records that the remote erased, and that stay here because it is not trusted enough.
     pub(crate) not_erased: u64,
+    /// Whether the part was taken in. Otherwise another process changed meanwhile what the check relied on.
+    pub(crate) is_whole: bool,
 }
 
 impl Inner {
     /// Takes in a part of a remote behind what was read before (RML-1). The check takes no lock, because it may take long.
-    /// Returns `None`, and writes nothing, if another process changed meanwhile what the check relied on.
+    /// Writes no commit if another process changed meanwhile what the check relied on.
     ///
     /// # Errors
     /// `Corrupt` if a batch contradicts the others or what is known, or (code `remote_went_back`) does not continue it;
@@ -59,21 +62,13 @@ impl Inner {
     ///
     /// # Durability
     /// When the call returns, what was fetched is as durable as a commit.
-    pub(crate) fn take_remote(
-        &self,
-        known: Known<'_>,
-        part: &mut FetchedPart,
-        writer: &Writer,
-    ) -> Result<Option<Taken>> {
-        let suite = self.store().suite;
-        for batch in &part.batches {
-            part.supply.add(batch, suite, &|_| true)?;
-        }
-        let part = &*part;
-        let erased = self.take_erasure(known, part, writer)?;
+    pub(crate) fn take_remote(&self, known: Known<'_>, part: &FetchedPart, writer: &Writer) -> Result<Taken> {
+        let mut taken = self.take_erasure(known, part, writer)?;
+        // What was erased stays erased. The rest counts when it is taken in.
+        let not_erased = std::mem::take(&mut taken.not_erased);
         let mut intake = self.intake(known, &part.supply)?;
         if intake.relied_on.seen != part.after {
-            return Ok(None);
+            return Ok(taken);
         }
         intake.take_all(part)?;
         let Intake {
@@ -84,12 +79,28 @@ impl Inner {
         } = intake;
         self.main().write_as(writer, |writing| {
             if self.main().relied_on(known, writing.log.epoch())? != relied_on {
-                return Ok(None);
+                return Ok(taken);
             }
             group.push(self.note_seen(known, MAIN, part.seen.head, Some(part.seen))?);
             self.write_remote(writing, group)?;
-            Ok(Some(Taken { commits, ..erased }))
+            Ok(Taken {
+                commits,
+                not_erased,
+                is_whole: true,
+                ..taken
+            })
         })
+    }
+
+    /// Returns the lines of a remote here. While the caller has them, nobody reads them again.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a line cannot be read.
+    pub(crate) fn lines_of(&self, known: Known<'_>) -> Result<Vec<Arc<Store>>> {
+        let (main, start) = (self.main().store(), known.line(""));
+        let lines: Vec<_> = main.lines().live().map(|line| Arc::clone(&line.name)).collect();
+        let own = lines.iter().filter(|name| name.starts_with(&start));
+        own.filter_map(|name| main.line(name).transpose()).collect()
     }
 
     fn intake<'a>(&'a self, known: Known<'a>, supply: &'a Supply) -> Result<Intake<'a>> {
@@ -138,11 +149,16 @@ impl Inner {
         })
     }
 
-    /// Returns the digests of what new commits of these batches need, and neither the batches nor this store have.
+    /// Returns the records of these batches, and the digests of what their new commits need and neither the batches nor
+    /// this store have.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
-    pub(crate) fn lacks(&self, known: Known<'_>, batches: &[Batch]) -> Result<HashSet<[u8; DIGEST_LEN]>> {
+    pub(crate) fn supply(
+        &self,
+        known: Known<'_>,
+        batches: &[Batch],
+    ) -> Result<(Supply, HashSet<[u8; DIGEST_LEN]>)> {
         let (store, none) = (self.store(), Supply::default());
         let (mut supply, mut needed) = (Supply::default(), HashSet::new());
         let mut intake = self.intake(known, &none)?;
@@ -154,16 +170,14 @@ impl Inner {
                 needed.extend(needed_by(batch));
             }
         }
-        needed.retain(|digest| !supply.has(digest));
         let mut lacking = HashSet::new();
         for digest in needed {
-            let records = &store.records;
-            let is_stored = records.find(RecordKind::Object, &digest)?.is_some()
-                || records.find(RecordKind::Content, &digest)?.is_some()
-                || records.erasure(&digest)?.is_some();
-            lacking.extend((!is_stored).then_some(digest));
+            let is_here = |kind| store.is_stored(&digest, kind);
+            if !supply.has(&digest) && !is_here(RecordKind::Object)? && !is_here(RecordKind::Content)? {
+                lacking.insert(digest);
+            }
         }
-        Ok(lacking)
+        Ok((supply, lacking))
     }
 }
 
@@ -191,8 +205,8 @@ struct Intake<'a> {
     supply: &'a Supply,
     /// The commits of the batches that were read so far.
     links: HashMap<CommitDigest, Links>,
-    /// The thinned commits of the main line, if somebody asked.
-    thinned: Option<HashSet<CommitDigest>>,
+    /// The lines of the remote here, and the thinned commits of the main line, if somebody asked.
+    own: Option<(Vec<Arc<Store>>, HashSet<CommitDigest>)>,
     latest: Time,
     group: Vec<BatchBuilder>,
     commits: u64,
@@ -220,7 +234,7 @@ impl<'a> Intake<'a> {
             marks: HashMap::new(),
             supply,
             links: HashMap::new(),
-            thinned: None,
+            own: None,
             latest: inner.settings().latest(),
             group: Vec::new(),
             commits: 0,
@@ -261,7 +275,10 @@ impl<'a> Intake<'a> {
         }
         let base = commit.line.as_ref().map(|(_, base)| *base);
         let before = self.before(&line, base)?;
-        let (info, mut foreign) = self.growing(&line, before)?;
+        let Some((info, mut foreign)) = self.growing(&line, before)? else {
+            self.heads.insert(line, commit.digest);
+            return Ok(());
+        };
         let mut built = foreign.take(&Checked {
             batch,
             commit: &commit,
@@ -355,10 +372,11 @@ impl<'a> Intake<'a> {
     }
 
     /// Returns the line that the next batch continues. Begins it, or begins it again at a newer commit of this store.
-    fn growing(&mut self, line: &str, before: CommitDigest) -> Result<(LineInfo, ForeignLine)> {
+    /// Returns `None` for a side line whose begin this store does not keep (RML-2).
+    fn growing(&mut self, line: &str, before: CommitDigest) -> Result<Option<(LineInfo, ForeignLine)>> {
         if let Some(known) = self.lines.remove(line) {
             if known.1.head == before {
-                return Ok(known);
+                return Ok(Some(known));
             }
             return Err(went_back("a line does not continue itself"));
         }
@@ -368,11 +386,12 @@ impl<'a> Intake<'a> {
             let store = self.store.main_line().line(&name)?;
             let store = store.ok_or_else(|| Error::internal("a line of a remote is missing"))?;
             let head = store.head()?;
-            return Ok((known, ForeignLine::behind(&store, &head, self.known.cap)?));
+            return Ok(Some((known, ForeignLine::behind(&store, &head, self.known.cap)?)));
         }
         let foreign = match (self.marks.get(&before), self.store.commit_of_any(before)?) {
             (Some(mark), _) => mark.mark(),
             (None, Some((store, base))) => ForeignLine::behind(&store, &base, self.known.cap)?,
+            (None, None) if line != MAIN => return Ok(None),
             (None, None) => return Err(Self::lacks_base(before)),
         };
         if let Some(known) = known {
@@ -395,7 +414,7 @@ impl<'a> Intake<'a> {
         let time = self.inner.time_after(foreign.time);
         let begins = of_line(BatchBuilder::new(), &info, Some(before), time)?;
         self.group.push(begins);
-        Ok((info, foreign))
+        Ok(Some((info, foreign)))
     }
 
     fn lacks_base(base: CommitDigest) -> Error {
@@ -410,30 +429,25 @@ impl<'a> Intake<'a> {
         if self.store.by_digest(digest)?.is_some() {
             return Ok(true);
         }
-        let names: Vec<Arc<str>> = {
-            let (lines, start) = (self.store.lines(), self.known.line(""));
-            let own = lines.live().filter(|line| line.name.starts_with(&start));
-            own.map(|line| Arc::clone(&line.name)).collect()
+        let (lines, thinned) = match &mut self.own {
+            Some(own) => own,
+            own => {
+                let mut thinned = HashSet::new();
+                for gap in self.store.gaps() {
+                    thinned.extend(self.store.records.gap(gap.place)?);
+                }
+                own.insert((self.inner.lines_of(self.known)?, thinned))
+            }
         };
-        for name in names {
-            let line = self.store.main_line().line(&name)?;
-            if line.map_or(Ok(false), |line| {
-                Ok::<_, Error>(line.by_digest(digest)?.is_some())
-            })? {
+        if thinned.contains(&digest) {
+            return Ok(true);
+        }
+        for line in lines {
+            if line.by_digest(digest)?.is_some() {
                 return Ok(true);
             }
         }
-        if self.thinned.is_none() {
-            let mut thinned = HashSet::new();
-            for gap in self.store.gaps() {
-                thinned.extend(self.store.records.gap(gap.place)?);
-            }
-            self.thinned = Some(thinned);
-        }
-        Ok(self
-            .thinned
-            .as_ref()
-            .is_some_and(|thinned| thinned.contains(&digest)))
+        Ok(false)
     }
 
     /// Takes over snapshots, taints and signatures (TRV-1, TRV-2).

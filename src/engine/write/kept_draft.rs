@@ -225,8 +225,8 @@ impl Inner {
             let (base, trie) = (draft.base(), draft.base().state.trie.clone());
             let nodes = &*base.state.store;
             let changed = add_changes(&store, draft, &mut batch, trie, nodes, staging::Place::Unlinked)?;
-            let changes = draft.staged.iter();
-            let changes = changes.map(|(&key, change)| (key, change.new_digest()));
+            let changes = draft.staged.sorted().into_iter();
+            let changes = changes.map(|(key, change)| (key, change.new_digest()));
             let changes: Vec<_> = changes
                 .map(|(key, digest)| StagedChange { key, digest })
                 .collect();

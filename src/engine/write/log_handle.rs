@@ -123,6 +123,12 @@ impl LogHandle {
         Ok(())
     }
 
+    /// Continues in a new segment if a group of `needed` bytes would go to one.
+    pub(crate) fn make_room(&mut self, needed: u64) -> Result<()> {
+        let lock = self.lock.as_ref().ok_or_else(without_lock)?;
+        self.log.make_room(lock, needed)
+    }
+
     /// Continues in a new segment for one empty batch. The caller must hold the lock and have read the whole log.
     pub(crate) fn begin_segment(&mut self) -> Result<()> {
         let lock = self.lock.as_ref().ok_or_else(without_lock)?;

@@ -5,6 +5,7 @@
 
 pub(crate) mod attempt;
 pub(crate) mod authorisation;
+mod changes;
 pub(crate) mod commit;
 pub(crate) mod draft;
 pub(crate) mod fork;

@@ -27,7 +27,7 @@ use crate::engine::read::State;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind, UNLINKED};
 use crate::object::{Commit, Object, Op, Origin, Time};
-use crate::store::{Changed, CommitEntry, Erased, Erasure, LineInfo, Store};
+use crate::store::{Changed, CommitEntry, Erasure, LineInfo, Store, markers_in};
 use crate::trie::{Entry, Shape};
 
 /// A line of a remote: its name, the commit at which it begins, and its newest commit.
@@ -78,6 +78,14 @@ pub(crate) struct Outgoing {
     sent_until: Option<Time>,
     /// The batch of the commit `push`, for the line of the remote in this log.
     pushed: Option<(BatchBuilder, Commit)>,
+}
+
+impl Known<'_> {
+    /// Returns the names here of the main line of a remote and of `lines`. A line that a collection dropped is not among them.
+    fn having(self, lines: &[RemoteLine]) -> HashSet<String> {
+        let names = lines.iter().map(|line| line.name.as_str());
+        names.chain([MAIN]).map(|name| self.line(name)).collect()
+    }
 }
 
 impl Outgoing {
@@ -146,13 +154,13 @@ impl Inner {
         let head = store.head()?;
         check_clock(&head, self.settings().latest())?;
         let Some(remote) = target.head else {
-            return self.plan_main(&store, &head, 0, known);
+            return self.plan_main(&store, &head, 0, known.having(target.lines));
         };
         if let Some(base) = store.by_digest(remote)? {
             if base.digest == head.digest {
                 return Ok(PushPlan::Nothing);
             }
-            return self.plan_main(&store, &head, base.seq() + 1, known);
+            return self.plan_main(&store, &head, base.seq() + 1, known.having(target.lines));
         }
         // INVARIANT PSH-1
         let line = store.line(&known.line(MAIN))?;
@@ -194,9 +202,9 @@ impl Inner {
         store: &Arc<Store>,
         head: &CommitEntry,
         first: u64,
-        known: Known<'_>,
+        has: HashSet<String>,
     ) -> Result<PushPlan> {
-        let sent = self.commits_behind(store, first, known, None)?;
+        let sent = self.commits_behind(store, first, &has, None)?;
         Ok(PushPlan::Send(Box::new(Outgoing {
             batches: sent.batches,
             commits: sent.count,
@@ -220,7 +228,7 @@ impl Inner {
             mut batches,
             count,
             erasure,
-        } = self.commits_behind(store, since + 1, known, Some(&info))?;
+        } = self.commits_behind(store, since + 1, &known.having(target.lines), Some(&info))?;
         if side.head == side.base {
             let mut batch = BatchBuilder::new();
             let begins = line_record(&info, Some(side.base), info.time)?;
@@ -328,23 +336,24 @@ impl Inner {
         Ok((new, base.seq()))
     }
 
-    /// Returns the batches of the kept commits from a seq on. With `side`, they are of a side line.
+    /// Returns the batches of the kept commits from a seq on, for a remote that has the lines `has` of this store. With `side`,
+    /// they are of a side line.
     fn commits_behind(
         &self,
         store: &Arc<Store>,
         first: u64,
-        known: Known<'_>,
+        has: &HashSet<String>,
         side: Option<&LineInfo>,
     ) -> Result<Commits> {
         let (Ok(index) | Err(index)) = store.position(first)?;
-        let (mut sent, remote) = (Commits::default(), known.line(""));
+        let mut sent = Commits::default();
         // The commits that may have erased something, with the index of the batch that has the markers.
         let (mut erasers, mut sources) = (HashMap::new(), HashSet::new());
         for index in index..store.kept() {
             self.settings().check_stop()?;
             let entry = store.commit_at(index)?;
             let entry = entry.ok_or_else(|| Error::internal("a kept commit is missing"))?;
-            let (mut batch, gap) = store.outgoing(&entry, &remote, &mut sources)?;
+            let (mut batch, gap) = store.outgoing(&entry, has, &mut sources)?;
             let is_erasure = entry.commit.op.as_str() == Op::ERASE;
             let eraser = is_erasure.then_some(entry.digest);
             erasers.extend(gap.into_iter().chain(eraser).map(|by| (by, sent.batches.len())));
@@ -370,18 +379,12 @@ impl Inner {
         }
         let cut = self.main().cut(&self.log.lock());
         cut.read(self.settings(), "search", &mut |batch| {
-            for record in batch
-                .records
-                .iter()
-                .filter(|record| record.kind == RecordKind::Erased)
-            {
-                let erased = Erased::decode(&record.body)
-                    .map_err(|error| Error::corrupt(format!("a marker of an erasure is damaged: {error}")))?;
+            for erased in markers_in(batch)? {
                 if let Some(index) = erasers.get(&erased.by)
                     && sent.erasure.insert(erased.digest, erased.by).is_none()
                     && let Some(sent) = sent.batches.get_mut(*index)
                 {
-                    sent.batch.add(RecordKind::Erased, UNLINKED, &record.body);
+                    sent.batch.add(RecordKind::Erased, UNLINKED, &erased.encode());
                 }
             }
             Ok(())
@@ -468,7 +471,7 @@ impl Apart {
         let common = common_with(ours, theirs)?;
         let brings_nothing = match common.as_slice() {
             // After a pull without a commit, the remote has merged us and nothing else.
-            [base] => changes_between(base, theirs, ours)?.is_empty(),
+            [base] => has_same(base, theirs, ours)?,
             _ => false,
         };
         let has_newest = common
@@ -509,12 +512,12 @@ fn side_info(store: &Arc<Store>, side: &RemoteLine) -> Result<LineInfo> {
     ))
 }
 
-/// Returns whether the remote has all that is here, and nothing else (PSH-2, CFL-3).
+/// Returns whether the states of two commits are the same, as a push compares them (PSH-2), for a line of ours (CFL-3).
 ///
 /// # Errors
 /// `Corrupt` or `Io` if an object cannot be read.
-pub(super) fn has_same(theirs: &LineCommit, ours: &LineCommit) -> Result<bool> {
-    Ok(changes_between(theirs, ours, ours)?.is_empty())
+pub(super) fn has_same(one: &LineCommit, other: &LineCommit, ours: &LineCommit) -> Result<bool> {
+    Ok(changes_between(one, other, ours)?.is_empty())
 }
 
 /// Returns the changes from the state of one commit to that of another, without versions that count as equal (PSH-2), and

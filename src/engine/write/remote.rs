@@ -10,13 +10,10 @@
 //! - RML-3: a push never changes what the remote has: commits on its main line are continued, or stay and get one commit more
 //!   that has both sides as parents.
 
-use std::sync::Arc;
-
 use super::fork::line_record;
-use super::{Authorisation, LogHandle, Writer, body_bytes, newest_references};
+use super::{LogHandle, Writer, body_bytes, newest_references};
 use crate::digest::CommitDigest;
 use crate::engine::inner::Inner;
-use crate::engine::memory::Memory;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Origin, Reference, ReferenceClass, ReferenceName, Time};
@@ -199,33 +196,6 @@ impl Inner {
             }
         }
         Ok(())
-    }
-
-    /// Gives every object of the newest state at most the class `cap`, in one commit.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if an object cannot be read; the errors of a write.
-    pub(crate) fn stamp_all(self: &Arc<Self>, cap: Origin, writer: &Writer) -> Result<()> {
-        if cap == Origin::DirectUser {
-            return Ok(());
-        }
-        let memory = Memory {
-            inner: Arc::clone(self),
-        };
-        let mut draft = memory.draft(writer);
-        draft.authorise(Authorisation::Decided);
-        let state = draft.base().state.clone();
-        for entry in state.entries() {
-            let object = state.load(&entry?)?;
-            if object.stored_origin().is_above(cap) && !object.is_placeholder() && !object.lacks_content() {
-                // INVARIANT RCS-3: its record may limit it further.
-                draft.stamp(&object, Origin::least(object.origin(), cap))?;
-            }
-        }
-        if draft.is_empty() {
-            return Ok(());
-        }
-        memory.commit(draft, "clone").map(drop)
     }
 
     /// Forgets a remote: drops its lines and references. What was merged stays.

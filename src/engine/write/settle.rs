@@ -210,10 +210,9 @@ impl<'a> Plan<'a> {
         let mut reached = HashSet::new();
         for key in self.keys() {
             let (mut walked, mut next) = (Vec::new(), key);
-            while reached.insert(next) {
-                let Some((above, since)) = self.planned_parent(&next) else {
-                    break;
-                };
+            while let Some((above, since)) = self.planned_parent(&next)
+                && reached.insert(next)
+            {
                 let above_key = self.base.key(&above);
                 if !self.exists(&above_key)? && self.way.brings_back() {
                     self.makes_way(&above, since)?;
@@ -278,7 +277,9 @@ impl<'a> Plan<'a> {
         // The ids from which no circle is reached. A change of an id on a circle affects none of them.
         let mut ends = HashSet::new();
         for key in self.keys() {
+            // An object without a parent is on no circle.
             let planned = self.changes.get(&key);
+            let planned = planned.filter(|planned| planned.then().and(planned.parent.as_ref()).is_some());
             if let Some(id) = planned.map(|planned| planned.id.clone()) {
                 self.settle_circles_above((key, id), &mut ends)?;
             }

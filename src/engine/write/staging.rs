@@ -67,12 +67,11 @@ pub(crate) fn add_changes(
         let key = store.suite.key_path(staged.object.id().as_str());
         added.version(key, staged, UNLINKED)?;
     }
-    let keys: Vec<KeyPath> = draft.staged.keys().copied().collect();
-    let mut changes = draft.staged.values();
+    let changes = draft.staged.sorted();
+    let keys: Vec<KeyPath> = changes.iter().map(|(key, _)| *key).collect();
     let (mut unlinked, mut counts) = (Vec::new(), ChangeCounts::default());
     let trie = trie.updated(&keys, nodes, &mut |index, old| {
-        let key = keys[index];
-        let change = changes.next().expect("a walk visits each key once, in order");
+        let (key, change) = changes[index];
         let now = old.map(|old| ObjectDigest::from_bytes(old.digest));
         if now == change.new_digest() {
             return Ok(old.copied());
@@ -154,10 +153,10 @@ impl<'a> Added<'a> {
             self.batch.add(RecordKind::Content, 0, bytes);
         }
         // STG-1. A digest covers the id, so two ids of a batch cannot have the same version.
-        let digest = staged.object.digest();
-        if let Some(known) = self.store.records.find_place_of(digest, staged.object.origin())? {
+        if let Some(known) = self.store.records.find_place_of(&staged.object)? {
             return Ok((known, false));
         }
+        let digest = staged.object.digest();
         if staged.is_linked {
             // INVARIANT DRA-3: the commit links a version of history only if history still keeps it.
             let what = format!("version {digest} of '{}'", staged.object.id());

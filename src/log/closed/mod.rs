@@ -104,8 +104,8 @@ pub(crate) struct ClosedLog {
     /// The newest commit of the main line.
     pub(crate) head: CommitDigest,
     pub(crate) lines: Vec<ClosedLine>,
-    /// The number of pushes that carried an erasure. If there was one, each push deletes the segments that nobody lists.
-    pub(crate) erasures: u64,
+    /// Whether something was erased. Then each push deletes the segments that nobody lists.
+    pub(crate) has_erased: bool,
     /// Segments that a join replaced, and which readers of an older manifest still read.
     pub(crate) leaving: Vec<Leaving>,
 }
@@ -186,7 +186,7 @@ impl ClosedLog {
             segments: Vec::new(),
             head: CommitDigest::from_bytes([0; 32]),
             lines: Vec::new(),
-            erasures: 0,
+            has_erased: false,
             leaving: Vec::new(),
         }
     }
@@ -262,7 +262,7 @@ impl ClosedLog {
             line.base.put(&mut bytes);
             line.head.put(&mut bytes);
         }
-        bytes.extend_from_slice(&self.erasures.to_le_bytes());
+        bytes.extend_from_slice(&u64::from(self.has_erased).to_le_bytes());
         bytes.extend_from_slice(&(self.leaving.len() as u32).to_le_bytes());
         for old in &self.leaving {
             old.put(&mut bytes);
@@ -366,10 +366,10 @@ impl ClosedLog {
                 head: Fixed::take(&mut reader)?,
             });
         }
-        let (mut erasures, mut leaving) = (0, Vec::new());
+        let (mut has_erased, mut leaving) = (false, Vec::new());
         // The first manifests end here.
         if reader.left() > 0 {
-            erasures = reader.u64()?;
+            has_erased = reader.u64()? > 0;
             for _ in 0..reader.u32()? {
                 leaving.push(Leaving::take(&mut reader)?);
             }
@@ -384,7 +384,7 @@ impl ClosedLog {
             segments,
             head,
             lines,
-            erasures,
+            has_erased,
             leaving,
         })
     }

@@ -25,7 +25,8 @@ pub(crate) struct NewSegment {
 }
 
 impl NewSegment {
-    /// Encodes the batches behind the newest segment of `log`. The first one has the number `first`.
+    /// Encodes the batches behind the newest segment of `log`. The first one has the number `first`. A manifest can list
+    /// the segment only after [`Self::number`].
     ///
     /// # Errors
     /// `InvalidInput` if a record exceeds a limit; `Internal` without a batch.
@@ -62,7 +63,7 @@ impl NewSegment {
             last_batch: last.number,
             last_digest: *last.digest.as_bytes(),
             length: bytes.len() as u64,
-            digest: log.suite().hash_bytes(Domain::Segment, &bytes),
+            digest: [0; 32],
         };
         Ok(Self {
             header,
@@ -71,8 +72,8 @@ impl NewSegment {
         })
     }
 
-    /// Gives the segment another number.
-    pub(crate) fn renumber(&mut self, log: &ClosedLog, id: u64) {
+    /// Gives the segment a number, and computes the digest of its file.
+    pub(crate) fn number(&mut self, log: &ClosedLog, id: u64) {
         self.header.id = id;
         self.bytes[..SEGMENT_HEADER_BYTES].copy_from_slice(&self.header.encode());
         self.listed.id = id;

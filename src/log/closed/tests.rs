@@ -41,7 +41,7 @@ fn sample() -> (ClosedLog, Vec<NewSegment>) {
         (9, 7, &["d", "ee", "f"]),
     ] {
         let mut segment = NewSegment::encode(&log, id + 1, [id as u8; 16], first, group(content)).unwrap();
-        segment.renumber(&log, id);
+        segment.number(&log, id);
         log = log.with(&segment, CommitDigest::from_bytes([1; 32]));
         files.push(segment);
     }

@@ -327,6 +327,21 @@ fn on_a_full_disk_no_zeros_are_added_and_the_group_is_written() {
 }
 
 #[test]
+fn a_log_that_made_room_knows_where_the_next_batch_begins() {
+    let mut log = create(&(Arc::new(SimDisk::new(1)) as Arc<dyn Disk>), SMALL);
+    for number in 2..40 {
+        let builder = batch(&"x".repeat(100 + number as usize * 7));
+        let lock = log.lock(NO_WAIT).unwrap();
+        log.prepare(&lock, &mut |_| Ok(())).unwrap();
+        log.make_room(&lock, builder.encoded_bytes()).unwrap();
+        let next = log.next_record();
+        let written = log.append(&lock, vec![(builder, mark(number))], Durability::Synced);
+        assert_eq!(written.unwrap()[0].records[0].locator, next);
+    }
+    assert!(log.cursor.segment > 3);
+}
+
+#[test]
 fn a_record_over_the_limit_is_refused_before_anything_is_written() {
     let disk = SimDisk::new(1);
     let mut log = create(&(Arc::new(disk.clone()) as Arc<dyn Disk>), SMALL);

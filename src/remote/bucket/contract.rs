@@ -1,7 +1,7 @@
 //! What a bucket promises, and what a failed call of it means.
 //!
 //! # Layer
-//! Layer 6, part of `remote/bucket`.
+//! Layer 7, part of `remote/bucket`.
 
 use std::fmt;
 use std::ops::Range;

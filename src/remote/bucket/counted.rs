@@ -22,9 +22,6 @@ const PAUSE: Duration = Duration::from_millis(20);
 /// The time after which a request is not sent again.
 const REPEAT: Duration = Duration::from_mins(1);
 
-/// The longest wait for the lock of a store, unless the caller says otherwise.
-const WAIT: Duration = Duration::from_secs(30);
-
 /// A bucket with the counts of one call of a remote.
 pub(in crate::remote) struct Counted {
     bucket: Arc<dyn Bucket>,
@@ -37,6 +34,7 @@ pub(in crate::remote) struct Counted {
 }
 
 impl Counted {
+    /// Counts the requests to a bucket. They do not wait for its lock, unless the caller says so ([`Self::waiting`]).
     pub(in crate::remote) fn new(bucket: Arc<dyn Bucket>) -> Self {
         Self {
             bucket,
@@ -45,7 +43,7 @@ impl Counted {
             sent: AtomicU64::new(0),
             pause: PAUSE,
             tries: TRIES,
-            wait: WAIT,
+            wait: Duration::ZERO,
         }
     }
 

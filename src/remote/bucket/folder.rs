@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::{Bucket, BucketError, BucketResult, Stored, Version};
-use crate::digest::{sha256, to_hex};
+use crate::digest::{derive_key, to_hex};
 use crate::disk::{
     Access, Disk, FileDisk, LockGuard, MemDisk, folder_of, if_there, is_not_regular, lock_within, read_bytes,
 };
@@ -30,6 +30,7 @@ const UNFINISHED: &str = ".part";
 /// The wait of one call for the lock. The caller repeats a call that found the folder busy.
 const WAIT: Duration = Duration::from_millis(250);
 
+const CONTEXT: &str = "treering 2026-11 version of a file in a folder";
 /// A file of more bytes is no manifest.
 const OBJECT_BYTES_MAX: u64 = 256 << 20;
 
@@ -112,7 +113,7 @@ impl Folder {
     /// Removes what a writer that was killed left in a folder (FLD-1). It may contain what was erased since.
     fn remove_unfinished(&self, folder: &str) -> io::Result<()> {
         for name in self.disk.list(folder)? {
-            if name.ends_with(UNFINISHED) {
+            if is_unfinished(&name) {
                 let path = if folder.is_empty() {
                     name
                 } else {
@@ -190,9 +191,22 @@ impl Bucket for Folder {
     }
 }
 
+/// Returns whether a file has a name as [`Folder::write`] gives it: others have files that end in `.part`, too.
+fn is_unfinished(name: &str) -> bool {
+    let random = name
+        .strip_suffix(UNFINISHED)
+        .and_then(|name| name.rsplit_once('.'));
+    random
+        .is_some_and(|(_, random)| random.len() == 16 && random.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
 /// A version is the length and the digest of the whole file: a manifest never has the bytes of an earlier one.
 fn version_of(bytes: &[u8]) -> Version {
-    Version(format!("{}-{}", bytes.len(), to_hex(&sha256(bytes))))
+    Version(format!(
+        "{}-{}",
+        bytes.len(),
+        to_hex(&derive_key(CONTEXT, &[bytes]))
+    ))
 }
 
 /// Returns the length of the file that has a version.

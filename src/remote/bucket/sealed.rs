@@ -1,7 +1,7 @@
 //! A bucket whose objects are encrypted, in any other bucket.
 //!
 //! # Layer
-//! Layer 6, part of `remote/bucket`.
+//! Layer 7, part of `remote/bucket`.
 //!
 //! # Invariants
 //! - SLD-1: bytes are returned only after their tag was checked. A file that was changed, cut, extended, renamed, or made of
@@ -20,6 +20,7 @@ use chacha20poly1305::{KeyInit as _, XChaCha20Poly1305};
 
 use super::super::keys::{Key, Keys};
 use super::{Bucket, BucketError, BucketResult, KeyFault, Stored, Version};
+use crate::digest::to_hex;
 use crate::disk::random_bytes;
 use crate::log::closed::{FORMAT_FILE, LIVE_FILE};
 use crate::log::{FormatSeal, seal_format, sealed_format};
@@ -98,6 +99,11 @@ impl Sealed {
     /// Encrypts everything in `inner`.
     pub fn new(inner: Arc<dyn Bucket>, keys: Keys) -> Self {
         Self { inner, keys }
+    }
+
+    /// Returns the public id of the key that encrypts.
+    pub(in crate::remote) fn key_id(&self) -> String {
+        to_hex(&self.keys.first().id())
     }
 
     /// Returns whether an object is encrypted with the first key; `None` if it is missing.

@@ -92,7 +92,9 @@ fn a_place_is_not_inside_a_store_nor_around_it() {
 fn a_writer_waits_as_long_as_it_may_and_cleans_up() {
     let folder = tempfile::tempdir().unwrap();
     let bucket = Folder::at(folder.path(), false).unwrap();
-    let part = folder.path().join("a.0123.part");
+    let part = folder.path().join("a.0123456789abcdef.part");
+    let film = folder.path().join("film.part");
+    std::fs::write(&film, "of somebody else").unwrap();
     std::fs::write(&part, "secret").unwrap();
     let disk = crate::disk::FileDisk::open(folder.path()).unwrap();
     let held = crate::disk::lock_within(&disk, "bucket.lock", Duration::ZERO).unwrap();
@@ -106,7 +108,7 @@ fn a_writer_waits_as_long_as_it_may_and_cleans_up() {
     assert!(started.elapsed() < Duration::from_secs(5) && part.exists());
     drop(held);
     client.put_new("a", b"x").unwrap();
-    assert!(!part.exists());
+    assert!(!part.exists() && film.exists());
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The parts of a URL of a bucket.
 //!
 //! # Layer
-//! Layer 6, part of `remote/bucket`.
+//! Layer 7, part of `remote/bucket`.
 
 /// Returns a URL without the password of its user. The path of a file may contain anything.
 pub fn without_password(url: &str) -> String {

@@ -99,7 +99,7 @@ fn a_backup_restores_everything_and_the_next_one_sends_what_is_new() {
     assert_eq!(backup(&memory, &url).unwrap().commits, 1);
 }
 
-/// CLO-1: `verify` of a backup and the next run notice what a reader of a plain store takes for an unfinished write.
+/// Rule 15, CLO-1: `verify` of a backup and the next run notice what a reader of a plain store takes for an unfinished write.
 #[test]
 fn a_backup_that_lost_bytes_is_found_out() {
     let folder = tempfile::tempdir().unwrap();
@@ -233,7 +233,7 @@ fn what_an_interrupted_backup_left_goes_with_the_next_one() {
     for left in [
         "00000001.seg",
         "00000050.seg",
-        "00000002.seg.00ff.part",
+        "00000002.seg.00ff00ff00ff00ff.part",
         "notes.txt",
     ] {
         std::fs::write(file(left), &old).unwrap();
@@ -360,6 +360,31 @@ fn an_interrupted_clone_goes_on() {
         drop(restored);
         verified(&path);
     }
+}
+
+/// BUP-3: two copies of a store take nothing from each other's backup, and a restored store goes on with its own.
+#[test]
+fn a_backup_keeps_what_another_copy_of_the_store_wrote() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, url) = store(&folder);
+    backup(&one, &url).unwrap();
+    let clone_to = |name: &str| {
+        let path = folder.path().join(name);
+        let (memory, _) = clone(&url, path, Origin::DirectUser, &Options::new()).unwrap();
+        memory
+    };
+    let other = clone_to("other");
+    put(&one, "of one", "1");
+    put(&other, "of the other", "1");
+    backup(&one, &url).unwrap();
+    let error = backup(&other, &url).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::RemoteAhead);
+    let restored = clone_to("restored");
+    assert_same(&one, &restored);
+    put(&restored, "after", "1");
+    backup(&restored, &url).unwrap();
+    assert_same(&restored, &clone_to("again"));
+    assert_eq!(backup(&one, &url).unwrap_err().code(), ErrorCode::RemoteAhead);
 }
 
 /// BUP-1: whatever a service does, a backup that returned is whole, and one that failed goes on.

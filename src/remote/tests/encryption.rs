@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::backup::put;
-use crate::digest::from_hex;
+use crate::digest::{from_hex, to_hex};
 use crate::engine::{Memory, Options, Writer};
 use crate::error::{ErrorCode, ErrorKind};
 use crate::object::Origin;
@@ -266,6 +266,53 @@ fn a_backup_is_encrypted_too() {
     );
     let restored = clone(&inner, &keys, &folder, "second").unwrap();
     assert_eq!(restored.view().root(), memory.view().root());
+}
+
+struct Fixed;
+
+impl crate::engine::Clock for Fixed {
+    fn now(&self) -> crate::object::Time {
+        "2024-01-01T00:00:00Z".parse().unwrap()
+    }
+}
+
+/// The files of an encrypted remote that an earlier build made. `TREERING_WRITE_VECTORS=1` makes them anew, which is a
+/// change of the format.
+#[test]
+fn an_encrypted_remote_of_an_earlier_build_opens() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/vectors/encrypted-remote.txt");
+    let keys = Keys::parse(&format!("treering-remote-key-1 {}", "07".repeat(32))).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let long = "a word ".repeat(3_000);
+    if std::env::var_os("TREERING_WRITE_VECTORS").is_some() {
+        let fixed = Options::new().clock(Arc::new(Fixed));
+        let (inner, a) = (
+            Folder::in_memory(),
+            fixed.create(folder.path().join("a")).unwrap(),
+        );
+        put(&a, "plan", &long);
+        remote(&inner, Some(&keys)).push(&a, &ann()).unwrap();
+        let lines = objects(&inner)
+            .into_iter()
+            .map(|(name, bytes)| format!("{name} {}\n", to_hex(&bytes)));
+        std::fs::write(path, lines.collect::<String>()).unwrap();
+    }
+    let inner = Folder::in_memory();
+    for line in std::fs::read_to_string(path).unwrap().lines() {
+        let (name, digits) = line.split_once(' ').unwrap();
+        inner.put_new(name, &from_hex(digits).unwrap()).unwrap();
+    }
+    assert!(
+        objects(&inner)
+            .iter()
+            .any(|(_, bytes)| bytes.len() > HEADER + CHUNK + 16)
+    );
+    let memory = clone(&inner, &keys, &folder, "b").unwrap();
+    let plan = memory
+        .view()
+        .get(&crate::object::Id::new("plan").unwrap())
+        .unwrap();
+    assert_eq!(plan.unwrap().content(), Some(&*long));
 }
 
 #[test]

@@ -1,15 +1,19 @@
 //! Tests of erasures that travel (rules 7, 16 and 19).
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use super::backup::{put, verified};
 use super::machines::{Fleet, ann, content, id, pull};
+use crate::disk::{Disk, MemDisk, lock_within, read_whole};
 use crate::engine::{Erasing, Memory, Options};
 use crate::error::ErrorCode;
 use crate::log::closed::Group;
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::Origin;
 use crate::remote::bucket::{Bucket, Counted};
+use crate::remote::clone_on;
 use crate::remote::place::{Outcome, Place};
 use crate::testing::sim_bucket::SimBucket;
 
@@ -26,19 +30,20 @@ fn erase(memory: &Memory, target: &str) {
 
 /// Returns the names of the objects of a service that contain a text.
 fn holders(service: &SimBucket, text: &str) -> Vec<String> {
-    let has = |bytes: &[u8]| bytes.windows(text.len()).any(|window| window == text.as_bytes());
     let objects = service.objects();
-    let found = objects.iter().filter(|(_, bytes)| has(bytes));
+    let found = objects.iter().filter(|(_, bytes)| is_in(bytes, text));
     found.map(|(name, _)| name.clone()).collect()
+}
+
+fn is_in(bytes: &[u8], text: &str) -> bool {
+    bytes.windows(text.len()).any(|window| window == text.as_bytes())
 }
 
 /// Returns whether a file of the log of a machine contains a text.
 fn is_on_disk(fleet: &Fleet, machine: &str, text: &str) -> bool {
     let log = fleet.folder.path().join(machine).join("log");
-    std::fs::read_dir(log).unwrap().any(|entry| {
-        let bytes = std::fs::read(entry.unwrap().path()).unwrap();
-        bytes.windows(text.len()).any(|window| window == text.as_bytes())
-    })
+    let mut files = std::fs::read_dir(log).unwrap().map(|entry| entry.unwrap().path());
+    files.any(|file| is_in(&std::fs::read(file).unwrap(), text))
 }
 
 /// Stores a segment that no manifest lists, as a store that lost leaves it.
@@ -75,8 +80,8 @@ fn an_erasure_travels_that_changes_no_state() {
     assert_eq!(remote.push(&a, &ann()).unwrap().commits, 0, "at rest");
 }
 
-/// ERA-1, PUS-1, PUS-2, RML-4: behind the next push, no byte of what was erased is in the bucket, with two old clones that
-/// push. And each clone erases it, too.
+/// Rule 16, ERA-1, PUS-1, PUS-2, RML-4: behind the next push, no byte of what was erased is in the bucket, with two old
+/// clones that push. And each clone erases it, too.
 #[test]
 fn erased_secrets_leave_the_bucket_and_the_clones() {
     let fleet = Fleet::new();
@@ -170,7 +175,7 @@ fn a_push_lists_only_where_something_was_erased() {
     assert_eq!(remote.push(&a, &ann()).unwrap().requests, 3);
 }
 
-/// RRW-2: a pusher deletes nothing before its swap, because the writer of an unlisted segment may swap first.
+/// Rules 14 and 16, RRW-2: a pusher deletes nothing before its swap, because the writer of an unlisted segment may swap first.
 #[test]
 fn a_segment_of_a_writer_that_swaps_first_stays() {
     let fleet = Fleet::new();
@@ -198,6 +203,56 @@ fn a_segment_of_a_writer_that_swaps_first_stays() {
     assert_eq!(holders(&fleet.service, "of another writer").len(), 1);
     let b = fleet.clone("b", Origin::DirectUser);
     assert_eq!(a.view().root(), b.view().root());
+}
+
+/// Rules 16 and 20: a push deletes each file once, also if a join replaced it.
+#[test]
+fn a_push_deletes_each_file_once() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    put(&a, "one", "1");
+    erase(&a, "one");
+    let leaving = || {
+        let place = Place::of(Counted::new(Arc::new(fleet.service.clone())));
+        place.read().unwrap().log.leaving.len()
+    };
+    let first = (0..60).find_map(|number| {
+        put(&a, "counter", &number.to_string());
+        let before = leaving();
+        let pushed = remote.push(&a, &ann()).unwrap();
+        (before > leaving()).then_some(pushed.requests)
+    });
+    assert_eq!(first, Some(11), "a list, a segment, a manifest, and 8 files");
+}
+
+/// What a fetch erased counts, also if another process then takes in the commits first.
+#[test]
+fn what_was_erased_counts_if_another_process_is_faster() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    put(&a, "secret", SECRET);
+    remote.push(&a, &ann()).unwrap();
+    let disk: Arc<dyn Disk> = Arc::new(MemDisk::new());
+    let bucket = Arc::new(fleet.service.clone());
+    drop(clone_on(bucket, &disk, Origin::DirectUser, &Options::new()).unwrap());
+    erase(&a, "secret");
+    remote.push(&a, &ann()).unwrap();
+    let open =
+        |disk: &Arc<dyn Disk>, options| Memory::on_disk(Arc::clone(disk), options, false, None).unwrap();
+    let (rival, own, has_acted) = (fleet.origin(), Arc::clone(&disk), AtomicBool::new(false));
+    let options = Options::new().stop(move || {
+        let names = own.list("log").unwrap().into_iter();
+        let mut files = names.map(|name| read_whole(&*own, &format!("log/{name}"), usize::MAX).unwrap());
+        let is_erased = !files.any(|file| file.is_some_and(|bytes| is_in(&bytes, SECRET)));
+        let is_free = || lock_within(&*own, "lock", Duration::ZERO).is_ok();
+        if is_erased && is_free() && !has_acted.swap(true, Ordering::Relaxed) {
+            let fetched = rival.fetch(&open(&own, Options::new()), &ann()).unwrap();
+            assert_eq!((fetched.commits, fetched.erased), (1, 0));
+        }
+        false
+    });
+    let fetched = remote.fetch(&open(&disk, options), &ann()).unwrap();
+    assert_eq!((fetched.commits, fetched.erased), (0, 1));
 }
 
 /// Rule 19: a remote that is less trusted than a host does not erase, and is reported. What it erased is not sent back.
@@ -307,7 +362,7 @@ fn a_thinned_erasure_travels() {
         put(&a, "counter", &number.to_string());
     }
     let mut retention = crate::engine::Retention::default();
-    (retention.all, retention.newest) = (std::time::Duration::ZERO, 2);
+    (retention.all, retention.newest) = (Duration::ZERO, 2);
     a.gc(&retention, None).unwrap();
     remote.push(&a, &ann()).unwrap();
     assert_eq!(holders(&fleet.service, SECRET), Vec::<String>::new());

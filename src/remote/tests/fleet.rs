@@ -23,6 +23,7 @@ fn nothing_is_lost_whatever_the_service_does() {
         sum.behind += counts.behind;
         sum.erasures += counts.erasures;
         sum.collections += counts.collections;
+        sum.thinned += counts.thinned;
     }
     println!("{sum:?}");
     assert!(

@@ -138,7 +138,8 @@ fn a_forged_signature_is_refused_as_damage() {
         }
         (built, batch.commit)
     });
-    let segment = NewSegment::encode(&log, id, [7; 16], first, group.collect()).unwrap();
+    let mut segment = NewSegment::encode(&log, id, [7; 16], first, group.collect()).unwrap();
+    segment.number(&log, id);
     let mut objects = fleet.service.objects();
     objects.insert(segment.listed.name(), segment.bytes().to_vec());
     let (head, before) = (found.last().unwrap().commit, batches(&b));

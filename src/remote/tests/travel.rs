@@ -1,12 +1,15 @@
-//! Tests of references that travel, and of clones with a cap (rules 19 and 21).
+//! Tests of what travels: references, the work of a machine that was away, and clones with a cap (rules 18, 19 and 21).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use super::backup::{put, verified};
-use super::machines::{Fleet, ann, id, pull};
+use super::machines::{Fleet, ann, content, id, pull};
 use crate::engine::{Memory, Retention, Writer};
 use crate::object::Origin;
 use crate::remote::Remote;
+use crate::remote::bucket::Counted;
+use crate::remote::place::Place;
 
 fn snapshots(memory: &Memory) -> Vec<String> {
     let all = memory.snapshots().unwrap();
@@ -195,4 +198,83 @@ fn a_cap_holds_after_a_collection() {
         );
         put(&b, "of a", "of b");
     }
+}
+
+/// RML-2: a machine that was away begins at a commit that another one has thinned. Its work arrives all the same.
+#[test]
+fn work_that_begins_at_a_thinned_commit_arrives() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let b = fleet.clone("b", Origin::DirectUser);
+    for number in 0..10 {
+        put(&a, "counter", &number.to_string());
+        remote.push(&a, &ann()).unwrap();
+    }
+    let mut retention = Retention::default();
+    (retention.all, retention.hourly, retention.newest) = (Duration::ZERO, Duration::ZERO, 2);
+    (retention.daily, retention.weekly) = (Duration::ZERO, Duration::ZERO);
+    assert!(a.gc(&retention, None).unwrap().thinned > 5);
+    for round in 0..3 {
+        put(&b, "plan", &format!("of b, {round}"));
+        put(&b, &format!("new/{round}"), &"long ".repeat(2_000));
+        pull(&remote, &b);
+        remote.push(&b, &ann()).unwrap();
+        assert!(pull(&remote, &a).merged.conflicts.is_empty());
+        assert_eq!(content(&a, "plan").unwrap(), format!("of b, {round}"));
+        assert_eq!(a.view().root(), b.view().root());
+    }
+    // Nobody of a remembers who removed it, so a person decides.
+    b.remove(&id("new/0"), &ann()).unwrap();
+    remote.push(&b, &ann()).unwrap();
+    assert_eq!(pull(&remote, &a).merged.conflicts.len(), 1);
+    put(&a, "of a", "1");
+    remote.push(&a, &ann()).unwrap();
+    pull(&remote, &b);
+    let c = fleet.clone("c", Origin::DirectUser);
+    assert_eq!(
+        (a.view().root(), c.view().root()),
+        (b.view().root(), b.view().root())
+    );
+    for (memory, name) in [(a, "first"), (b, "b"), (c, "c")] {
+        drop(memory);
+        verified(&fleet.folder.path().join(name));
+    }
+}
+
+/// Rule 18: two copies of one store have a side line each.
+#[test]
+fn a_copied_store_has_a_line_of_its_own() {
+    fn copy(from: &std::path::Path, to: &std::path::Path) {
+        std::fs::create_dir(to).unwrap();
+        for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+            let to = to.join(entry.file_name());
+            if entry.path().is_dir() {
+                copy(&entry.path(), &to);
+            } else {
+                std::fs::copy(entry.path(), to).unwrap();
+            }
+        }
+    }
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    drop(fleet.clone("b", Origin::DirectUser));
+    let paths = ["b", "copy"].map(|name| fleet.folder.path().join(name));
+    copy(&paths[0], &paths[1]);
+    put(&a, "of a", "1");
+    remote.push(&a, &ann()).unwrap();
+    for (path, round) in paths.iter().chain(&paths).zip(0..) {
+        let memory = Memory::open(path).unwrap();
+        put(&memory, &format!("note/{round}"), "text");
+        pull(&remote, &memory);
+        remote.push(&memory, &ann()).unwrap();
+    }
+    let log = Place::of(Counted::new(Arc::new(fleet.service.clone())))
+        .read()
+        .unwrap()
+        .log;
+    let names: Vec<_> = log.lines.iter().map(|line| &line.name[..]).collect();
+    assert_eq!(names.len(), 2, "{names:?}");
+    assert_eq!(format!("{}-1", names[0]), names[1]);
+    pull(&remote, &a);
+    assert_eq!(content(&a, "note/3").as_deref(), Some("text"));
 }

@@ -86,7 +86,7 @@ fn small_segments_are_joined_and_leave_later() {
     }
 }
 
-/// A damaged segment is damage, however often the manifest is read.
+/// Rule 15: a damaged segment is damage, however often the manifest is read.
 #[test]
 fn a_missing_segment_of_the_newest_manifest_is_damage() {
     let fleet = Fleet::new();
@@ -170,7 +170,7 @@ fn a_collection_drops_merged_lines_and_keeps_the_history() {
     }
 }
 
-/// RGC-3: a collection goes on while others push, and begins anew if what it left out is needed again.
+/// Rule 14, RGC-3: a collection goes on while others push, and begins anew if what it left out is needed again.
 #[test]
 fn a_collection_beside_pushes_loses_nothing() {
     let fleet = Fleet::new();

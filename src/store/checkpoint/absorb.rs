@@ -93,7 +93,7 @@ pub(crate) fn absorbed<'a>(
         gaps: rows(parts, Section::Gaps).collect::<Result<_>>()?,
         references,
         history: chain.history()?,
-        lines: chain.lines()?,
+        lines: chain.lines()?.into_iter().map(<[u8]>::to_vec).collect(),
     })
 }
 

@@ -237,7 +237,7 @@ impl Checkpoint {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a line cannot be read.
-    pub(crate) fn lines(&self) -> Result<Vec<Vec<u8>>> {
+    pub(crate) fn lines(&self) -> Result<Vec<&[u8]>> {
         self.newest().lines()
     }
 

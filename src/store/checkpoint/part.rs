@@ -84,7 +84,7 @@ impl Part {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a line cannot be read, or if the lines do not fill their section.
-    pub(super) fn lines(&self) -> Result<Vec<Vec<u8>>> {
+    pub(super) fn lines(&self) -> Result<Vec<&[u8]>> {
         let extent = self.header.extent(Section::Lines);
         let (mut at, mut found) = (extent.offset, Vec::new());
         let bad = |at| damaged(self.name(), at, Cause::BeyondSection);
@@ -99,7 +99,7 @@ impl Part {
             if length > left {
                 return Err(bad(at));
             }
-            found.push(self.blocks.bytes(at + 4, length as usize)?.to_vec());
+            found.push(self.blocks.bytes(at + 4, length as usize)?);
             at += 4 + length;
         }
         if at == extent.end() {

@@ -1,6 +1,6 @@
 //! `install` and `uninstall` edit the settings of clients, and leave everything else as it is.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use serde_json::json;
 
@@ -359,7 +359,7 @@ fn a_program_with_another_file_name_has_its_hooks_once() {
     let text = fs::read_to_string(&settings).unwrap();
     let hooks = |text: &str| text.matches("hook --client claude-code").count();
     let count = hooks(&text);
-    for name in ["treering-1.2", "treering_v2.0.1", "tr"] {
+    for name in ["treering-1.2", "treering_v2.0.1", "treering.cjs", "tr"] {
         let other = copied(&folder, program, &format!("bin/{name}"));
         let run = |arguments: &[&str]| {
             let ran = other_program(&folder, &other).args(arguments).output().unwrap();
@@ -387,6 +387,48 @@ fn a_program_with_another_file_name_has_its_hooks_once() {
     install(&folder, "claude-code");
     let mended: Value = serde_json::from_str(&fs::read_to_string(&settings).unwrap()).unwrap();
     assert_eq!(mended, once);
+}
+
+/// A launcher's cache may lose the program, so no hook names it there. A client can start the launcher itself as a server.
+#[test]
+fn settings_name_a_launcher_only_for_a_server() {
+    let program = env!("CARGO_BIN_EXE_treering");
+    for (place, words) in [
+        ("cache/uv/archive-v0/x1/bin/treering", vec!["uvx", "treering"]),
+        (
+            ".npm/_npx/x1/node_modules/.bin/treering",
+            vec!["npx", "-y", "treering"],
+        ),
+    ] {
+        let folder = workplace();
+        let cached = copied(&folder, program, place);
+        let run = |program: &Path, arguments: &[&str]| {
+            let output = other_program(&folder, program)
+                .args(arguments)
+                .arg("--json")
+                .output();
+            Ran::of(&output.unwrap())
+        };
+        let refused = run(&cached, &["install", "claude-code", "--yes"]).refusal(1);
+        assert_eq!(refused["code"], "not_installed");
+        assert_eq!(files(&folder), []);
+
+        let changed = |program: &Path| {
+            let ran = run(program, &["mcp", "install", "--client", "claude-code", "--yes"]);
+            assert_eq!(ran.code, 0, "{ran:?}");
+            ran.documents()[0]["changed"].clone()
+        };
+        assert_eq!(changed(&cached), true);
+        let settings = fs::read_to_string(folder.path("shop/.mcp.json")).unwrap();
+        let settings: Value = serde_json::from_str(&settings).unwrap();
+        let server = &settings["mcpServers"]["treering"];
+        let started = std::iter::once(&server["command"]).chain(server["args"].as_array().unwrap());
+        let started: Vec<&str> = started.filter_map(Value::as_str).collect();
+        assert_eq!(started, [words, vec!["serve", "--mcp"]].concat());
+        // The launcher runs this program, so the entry is its own.
+        assert_eq!(changed(&cached), false);
+        assert_eq!(changed(Path::new(program)), true);
+    }
 }
 
 #[test]

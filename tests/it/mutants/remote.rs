@@ -24,7 +24,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         [
             "Some(version) => self.bucket.swap(MANIFEST_FILE, version, &bytes).map(Some),",
             "self.bucket.swap(MANIFEST_FILE, version, &bytes).map(Some)",
-            "self.bucket.get(MANIFEST_FILE).map(|now| now.version).and_then(|now| self.bucket.swap(MANIFEST_FILE, \
+            "self.bucket.get(MANIFEST_FILE, u64::MAX).map(|now| now.version).and_then(|now| self.bucket.swap(MANIFEST_FILE, \
              if version == &now { version } else { &now }, &bytes)).map(Some)",
         ],
         MACHINES,
@@ -82,11 +82,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         "a push behind an erasure leaves what nobody lists",
         "src/remote/push.rs",
-        [
-            "place.collect(&listed, &log)?;",
-            "place.collect(&listed, &log)?;",
-            "",
-        ],
+        ["place.collect(&gone, &log)?;", "place.collect(&gone, &log)?;", ""],
         ERASURE,
     ),
     mutant(

@@ -14,6 +14,7 @@ mod memvid;
 mod opening;
 pub mod ram;
 mod reads;
+mod remote;
 mod roots;
 mod snapshots;
 mod stores;
@@ -126,6 +127,11 @@ pub const GROUPS: &[Group] = &[
     Group {
         name: "forks",
         measure: forks::measure,
+        most: 1_000_000,
+    },
+    Group {
+        name: "remote",
+        measure: remote::measure,
         most: 1_000_000,
     },
     #[cfg(feature = "memvid")]

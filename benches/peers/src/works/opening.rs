@@ -99,6 +99,7 @@ pub fn after_crash(run: &mut Run, n: u64, folder: &Path, stores: &Stores) {
             copy_files(
                 &path,
                 &copy.path().join(path.file_name().expect("a store has a name")),
+                false,
             );
             let ids = ids(n, round);
             let opener = openers(copy.path(), peers, true).swap_remove(at).2;
@@ -116,15 +117,19 @@ pub fn after_crash(run: &mut Run, n: u64, folder: &Path, stores: &Stores) {
         .record(["open-crash"], n, &mut run.table);
 }
 
-fn copy_files(from: &Path, to: &Path) {
+/// Copies the files of a folder. The copy is durable if `is_durable`.
+pub fn copy_files(from: &Path, to: &Path, is_durable: bool) {
     std::fs::create_dir_all(to).unwrap();
     for entry in std::fs::read_dir(from).unwrap() {
         let path = entry.unwrap().path();
         let copy = to.join(path.file_name().expect("a file has a name"));
         if path.is_dir() {
-            copy_files(&path, &copy);
+            copy_files(&path, &copy, is_durable);
         } else {
             std::fs::copy(&path, &copy).unwrap();
+            if is_durable {
+                std::fs::File::open(&copy).unwrap().sync_all().unwrap();
+            }
         }
     }
 }

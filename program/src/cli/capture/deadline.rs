@@ -8,11 +8,11 @@
 //!   writes a transcript. opencode writes none, so what it told only this event is lost.
 
 use std::io::{self, Write as _};
-use std::process;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::cli::errors::DONE;
 use crate::cli::output;
 
 /// The longest time of an event. The installed hooks are stopped after 10 seconds, without a word; and a person who waits
@@ -44,7 +44,7 @@ impl Deadline {
                 if let Some(answer) = answer {
                     drop(writeln!(io::stdout(), "{answer}"));
                 }
-                process::exit(0);
+                output::end(DONE);
             }
         });
         // If no thread starts, each wait still has its own limit.

@@ -17,8 +17,9 @@ use treering::signed::VerifierKey;
 /// Others may write meanwhile. treering clone restores it.
 ///
 /// # Notes
-/// The place is a folder of its own, as a URL with the scheme file, or a schema in PostgreSQL. After gc or erase, the next run replaces the backup and removes the old files.
-/// The folder can be read as a store: treering --store FOLDER get ID. No verb writes to it.
+/// The place is a folder of its own, as a URL with the scheme file, or a schema in PostgreSQL. Object storage (s3, gs, az)
+/// needs a build with the feature remote-cloud. After gc or erase, the next run replaces the backup and removes the old
+/// files. The folder can be read as a store: treering --store FOLDER get ID. No verb writes to it.
 ///
 /// # Examples
 /// ```text

@@ -122,7 +122,7 @@ fn erase(context: &mut Context, erasing: &Erasing) -> Done {
                 "the remote {0} has the data until you run: treering push {0}",
                 remote.name
             );
-            context.note("remote", text);
+            context.note("next", text);
         }
     }
     Ok(DONE)

@@ -3,7 +3,6 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use std::env;
 use std::time::Duration;
 
 use super::agent::person;
@@ -11,6 +10,7 @@ use super::prelude::*;
 use crate::answers::line_diff::hunks;
 use crate::cli::context::real_path;
 use crate::cli::install::{FileChange, Planned, Wanted, changes, remove_folders};
+use crate::cli::own_program::{Launcher, own_file};
 use crate::hook::HookClient;
 
 /// The longest time for the difference of two settings files.
@@ -92,6 +92,7 @@ impl Verb for Install {
 
     fn run(self, context: &mut Context) -> Done {
         context.whole_store()?;
+        refuse_launcher(self.client)?;
         let learns = self.learn || (!self.yes && !self.dry_run && asks_to_learn(context)?);
         let wanted = wanted(context, self.client, learns)?;
         let planned = changes(self.client, &wanted)?
@@ -116,9 +117,24 @@ impl Verb for Uninstall {
     }
 }
 
+/// Refuses hooks that name a file in the cache of a launcher. The launcher itself is too slow for each event of a session.
+fn refuse_launcher(client: HookClient) -> Result<()> {
+    let Some(Launcher { words, install, .. }) = Launcher::of_this_process() else {
+        return Ok(());
+    };
+    let text = format!(
+        "{} runs this program from a cache, which may lose it, so no hook can name it",
+        words[0]
+    );
+    let hint = format!(
+        "run {install}, then treering install {client}; treering mcp install sets up the tools without hooks"
+    );
+    Err(refused(ErrorCode::NotInstalled, text, hint))
+}
+
 /// Returns what an installation writes.
 pub(super) fn wanted(context: &Context, client: HookClient, learns: bool) -> Result<Wanted> {
-    let program = env::current_exe().map_err(|error| Error::io("finding the program", error))?;
+    let program = own_file()?;
     let store = match context.named_store() {
         Some(named) => Some(named),
         // These clients may start the server in any folder.

@@ -149,7 +149,7 @@ impl Verb for Log {
             context.nothing_by(&memory, &wanted)?;
             if !wanted.is_everyone() {
                 let text = "a merge is one commit of whoever merged; what it brought in: treering log --at remote:NAME/main";
-                context.note_for_people("merged", text);
+                context.note_for_people("next", text);
             }
         }
         Ok(DONE)

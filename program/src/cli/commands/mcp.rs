@@ -3,7 +3,6 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use std::env;
 use treering::inspect::disk::xdg_folder;
 
 use super::agent::person;
@@ -12,6 +11,7 @@ use super::prelude::*;
 use crate::cli::args::LaneOptions;
 use crate::cli::context::real_path;
 use crate::cli::install::{Client, Planned, SERVER, Start, program_file};
+use crate::cli::own_program::{Launcher, own_file};
 
 /// Set up an MCP client
 ///
@@ -176,14 +176,16 @@ fn start_of(
     scope: Option<String>,
     known: Option<&Start>,
 ) -> Result<Start> {
-    let program = env::current_exe().map_err(|error| Error::io("finding the program", error))?;
+    let program = own_file()?;
     // A team may commit the file of a project, so the command is not a path of this machine.
     let is_on_path =
         || program_file(Path::new(SERVER)).is_some_and(|file| real_path(&file) == real_path(&program));
-    let command = if client.is_of_project() && is_on_path() {
-        SERVER.to_owned()
-    } else {
-        shown(&program)
+    let launcher =
+        Launcher::of_this_process().map(|launcher| launcher.words.iter().map(|word| (*word).to_owned()));
+    let words: Vec<String> = match launcher {
+        Some(words) => words.collect(),
+        None if client.is_of_project() && is_on_path() => vec![SERVER.to_owned()],
+        None => vec![shown(&program)],
     };
     let LaneOptions { session, actor } = context.lane_options();
     let store = match context.named_store() {
@@ -195,7 +197,9 @@ fn start_of(
     // The client may start the server in another folder.
     let store = store.map(|store| real_path(&store));
     let trust = context.options.trust.map(|class| class.name().to_owned());
-    let mut args = vec!["serve".to_owned(), "--mcp".to_owned()];
+    let mut words = words.into_iter().chain(["serve", "--mcp"].map(str::to_owned));
+    let command = words.next().unwrap_or_default();
+    let mut args: Vec<String> = words.collect();
     let options = [
         ("--store", store.map(|store| shown(&store))),
         ("--scope", scope),

@@ -105,8 +105,8 @@ enum RemoteVerb {
     List,
     /// Delete from a remote what nobody needs
     ///
-    /// Writes small segments as large ones, and deletes files that nobody lists. Drops the side lines of machines that were merged and have been idle for 30 days. Keeps
-    /// all history.
+    /// Writes small segments as large ones, and deletes files that nobody lists. Drops the side lines of machines that
+    /// were merged and have been idle for 30 days. Keeps all history.
     ///
     /// # Examples
     /// ```text
@@ -495,8 +495,8 @@ pub(super) fn fetched_line(fetched: &Fetched) -> String {
 
 /// Bring in the commits of a remote
 ///
-/// Fetches what others pushed (treering fetch does only that), and merges it as treering merge does. What your policy refuses stays open as a conflict. The
-/// merge is one commit in the lane remote/NAME.
+/// Fetches what others pushed (treering fetch does only that), and merges it as treering merge does. What your policy
+/// refuses stays open as a conflict. The merge is one commit in the lane remote/NAME.
 ///
 /// # Examples
 /// ```text

@@ -3,12 +3,12 @@
 //! # Layer
 //! Layer 10, part of cli.
 
-use std::env;
 use std::path::Path;
 
 use serde_json::Value as Json;
 
 use super::server::{SERVER, Start};
+use crate::cli::own_program::own_file;
 
 /// The words by which a hook of this program is known, besides the name of the program.
 const HOOK_WORDS: &str = " hook --client ";
@@ -19,22 +19,22 @@ fn is_own_program(program: &str) -> bool {
         .file_name()
         .unwrap_or_default()
         .to_string_lossy();
-    let own = env::current_exe().ok();
+    let own = own_file().ok();
     let is_running = own
         .as_deref()
         .and_then(Path::file_name)
         .is_some_and(|own| *own == *name);
     let rest = name.strip_prefix(SERVER);
     let is_version = |rest: &str| {
-        let version = rest.trim_start_matches(['-', '_', '.', 'v']);
-        rest.is_empty() || rest == ".exe" || version.starts_with(|letter: char| letter.is_ascii_digit())
+        let version = rest.trim_start_matches(['-', '_', '.', 'v', '@', '=']);
+        matches!(rest, "" | ".exe" | ".cjs") || version.starts_with(|letter: char| letter.is_ascii_digit())
     };
     is_running || rest.is_some_and(is_version)
 }
 
 /// Checks whether a server in a settings file is that of this program.
 pub(super) fn is_own_server(server: &Json) -> bool {
-    Start::of(server).is_none_or(|start| is_own_program(&start.command))
+    Start::of(server).is_none_or(|start| is_own_program(start.program()))
 }
 
 /// Checks whether a command runs a hook of this program, and nothing else. Variables may be set before it.

@@ -14,6 +14,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::cli::json_edit::place_in;
+use crate::cli::own_program::Launcher;
 
 /// The name of the server in a settings file.
 pub(crate) const SERVER: &str = "treering";
@@ -86,6 +87,14 @@ impl Start {
         let command = words.next().filter(|_| !entry["command"].is_null())?;
         let args = words.collect();
         Some(Self { command, args })
+    }
+
+    /// Returns the program that this starts: the command, or the package that a launcher runs.
+    pub(super) fn program(&self) -> &str {
+        let package = self.args.iter().find(|arg| !arg.starts_with('-'));
+        package
+            .filter(|_| Launcher::is_named(&self.command))
+            .unwrap_or(&self.command)
     }
 
     /// Whether this starts the server.

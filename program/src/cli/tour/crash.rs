@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use crate::cli::commands::prelude::*;
 use crate::cli::context::AT_VARIABLE;
+use crate::cli::own_program::own_file;
 use treering::NewObject;
 
 /// The number of acknowledged commits before the process is killed.
@@ -122,8 +123,7 @@ fn is_kept(memory: &Memory, acknowledged: &Acknowledged) -> Result<bool> {
 /// and the exit status of the process.
 fn kill_a_writer(store: &Path) -> Result<(Vec<Acknowledged>, String)> {
     let failed = |error| Error::io("running a second process of treering", error);
-    let program = std::env::current_exe().map_err(failed)?;
-    let mut child = Command::new(program)
+    let mut child = Command::new(own_file()?)
         .env_remove(AT_VARIABLE)
         .args("crash-test --writer --json --session second-process --store".split(' '))
         .arg(store)

@@ -9,14 +9,13 @@
 
 use std::collections::{HashMap, HashSet};
 
-use crate::codec::DecodeError;
 use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath};
 use crate::engine::inner::Inner;
 use crate::engine::write::{LogHandle, Writer};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::log::{Batch, CompactionLock, RecordKind, Seal};
 use crate::object::{Object, Time};
-use crate::store::{Erased, Erasure, ForeignCommit, Live, Plan, changes_in, gaps_in, object_of};
+use crate::store::{Erasure, ForeignCommit, Live, Plan, changes_in, gaps_in, markers_in, object_of};
 
 type Digest = [u8; DIGEST_LEN];
 
@@ -39,16 +38,7 @@ impl Elsewhere {
     ) -> Result<Self> {
         let (mut erasure, mut ids) = (Erasure::new(), HashMap::new());
         for batch in batches {
-            let mut markers = Vec::new();
-            for record in batch
-                .records
-                .iter()
-                .filter(|record| record.kind == RecordKind::Erased)
-            {
-                markers.push(Erased::decode(&record.body).map_err(|error| {
-                    Error::corrupt(format!("a marker of the remote is damaged: {error}"))
-                })?);
-            }
+            let mut markers = markers_in(batch)?;
             if markers.is_empty() {
                 continue;
             }
@@ -134,16 +124,8 @@ impl Inner {
         let cut = self.main().cut(&self.log.lock());
         let mut erasure = Erasure::new();
         cut.read(self.settings(), "search", &mut |batch| {
-            for record in batch
-                .records
-                .iter()
-                .filter(|record| record.kind == RecordKind::Erased)
-            {
-                let erased = Erased::decode(&record.body).map_err(|error| damaged(&error))?;
-                if !erased.is_lost() {
-                    erasure.insert(erased.digest, erased.by);
-                }
-            }
+            let erased = markers_in(batch)?.into_iter().filter(|marker| !marker.is_lost());
+            erasure.extend(erased.map(|marker| (marker.digest, marker.by)));
             Ok(())
         })?;
         // What was put again afterwards stays.
@@ -184,8 +166,4 @@ impl Inner {
             self.publish(writing, rewritten)
         })
     }
-}
-
-fn damaged(error: &DecodeError) -> Error {
-    Error::corrupt(format!("a marker of an erasure is damaged: {error}"))
 }

@@ -23,9 +23,9 @@ use std::collections::BTreeSet;
 
 use crate::digest::{CommitDigest, DIGEST_LEN};
 use crate::error::{Error, Result};
-use crate::log::{BatchBuilder, CompactionLock, RecordKind, Seal, not_rewritten};
+use crate::log::{BatchBuilder, CompactionLock, Seal, not_rewritten};
 use crate::object::{Id, Op};
-use crate::store::{self, Live, Plan};
+use crate::store::{Live, Plan, markers_in};
 
 use crate::trie::Shape;
 #[cfg(feature = "remote")]
@@ -285,10 +285,12 @@ impl Memory {
         let cut = self.inner.cut(&self.inner.log.lock());
         let mut digests = BTreeSet::new();
         cut.store.read_log(cut.position.batch, &mut |batch| {
-            let records = batch.records.iter();
-            let erased = records.filter(|record| record.kind == RecordKind::Erased);
-            let marks = erased.filter_map(|record| store::Erased::decode(&record.body).ok());
-            digests.extend(marks.filter(|mark| mark.by == commit).map(|mark| mark.digest));
+            let markers = markers_in(batch)?.into_iter();
+            digests.extend(
+                markers
+                    .filter(|marker| marker.by == commit)
+                    .map(|marker| marker.digest),
+            );
             Ok(())
         })?;
         Ok(digests.into_iter().collect())

@@ -264,8 +264,10 @@ impl<'a> Merge<'a> {
             // MRG-1
             match self.memory.judge(draft, Op::MERGE) {
                 Ok(draft) => {
-                    // The policy may have put other objects.
-                    planned.merged.count(&draft);
+                    if inner.policy.is_some() {
+                        // The policy may have put other objects.
+                        planned.merged.count(&draft);
+                    }
                     Ok((planned, draft))
                 }
                 Err(refusal) => {

@@ -48,6 +48,7 @@ impl Merge<'_> {
             .first()
             .ok_or_else(|| Error::corrupt("the lines have no commit in common"))?;
         let (base, is_new) = (first.1.digest, !is_at(first, &theirs));
+        let only_base = (all.len() == 1).then(|| first.clone());
         let is_of_remote = is_of_remote(&theirs);
         let mut draft = Draft::new(view.clone(), writer.clone());
         let mut conflicts = Vec::new();
@@ -62,12 +63,14 @@ impl Merge<'_> {
             add_open(&mut conflicts, &draft)?;
             check(&view, &draft, writer)?;
         }
-        // A repeated merge that changes nothing makes no commit (MRG-2). Nor does that of a remote which has all that is here:
-        // otherwise two machines would merge each other's merges for ever.
+        // A repeated merge that changes nothing makes no commit (MRG-2). Nor does that of a remote which has nothing but what
+        // is here: otherwise two machines would merge each other's merges for ever.
         // If the remote has something else that this line did not take, the commit says that it saw it, for the next push.
-        let is_new = is_new
-            && !(draft.is_empty()
-                && (is_known || is_of_remote && base == ours.1.digest && has_same(&theirs, &ours)?));
+        let has_nothing = match only_base.filter(|_| is_of_remote && draft.is_empty()) {
+            Some(base) => has_same(&base, &theirs, &ours)?,
+            None => false,
+        };
+        let is_new = is_new && !(draft.is_empty() && is_known || has_nothing);
         let mut merged = Merged {
             committed: Committed {
                 commit: view.commit(),
@@ -158,7 +161,7 @@ fn check(view: &View, draft: &Draft, writer: &Writer) -> Result<()> {
     if !settings.restricts(writer) {
         return Ok(());
     }
-    let changes = draft.staged.values();
+    let changes = draft.staged.sorted().into_iter().map(|(_, change)| change);
     for change in changes.filter(|change| !is_conflict_id(change.id.as_str())) {
         let old = view.state.object_at(&view.key(&change.id))?;
         let new = change.new.as_ref().map(|staged| staged.object.clone());
@@ -171,6 +174,8 @@ fn check(view: &View, draft: &Draft, writer: &Writer) -> Result<()> {
 #[derive(Default)]
 struct Decisions {
     new: BTreeMap<KeyPath, (NewObject, Origin, MadeBy)>,
+    /// Our version, if there is one, and theirs in its place. So neither is read again.
+    taken: BTreeMap<KeyPath, (Option<Object>, Object)>,
     /// The objects that get their version, or that they removed, and the fields that are left open.
     removes: BTreeSet<KeyPath>,
     decided: BTreeSet<KeyPath>,
@@ -202,7 +207,7 @@ impl Decisions {
             self.settled.insert(key);
         }
         let outcome = match decided.outcome {
-            Outcome::Take => deciding.stamped(theirs)?,
+            Outcome::Take => deciding.stamped(decided.sides[1].as_ref())?,
             outcome => outcome,
         };
         let by = match &outcome {
@@ -216,6 +221,11 @@ impl Decisions {
                 let (id, parent) = of.ok_or_else(|| Error::internal("a merge takes no version"))?;
                 if theirs.is_none() {
                     self.removes.insert(key);
+                }
+                if let [ours_now, Some(new)] = decided.sides
+                    && ours_now.as_ref().map_or(ours.is_none(), |now| now.is_named(&id))
+                {
+                    self.taken.insert(key, (ours_now, new));
                 }
                 self.decided.insert(key);
                 plan.add_at(key, id, parent, (ours, theirs), 0);
@@ -247,7 +257,10 @@ impl Decisions {
                     draft.stage(object, OriginRule::AtMost(class))?;
                 }
                 None if is_same(change.now, change.then()) => {}
-                None => draft.stage_entry(change.now, change.then())?,
+                None => match self.taken.remove(key) {
+                    Some((ours, theirs)) => draft.stage_over(*key, ours.as_ref(), theirs)?,
+                    None => draft.stage_entry(change.now, change.then())?,
+                },
             }
         }
         for key in self.settled.iter().filter(|key| !self.open.contains_key(*key)) {
@@ -283,16 +296,16 @@ fn is_of_remote(theirs: &Commit) -> bool {
     theirs.0.line_name().is_some_and(|name| name.starts_with(REMOTE))
 }
 
-/// Returns whether a remote has all that is here, and nothing else.
+/// Returns whether the states of two commits are the same for a line of ours.
 #[cfg(feature = "remote")]
-fn has_same(theirs: &Commit, ours: &Commit) -> Result<bool> {
-    crate::engine::write::push::has_same(theirs, ours)
+fn has_same(one: &Commit, other: &Commit, ours: &Commit) -> Result<bool> {
+    crate::engine::write::push::has_same(one, other, ours)
 }
 
 /// Without remotes, nothing is pushed after a merge.
 #[cfg(not(feature = "remote"))]
 #[expect(clippy::unnecessary_wraps, reason = "the other form can fail")]
-fn has_same(_theirs: &Commit, _ours: &Commit) -> Result<bool> {
+fn has_same(_one: &Commit, _other: &Commit, _ours: &Commit) -> Result<bool> {
     Ok(true)
 }
 

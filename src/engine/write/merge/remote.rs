@@ -178,7 +178,7 @@ impl Merge<'_> {
     fn refused(&self, writer: &Writer) -> Result<BTreeSet<KeyPath>> {
         let writer = &self.memory.inner.capped(writer);
         let (_, draft) = self.plan(writer)?;
-        let all: BTreeSet<KeyPath> = draft.staged.keys().copied().collect();
+        let all: BTreeSet<KeyPath> = draft.staged.iter().map(|(key, _)| key).collect();
         drop(draft);
         let mut refused = BTreeSet::new();
         let keys: Vec<KeyPath> = all.iter().copied().collect();

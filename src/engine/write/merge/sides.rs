@@ -51,6 +51,8 @@ pub(super) struct Decided {
     pub(super) is_settled: bool,
     /// The id of the object, and the parent of their version.
     pub(super) of: Option<(Id, Option<Id>)>,
+    /// Our version and theirs, if they are there and nothing of them was erased.
+    pub(super) sides: [Option<Object>; 2],
 }
 
 impl Decided {
@@ -64,6 +66,7 @@ impl Decided {
             open,
             is_settled: false,
             of: None,
+            sides: [None, None],
         }
     }
 
@@ -130,8 +133,9 @@ impl Deciding<'_> {
         };
         let parent = theirs.as_ref().and_then(Object::parent);
         let of = of.zip(Some(parent.map(Id::new).transpose()?));
-        let decided = self.decide_kept(key, was, versions, (ours, theirs))?;
-        Ok(decided.map(|decided| Decided { of, ..decided }))
+        let decided = self.decide_kept(key, was, versions, (ours.as_ref(), theirs.as_ref()))?;
+        let sides = [ours, theirs];
+        Ok(decided.map(|decided| Decided { of, sides, ..decided }))
     }
 
     /// Decides about the versions of which nothing was erased.
@@ -140,14 +144,12 @@ impl Deciding<'_> {
         key: &KeyPath,
         was: &Was,
         versions: Versions,
-        (ours, theirs): (Option<Object>, Option<Object>),
+        (ours, theirs): (Option<&Object>, Option<&Object>),
     ) -> Result<Option<Decided>> {
-        let is_of_conflict = |object: &Option<Object>| {
-            let id = object.as_ref().map(Object::id);
-            id.is_some_and(|id| is_conflict_id(id.as_str()))
-        };
-        if is_of_conflict(&ours) || is_of_conflict(&theirs) {
-            return self.of_conflicts(was, versions, (ours.as_ref(), theirs.as_ref()));
+        let is_of_conflict =
+            |object: Option<&Object>| object.is_some_and(|object| is_conflict_id(object.id().as_str()));
+        if is_of_conflict(ours) || is_of_conflict(theirs) {
+            return self.of_conflicts(was, versions, (ours, theirs));
         }
         match (ours, theirs) {
             // The state of a line shows a placeholder, until a merge brings in that the id is gone.
@@ -166,7 +168,7 @@ impl Deciding<'_> {
             (None, Some(theirs)) => {
                 let ours = (Arc::clone(&self.ours.store), Arc::clone(&self.head));
                 let remover = remover(&ours, key)?;
-                self.removed(key, was, Side::Ours, (&theirs, remover)).map(Some)
+                self.removed(key, was, Side::Ours, (theirs, remover)).map(Some)
             }
             (Some(ours), None) => {
                 let remover = remover(self.theirs, key)?;
@@ -174,21 +176,18 @@ impl Deciding<'_> {
                 if was.is(versions.ours) && !ours.origin().is_above(trust) {
                     return Ok(Some(Decided::clear(Outcome::Take)));
                 }
-                self.removed(key, was, Side::Theirs, (&ours, remover)).map(Some)
+                self.removed(key, was, Side::Theirs, (ours, remover)).map(Some)
             }
-            (Some(ours), Some(theirs)) => self.both(key, was, versions, (&ours, &theirs)).map(Some),
+            (Some(ours), Some(theirs)) => self.both(key, was, versions, (ours, theirs)).map(Some),
         }
     }
 
     /// Returns how their version is taken: as it is, or stamped anew with the cap of their line.
     ///
     /// # Errors
-    /// `Corrupt` or `Io` if it cannot be read.
-    pub(super) fn stamped(&self, theirs: Option<Entry>) -> Result<Outcome> {
-        let Some(object) = self
-            .kept(theirs)?
-            .filter(|object| object.stored_origin().is_above(self.their_cap))
-        else {
+    /// `Corrupt` if it cannot be decoded.
+    pub(super) fn stamped(&self, theirs: Option<&Object>) -> Result<Outcome> {
+        let Some(object) = theirs.filter(|object| object.stored_origin().is_above(self.their_cap)) else {
             return Ok(Outcome::Take);
         };
         // INVARIANT RCS-3: its record may limit it further.

@@ -4,7 +4,7 @@
 //! [`Heard`] tells what is certain about a request.
 //!
 //! # Layer
-//! Layer 6, part of `remote/bucket/cloud`.
+//! Layer 7, part of `remote/bucket/cloud`.
 //!
 //! # Invariants
 //! - CHT-1: unless the user allows plain HTTP, requests go to HTTPS addresses only. A request carries a signature.

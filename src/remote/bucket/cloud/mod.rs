@@ -3,7 +3,7 @@
 //! The client is the crate `object_store`. One thread with an async runtime serves one bucket. Callers block.
 //!
 //! # Layer
-//! Layer 6, part of `remote/bucket`.
+//! Layer 7, part of `remote/bucket`.
 //!
 //! # Invariants
 //! - OBS-1: the client repeats no request. Its caller does, and settles what is unclear (RTR-1).
@@ -463,8 +463,10 @@ impl Bucket for Cloud {
         if range.start >= range.end {
             return self.fetch(name, head());
         }
+        // Services take no end that a signed number has no room for.
+        let end = range.end.min(i64::MAX as u64);
         let part = GetOptions {
-            range: Some(GetRange::Bounded(range.clone())),
+            range: Some(GetRange::Bounded(range.start..end)),
             ..GetOptions::default()
         };
         match self.try_fetch(name, part)? {

@@ -161,8 +161,9 @@ impl Server {
         };
         let (start, end) = range.split_once('-').unwrap();
         let (start, length) = (start.parse::<usize>().unwrap(), stored.bytes.len());
-        let end = (end.parse::<usize>().unwrap() + 1).min(length);
-        if start >= length {
+        // As SeaweedFS does, with an end beyond its numbers.
+        let end = end.parse::<i64>().map_or(0, |end| end as usize + 1).min(length);
+        if start >= length || end == 0 {
             return Answer::new(416, Vec::new());
         }
         let mut answer = Answer::new(206, stored.bytes[start..end].to_vec()).with(&stored.version);
@@ -195,7 +196,7 @@ impl Server {
         let page = names.iter().skip(from).take(2);
         let xml = if is_azure {
             let blobs: String = page
-                .map(|name| format!("<Blob><Name>{name}</Name><Properties><Last-Modified>Thu, 01 Jul 2021 10:44:59 GMT</Last-Modified><Content-Length>1</Content-Length></Properties></Blob>"))
+                .map(|name| format!("<Blob><Name>{name}</Name><Properties><Last-Modified>Thu, 01 Jul 2021 10:44:59 GMT</Last-Modified><Content-Length>1</Content-Length><Content-Type>x</Content-Type></Properties></Blob>"))
                 .collect();
             format!(
                 "<EnumerationResults><Blobs>{blobs}</Blobs><NextMarker>{next}</NextMarker></EnumerationResults>"

@@ -1,7 +1,7 @@
 //! A bucket in a table of a PostgreSQL database: `postgres://user@host/database?schema=NAME`.
 //!
 //! # Layer
-//! Layer 6, part of `remote/bucket`.
+//! Layer 7, part of `remote/bucket`.
 //!
 //! # Invariants
 //! - PGB-1: each call is one statement, which is one transaction. So the server decides which of two writers wins (BKT-1).

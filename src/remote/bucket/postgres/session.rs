@@ -1,7 +1,7 @@
 //! The thread of a connection to PostgreSQL, and the meaning of its errors.
 //!
 //! # Layer
-//! Layer 6, part of `remote/bucket/postgres`.
+//! Layer 7, part of `remote/bucket/postgres`.
 //!
 //! # Invariants
 //! - PGN-1: after a call whose outcome is unknown, the next call connects anew.

@@ -1,7 +1,7 @@
 //! TLS of a connection to PostgreSQL, with `rustls`. The certificate of the server and its name are always verified.
 //!
 //! # Layer
-//! Layer 6, part of `remote/bucket/postgres`.
+//! Layer 7, part of `remote/bucket/postgres`.
 
 use std::future::Future;
 use std::io;

@@ -1,7 +1,7 @@
 //! The URL of a bucket in PostgreSQL, and the password that belongs to it.
 //!
 //! # Layer
-//! Layer 6, part of `remote/bucket/postgres`.
+//! Layer 7, part of `remote/bucket/postgres`.
 //!
 //! # Invariants
 //! - PGU-1: a password goes to another machine only over TLS with a verified certificate. Without `sslmode`, a connection to

@@ -13,8 +13,8 @@ use bech32::primitives::decode::CheckedHrpstring;
 
 use super::names::{Link, Meaning, Naming};
 use super::values::{
-    has_filler, is_mnemonic, is_name, is_passphrase, is_passphrase_with_number, is_placeholder, is_random,
-    is_reference, is_strong_password, is_uuid, surprise,
+    has_filler, is_file_name, is_mnemonic, is_name, is_passphrase, is_passphrase_with_number, is_placeholder,
+    is_random, is_reference, is_strong_password, is_uuid, surprise,
 };
 use crate::scan::encoding;
 use crate::scan::finding::Severity;
@@ -137,7 +137,10 @@ fn is_user_and_password(value: &str) -> bool {
 
 /// Returns whether `value` is a key, given that the value is in a place where only a key is expected.
 pub(super) fn is_key(value: &str) -> bool {
-    !is_reference(value) && !has_filler(value) && (is_random(value, 12) || is_uuid(value))
+    !is_reference(value)
+        && !has_filler(value)
+        && !is_file_name(value)
+        && (is_random(value, 12) || is_uuid(value))
 }
 
 /// Returns whether `value` is a password, given that the value is in a place where only a password is expected. A

