@@ -95,7 +95,8 @@ impl Remote {
     /// The errors of [`clone`]; `Denied` (code `unsigned_remote`) and the other errors of a signature. Nothing was made then.
     #[doc(hidden)]
     pub fn clone_to(&self, path: impl AsRef<Path>, options: &Options) -> Result<(Memory, Cloned)> {
-        let place = Place::of(Counted::new(Arc::clone(&self.bucket)));
+        let bucket = Counted::new(Arc::clone(&self.bucket));
+        let place = Place::of(bucket.waiting(options.settings.wait));
         // The manifest has the digests of the segments. So the clone copies the bytes that the check reads.
         let check = |log: &ClosedLog| self.check_signed(&place, log);
         clone_checked(&place, path.as_ref(), self.known().cap, options, &check)

@@ -54,7 +54,7 @@ impl Remote {
     /// # Errors
     /// `Denied` (code `unsigned_remote`); the other errors of a signature, and of reading the segments.
     pub(super) fn check_signed(&self, place: &Place, log: &ClosedLog) -> Result<()> {
-        let mut signatures = Signatures::begin(log, !self.keys.demanded.is_empty(), Vec::new());
+        let mut signatures = Signatures::begin(log, !self.signing.demanded.is_empty(), Vec::new());
         let count = if signatures.is_demanded {
             log.segments.len()
         } else {
@@ -70,7 +70,7 @@ impl Remote {
 
     /// Returns whether each push signs.
     pub(super) fn signs(&self) -> bool {
-        !self.keys.signers.is_empty()
+        !self.signing.signers.is_empty()
     }
 
     /// Returns whether the newest segment of the remote `log` has the signatures of all signers of its newest commit.
@@ -92,7 +92,7 @@ impl Remote {
             }
         }
         notes.retain(|note| note.origin == origin_of_line(&log.format.instance, MAIN) && note.is_in(&tree));
-        let mut keys = self.keys.signers.iter().map(SigningKey::verifier);
+        let mut keys = self.signing.signers.iter().map(SigningKey::verifier);
         Ok(keys.all(|key| {
             let key = [key];
             notes

@@ -505,7 +505,11 @@ fn a_remote_with_a_key_file_is_of_no_use_without_it() {
     assert_eq!(two.refused(4, "a", &add), "refused");
     mode(0o600);
     let said = two.folder.run(&[&["--store", "a"], &add[..]].concat());
-    assert!(said.err.contains("keep a copy of it in a safe place"), "{}", said.err);
+    assert!(
+        said.err.contains("keep a copy of it in a safe place"),
+        "{}",
+        said.err
+    );
     two.on("a", &["push"]);
     let clone = ["clone", &url, "b", "--trust-cap", "direct_user"];
     assert_eq!(two.refused(1, "a", &clone), "no_key");
