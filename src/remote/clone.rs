@@ -10,8 +10,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-#[cfg(feature = "signed")]
-use super::bucket::Counted;
 use super::bucket::check_apart;
 use super::cache::seen_in;
 use super::keys::Keys;
@@ -95,7 +93,7 @@ impl Remote {
     /// The errors of [`clone`]; `Denied` (code `unsigned_remote`) and the other errors of a signature. Nothing was made then.
     #[doc(hidden)]
     pub fn clone_to(&self, path: impl AsRef<Path>, options: &Options) -> Result<(Memory, Cloned)> {
-        let bucket = Counted::new(Arc::clone(&self.bucket));
+        let bucket = super::bucket::Counted::new(Arc::clone(&self.bucket));
         let place = Place::of(bucket.waiting(options.settings.wait));
         // The manifest has the digests of the segments. So the clone copies the bytes that the check reads.
         let check = |log: &ClosedLog| self.check_signed(&place, log);
