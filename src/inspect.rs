@@ -117,7 +117,7 @@ pub mod ingest {
 #[cfg(feature = "remote")]
 pub mod remote {
     pub use crate::remote::RemoteState;
-    pub use crate::remote::bucket::without_password;
+    pub use crate::remote::bucket::{folder_of, without_password};
 }
 pub mod slots {
     pub use crate::slots::Slots;

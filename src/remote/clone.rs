@@ -14,6 +14,8 @@ use super::bucket::check_apart;
 use super::cache::seen_in;
 use super::keys::Keys;
 use super::place::Place;
+#[cfg(feature = "signed")]
+use super::remote::Remote;
 use crate::digest::Root;
 use crate::disk::{Disk, FileDisk};
 use crate::engine::{Known, Memory, Options, Writer};
@@ -40,6 +42,9 @@ pub struct Cloned {
     /// The name by which the new store knows the remote; none if it is the clone of a backup.
     pub remote: Option<String>,
 }
+
+/// Accepts or refuses what a clone would copy, before anything is written.
+type Check<'a> = &'a dyn Fn(&ClosedLog) -> Result<()>;
 
 /// The name of the remote from which a store was cloned.
 pub(super) const ORIGIN: &str = "origin";
@@ -79,14 +84,45 @@ pub fn clone_with(
     clone_from(&place, path.as_ref(), cap, options)
 }
 
+#[cfg(feature = "signed")]
+impl Remote {
+    /// Makes a store of the remote in the folder `path`, as [`clone`] does, if a demanded key signed its newest commit. The
+    /// new store knows the remote by the name `origin`.
+    ///
+    /// # Errors
+    /// The errors of [`clone`]; `Denied` (code `unsigned_remote`) and the other errors of a signature. Nothing was made then.
+    #[doc(hidden)]
+    pub fn clone_to(&self, path: impl AsRef<Path>, options: &Options) -> Result<(Memory, Cloned)> {
+        let bucket = super::bucket::Counted::new(Arc::clone(&self.bucket));
+        let place = Place::of(bucket.waiting(options.settings.wait));
+        // The manifest has the digests of the segments. So the clone copies the bytes that the check reads.
+        let check = |log: &ClosedLog| self.check_signed(&place, log);
+        clone_checked(&place, path.as_ref(), self.known().cap, options, &check)
+    }
+}
+
 pub(super) fn clone_from(
     place: &Place,
     path: &Path,
     cap: Origin,
     options: &Options,
 ) -> Result<(Memory, Cloned)> {
-    let disk: Arc<dyn Disk> = Arc::new(FileDisk::create(path)?);
-    let log = copy(place, &disk, cap, options)?;
+    clone_checked(place, path, cap, options, &|_| Ok(()))
+}
+
+/// Clones as [`clone_from`] does, if `check` accepts what is published.
+pub(super) fn clone_checked(
+    place: &Place,
+    path: &Path,
+    cap: Origin,
+    options: &Options,
+    check: Check<'_>,
+) -> Result<(Memory, Cloned)> {
+    // A refused clone leaves no folder.
+    let log = copy(place, cap, options, &|log| {
+        check(log)?;
+        Ok(Arc::new(FileDisk::create(path)?))
+    })?;
     let memory = options.clone().open(path)?;
     settle_in(&memory, &log, cap)?;
     let view = memory.view();
@@ -112,7 +148,7 @@ pub(crate) fn clone_on(
     options: &Options,
 ) -> Result<Memory> {
     let place = Place::of(super::bucket::Counted::new(bucket).impatient());
-    let log = copy(&place, disk, cap, options)?;
+    let log = copy(&place, cap, options, &|_| Ok(Arc::clone(disk)))?;
     let memory = Memory::on_disk(Arc::clone(disk), options.clone(), false, None)?;
     settle_in(&memory, &log, cap)?;
     Ok(memory)
@@ -128,11 +164,16 @@ fn settle_in(memory: &Memory, log: &ClosedLog, cap: Origin) -> Result<()> {
     memory.inner.forget_unreadable(known, &writer)
 }
 
-/// Writes the batches of the closed log to a new store on a disk. Returns the log.
-fn copy(place: &Place, disk: &Arc<dyn Disk>, cap: Origin, options: &Options) -> Result<ClosedLog> {
+/// Writes the batches of the closed log to a new store on `disk`. Returns the log.
+fn copy(
+    place: &Place,
+    cap: Origin,
+    options: &Options,
+    disk: &dyn Fn(&ClosedLog) -> Result<Arc<dyn Disk>>,
+) -> Result<ClosedLog> {
     let mut copied = None;
     place.reading(place.read()?, &mut |published| {
-        copy_log(place, &published.log, disk, (cap, options))?;
+        copy_log(place, &published.log, &disk(&published.log)?, (cap, options))?;
         copied = Some(published.log.clone());
         Ok(())
     })?;

@@ -162,7 +162,7 @@ impl Remote {
                 }
             }
         }
-        signatures.check(self, memory)
+        signatures.check(self)
     }
 
     /// Returns the records of these batches, and of older ones those that these need and that this store dropped.

@@ -102,7 +102,7 @@ impl Keys {
         let mut keys = keys.unwrap_or_default().into_iter();
         let Some(first) = keys.next() else {
             let error = Error::invalid("the key file is damaged, or has no key").with_code(ErrorCode::BadKey);
-            return Err(error.with_hint("treering remote keygen FILE makes one"));
+            return Err(error.with_hint("restore the file from a copy: a new key does not open what another one encrypted; for a new place: treering remote keygen FILE"));
         };
         Ok(Self {
             first,

@@ -151,7 +151,11 @@ impl Place {
                 "{} contains no remote and no backup",
                 self.bucket.bucket().describe()
             );
-            return Err(Error::not_found(text).with_code(ErrorCode::NotARemote));
+            let hint =
+                "check the path in the URL; a first `push` makes a remote there, and `backup URL` a backup";
+            return Err(Error::not_found(text)
+                .with_code(ErrorCode::NotARemote)
+                .with_hint(hint));
         };
         self.published(format)?.ok_or_else(|| {
             self.lacks(MANIFEST_FILE)

@@ -17,7 +17,7 @@ use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLine, Group, Leaving, Purpose, Source};
 
 impl Remote {
-    /// Sends the commits of the main line that the remote lacks.
+    /// Sends the commits of the main line that the remote lacks. If it lacks none, sends the signatures that it lacks.
     ///
     /// # Errors
     /// `Conflict` (code `remote_ahead`) if the remote has commits that were not pulled; `Corrupt` (code `remote_went_back`)
@@ -27,7 +27,30 @@ impl Remote {
     /// # Durability
     /// When the call returns, what was sent is as durable as the bucket promises.
     pub fn push(&self, memory: &Memory, writer: &Writer) -> Result<Pushed> {
-        self.push_behind(memory, writer, false)
+        let pushed = self.push_behind(memory, writer, false)?;
+        #[cfg(feature = "signed")]
+        if pushed.bytes == 0 {
+            return self.push_signatures(memory, writer, pushed);
+        }
+        Ok(pushed)
+    }
+
+    /// Sends the signatures that the remote lacks, behind a push that had nothing to send.
+    #[cfg(feature = "signed")]
+    fn push_signatures(&self, memory: &Memory, writer: &Writer, pushed: Pushed) -> Result<Pushed> {
+        if !self.signs() {
+            return Ok(pushed);
+        }
+        let (place, writer) = (self.place(memory), &self.lane_of(writer));
+        let seen = memory.inner.seen(self.known())?;
+        let published = Self::read_on(&place, self.cached(memory)?, seen)?;
+        let mut outgoing = Outgoing::at(published.log.head);
+        if self.is_signed(memory, &place, &published.log, &outgoing)? {
+            return Ok(pushed);
+        }
+        self.sign(memory, &published.log, &mut outgoing, writer)?;
+        let sent = self.deliver(memory, &place, published, outgoing, writer)?;
+        sent.ok_or_else(|| self.ahead())
     }
 
     /// Pushes as [`Self::push`] does. `is_read` says that the caller has just read the manifest.
@@ -101,6 +124,18 @@ impl Remote {
             self.sign(memory, &published.log, &mut outgoing, writer)?;
             outgoing
         };
+        self.deliver(memory, place, published, *outgoing, writer)
+    }
+
+    /// Sends a push and notes it. Returns `None` if another writer published first.
+    fn deliver(
+        &self,
+        memory: &Memory,
+        place: &Place,
+        published: Published,
+        outgoing: Outgoing,
+        writer: &Writer,
+    ) -> Result<Option<Pushed>> {
         let commits = outgoing.commits;
         let (format, version) = (published.log.format, published.version.clone());
         let sent = Self::erase_and_send(place, published, &outgoing);
@@ -108,7 +143,7 @@ impl Remote {
             return Ok(None);
         };
         let seen = seen_in(&published.log);
-        let noted = memory.inner.note_push(self.known(), *outgoing, seen, writer);
+        let noted = memory.inner.note_push(self.known(), outgoing, seen, writer);
         noted.map_err(|error| error.behind_change("the next `fetch` notes the push in this store"))?;
         self.cache(memory, &published);
         Ok(Some(self.pushed(place, commits)))

@@ -42,7 +42,7 @@ use crate::object::{Origin, check_snapshot_name};
 pub struct Remote {
     pub(super) name: String,
     cap: Origin,
-    bucket: Arc<dyn Bucket>,
+    pub(super) bucket: Arc<dyn Bucket>,
     #[cfg(feature = "signed")]
     pub(super) signing: super::signing::Signing,
     /// The same bucket, if it is encrypted.

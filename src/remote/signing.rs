@@ -7,15 +7,16 @@
 //! Layer 7.
 //!
 //! # Invariants
-//! - RSG-1: a fetch that demands a signature takes nothing in unless a demanded key signed exactly the newest commit of the
-//!   main line of the remote. Behind a commit that is known here, it takes in no new commit.
+//! - RSG-1: a fetch or clone that demands a signature takes nothing in unless a demanded key signed exactly the newest
+//!   commit of the main line of the remote. Behind a commit that is known here, it takes in no new commit.
 //! - RSG-2: such a fetch takes in no taint and no snapshot. It erases only what a commit erased from which the signed one
 //!   comes. Such a commit is found by its parents, whose digests its own digest covers.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
-use super::Remote;
+use super::place::Place;
+use super::remote::Remote;
 use crate::digest::CommitDigest;
 use crate::engine::{Memory, Outgoing, Seen, Sent, Writer, check_trusted};
 use crate::error::{Error, ErrorCode, Result};
@@ -51,6 +52,58 @@ impl Remote {
     pub fn signed_by(mut self, keys: Vec<VerifierKey>) -> Self {
         self.signing.demanded = keys;
         self
+    }
+
+    /// Checks that a demanded key signed the newest commit of the remote `log`, of which nothing was read before (RSG-1).
+    ///
+    /// # Errors
+    /// `Denied` (code `unsigned_remote`); the other errors of a signature, and of reading the segments.
+    pub(super) fn check_signed(&self, place: &Place, log: &ClosedLog) -> Result<()> {
+        let mut signatures = Signatures::begin(log, !self.signing.demanded.is_empty(), Vec::new());
+        let count = if signatures.is_demanded {
+            log.segments.len()
+        } else {
+            0
+        };
+        for index in 0..count {
+            let batches = place.batches(log, index)?;
+            let mut added = batches.iter().map(|batch| signatures.add(batch));
+            added.try_for_each(|added| added.map_err(|error| place.damaged(error)))?;
+        }
+        signatures.check(self).map(drop)
+    }
+
+    /// Returns whether each push signs.
+    pub(super) fn signs(&self) -> bool {
+        !self.signing.signers.is_empty()
+    }
+
+    /// Returns whether the newest segment of the remote `log` has the signatures of all signers of its newest commit.
+    ///
+    /// # Errors
+    /// `NotFound` (code `thinned`); `Corrupt` or `Io` if a digest or the segment cannot be read.
+    pub(super) fn is_signed(
+        &self,
+        memory: &Memory,
+        place: &Place,
+        log: &ClosedLog,
+        outgoing: &Outgoing,
+    ) -> Result<bool> {
+        let tree = tree_of(&memory.inner.digests_behind_push(self.known(), outgoing)?);
+        let mut notes = Vec::new();
+        if let Some(last) = log.segments.len().checked_sub(1) {
+            for batch in place.batches(log, last)? {
+                notes_in(&batch, log, &mut notes).map_err(|error| place.damaged(error))?;
+            }
+        }
+        notes.retain(|note| note.origin == origin_of_line(&log.format.instance, MAIN) && note.is_in(&tree));
+        let mut keys = self.signing.signers.iter().map(SigningKey::verifier);
+        Ok(keys.all(|key| {
+            let key = [key];
+            notes
+                .iter()
+                .any(|note| note.size == tree.size() && note.verify(&key).is_ok())
+        }))
     }
 
     /// Adds the signatures to the batches of a push to the remote `log`.
@@ -95,7 +148,7 @@ impl Remote {
     /// `NotFound` (code `thinned`); `Corrupt` or `Io` if a digest cannot be read.
     pub(super) fn signatures<'a>(
         &self,
-        memory: &Memory,
+        memory: &'a Memory,
         log: &'a ClosedLog,
         seen: Option<Seen>,
     ) -> Result<Signatures<'a>> {
@@ -110,13 +163,8 @@ impl Remote {
             None => Vec::new(),
         };
         Ok(Signatures {
-            log,
-            is_demanded,
-            is_known,
-            digests,
-            parents: HashMap::new(),
-            erasing: HashSet::new(),
-            notes: Vec::new(),
+            known_by: is_known.then_some(memory),
+            ..Signatures::begin(log, is_demanded, digests)
         })
     }
 }
@@ -125,8 +173,8 @@ impl Remote {
 pub(super) struct Signatures<'a> {
     log: &'a ClosedLog,
     is_demanded: bool,
-    /// Whether the newest commit of the remote is known here.
-    is_known: bool,
+    /// The store, if it knows the newest commit of the remote.
+    known_by: Option<&'a Memory>,
     /// The digests of the main line. A signature covers them all, so nothing of them need be trusted.
     digests: Vec<CommitDigest>,
     /// The parents of each commit that was read, of any line.
@@ -134,6 +182,20 @@ pub(super) struct Signatures<'a> {
     /// Those that erased something.
     erasing: HashSet<CommitDigest>,
     notes: Vec<SignedHead>,
+}
+
+impl<'a> Signatures<'a> {
+    fn begin(log: &'a ClosedLog, is_demanded: bool, digests: Vec<CommitDigest>) -> Self {
+        Self {
+            log,
+            is_demanded,
+            known_by: None,
+            digests,
+            parents: HashMap::new(),
+            erasing: HashSet::new(),
+            notes: Vec::new(),
+        }
+    }
 }
 
 impl Signatures<'_> {
@@ -169,15 +231,11 @@ impl Signatures<'_> {
     /// # Errors
     /// `Denied` (code `unsigned_remote`); `Corrupt` (code `bad_signature` or `history_rewritten`) if the signature of a
     /// demanded key does not fit.
-    pub(super) fn check(
-        mut self,
-        remote: &Remote,
-        memory: &Memory,
-    ) -> Result<Option<Arc<HashSet<CommitDigest>>>> {
+    pub(super) fn check(mut self, remote: &Remote) -> Result<Option<Arc<HashSet<CommitDigest>>>> {
         if !self.is_demanded {
             return Ok(None);
         }
-        if self.is_known {
+        if let Some(memory) = self.known_by {
             // A push of this store that broke off may have left commits there.
             for digest in self.parents.keys() {
                 if memory.inner.store().commit_of_any(*digest)?.is_none() {
@@ -226,7 +284,7 @@ fn unsigned(remote: &Remote) -> Error {
         names.join(" or ")
     );
     Error::denied(ErrorCode::UnsignedRemote, text).with_hint(
-        "nothing was taken in; a machine that has the key signs its next commit with: treering push --sign",
+        "nothing was taken in; the machine that has the key signs what is there with: treering push --sign; to trust it this once: treering pull --unsigned-once",
     )
 }
 

@@ -332,6 +332,31 @@ fn a_remote_may_demand_signatures() {
     two.on("a", &["sync"]);
     two.on("b", &["sync"]);
     assert_eq!(two.content("b", "plan"), "four");
+    // Whoever forgot to sign, repairs it, once.
+    two.on("a", &["remote", "remove", "origin"]);
+    two.on("a", &call);
+    two.put("a", "plan", "five");
+    two.on("a", &["push"]);
+    assert_eq!(two.refused(4, "b", &["pull"]), "unsigned_remote");
+    let clone =
+        |dir: &'static str| [&["clone", url.as_str(), dir], &call[4..], &["--signed-by", &vera]].concat();
+    assert_eq!(two.folder.refused(4, &clone("c"))["code"], "unsigned_remote");
+    assert!(!two.folder.path("c").exists());
+    assert!(two.on("a", &["push", "--sign"])["bytes"].as_u64() > Some(0));
+    assert_eq!(two.on("a", &["push", "--sign"])["bytes"], 0);
+    two.on("b", &["pull"]);
+    two.folder.json(&clone("c"));
+    assert_eq!(two.content("c", "plan"), "five");
+    // A reader trusts a push of a machine without the key once, and may sign it then.
+    two.folder
+        .json(&[&["clone", url.as_str(), "d"], &call[4..]].concat());
+    two.put("d", "plan", "six");
+    two.on("d", &["push"]);
+    assert_eq!(two.refused(4, "c", &["pull"]), "unsigned_remote");
+    two.on("c", &["pull", "--unsigned-once"]);
+    assert_eq!(two.content("c", "plan"), "six");
+    two.on("c", &["push", "--sign"]);
+    two.on("b", &["pull"]);
     assert_eq!(
         two.refused(1, "a", &["push", "--sign", "--key", "nobody"]),
         "no_key"
@@ -404,11 +429,17 @@ fn a_watch_exchanges_commits_survives_an_outage_and_ends_at_damage() {
     two.on("a", &["sync"]);
     watch.until(|line| line["added"] == 1);
     assert_eq!(two.content("b", "of a"), "1");
+    // A folder that is moved away is gone, although the process could still reach it.
+    let (shared, gone) = (two.folder.path("shared"), two.folder.path("gone"));
+    fs::rename(&shared, &gone).unwrap();
+    let failed = watch.until(|line| line["error"].is_object());
+    assert_eq!(text(&failed["error"]["code"]), "remote_unreachable");
+    fs::rename(&gone, &shared).unwrap();
+    assert!(watch.until(|_| true)["pushed"].is_object());
     // Ctrl-C ends the watch with exit code 0.
     let (code, _) = watch.interrupt();
     assert_eq!(code, 0);
 
-    let (shared, gone) = (two.folder.path("shared"), two.folder.path("gone"));
     fs::rename(&shared, &gone).unwrap();
     fs::write(&shared, "the disk is not mounted").unwrap();
     let mut watch = Watch::of(&two, "b");
@@ -474,7 +505,11 @@ fn a_remote_with_a_key_file_is_of_no_use_without_it() {
     assert_eq!(two.refused(4, "a", &add), "refused");
     mode(0o600);
     let said = two.folder.run(&[&["--store", "a"], &add[..]].concat());
-    assert!(said.err.contains("keep a copy in a safe place"), "{}", said.err);
+    assert!(
+        said.err.contains("keep a copy of it in a safe place"),
+        "{}",
+        said.err
+    );
     two.on("a", &["push"]);
     let clone = ["clone", &url, "b", "--trust-cap", "direct_user"];
     assert_eq!(two.refused(1, "a", &clone), "no_key");
@@ -660,4 +695,41 @@ fn a_push_waits_as_long_as_it_may() {
     assert!(started.elapsed().as_secs() < 20);
     lock.unlock().unwrap();
     assert_eq!(two.on("a", &["push"])["commits"], 1);
+}
+
+#[test]
+fn what_a_person_does_next_names_the_remote() {
+    let two = Two::new();
+    two.put("a", "plan", "one");
+    let add = |name: &str| {
+        let url = two.url(name);
+        two.folder.run(&["--store", "a", "remote", "add", name, &url])
+    };
+    assert!(add("safe").err.contains("push --store 'a' safe"));
+    add("other");
+    let refused = two.folder.refused(1, &["--store", "a", "push"]);
+    assert!(text(&refused["hint"]).ends_with("other, safe"), "{refused}");
+    let erased = two.folder.run(&["--store", "a", "erase", "plan", "--yes"]);
+    assert!(erased.err.contains("push --store 'a' safe"), "{erased:?}");
+    assert_eq!(
+        two.refused(2, "a", &["sync", "safe", "--watch", "--interval", "0s"]),
+        "usage"
+    );
+}
+
+#[test]
+fn each_side_of_a_conflict_is_named() {
+    let two = Two::new();
+    two.put("a", "plan", "one");
+    two.shared("direct_user");
+    two.put("a", "plan", "two");
+    two.on("a", &["push"]);
+    two.put("b", "plan", "three");
+    let synced = two.folder.run(&["--store", "b", "sync"]);
+    assert!(synced.err.contains("treering conflicts"), "{synced:?}");
+    let shown = two.folder.run(&["--store", "b", "conflicts"]);
+    assert!(
+        shown.out.contains("  ours  ") && shown.out.contains("  theirs  "),
+        "{shown:?}"
+    );
 }

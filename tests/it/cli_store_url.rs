@@ -88,6 +88,13 @@ impl Shared {
 fn a_remote_is_read_and_written_through_a_clone_in_the_cache() {
     let shared = Shared::new();
     assert_eq!(shared.run(&["get", "plan"]).refusal(1)["code"], "not_found");
+    // A folder whose parent is missing is on a disk that is not mounted.
+    let above = Shared {
+        url: format!("{}/not/mounted", shared.url),
+        ..Shared::new()
+    };
+    assert_eq!(above.put("plan", "one").refusal(1)["code"], "not_found");
+    assert!(!above.folder.path("shared").exists());
     // The first write makes the remote, and success means that the remote has it.
     assert_eq!(shared.put("plan", "one").code, 0);
     let shared = shared.with_desk();

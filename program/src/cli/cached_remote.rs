@@ -19,15 +19,13 @@ use std::{env, process};
 
 use super::errors::refused;
 use super::remote_keys;
-use super::remotes::{RemoteEntry, Remotes, check_url};
+use super::remotes::{ORIGIN, RemoteEntry, Remotes, check_url};
 use treering::inspect::digest::{sha256, to_hex};
 use treering::inspect::disk::xdg_folder;
-use treering::inspect::remote::without_password;
+use treering::inspect::remote::{folder_of, without_password};
 use treering::remote;
 use treering::{Error, ErrorCode, ErrorKind, Memory, Options, Origin, Result, Writer};
 
-/// The name by which the clone knows its remote.
-const ORIGIN: &str = "origin";
 /// The variable with the most trusted class of what comes from the remote.
 const CAP_VARIABLE: &str = "TREERING_TRUST_CAP";
 /// The variable with the key file of an encrypted remote, when the clone is made.
@@ -136,7 +134,7 @@ impl CachedRemote {
         check_url(&self.url)?;
         if !self.is_cloned() {
             return match self.clone_now(access, cap) {
-                Err(error) if is_empty(&error) => Ok(Refreshed::Empty(error)),
+                Err(error) if is_empty(&error) && !self.is_unmounted() => Ok(Refreshed::Empty(error)),
                 cloned => cloned.map(|()| Refreshed::Ready),
             };
         }
@@ -159,6 +157,11 @@ impl CachedRemote {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Returns whether the folder above a folder is missing. It is probably on a disk that is not mounted.
+    fn is_unmounted(&self) -> bool {
+        folder_of(&self.url).is_some_and(|folder| folder.parent().is_some_and(|above| !above.exists()))
     }
 
     fn is_cloned(&self) -> bool {

@@ -438,6 +438,8 @@ impl Context {
                         let cap = self.cap_of_remote(named_cap()?)?;
                         if let Some(remote) = &self.remote {
                             remote.begin(&memory, cap)?;
+                            let text = format!("created a new remote at {}", remote.shown());
+                            self.output.note("remote_created", text);
                         }
                         Ok(memory)
                     }
@@ -472,6 +474,7 @@ impl Context {
             writer: self.named_writer(),
             has_fork: self.fork().is_some(),
         };
+        self.output.waits_for(&remote.shown());
         let refreshed = remote.refresh(&access, &mut || self.cap_of_remote(named_cap()?));
         self.remote = Some(remote);
         match refreshed? {

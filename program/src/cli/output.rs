@@ -64,6 +64,10 @@ named! {
     }
 }
 
+/// The time after which a person learns for which remote the program waits.
+#[cfg(feature = "remote")]
+const NAMED_AFTER: Duration = Duration::from_secs(2);
+
 /// The progress bar that is shown while a person waits for an answer.
 #[derive(Clone)]
 pub(crate) struct Wait {
@@ -84,6 +88,16 @@ impl Wait {
     fn screen(&self, out: Box<dyn io::Write>) -> BufWriter<Screen> {
         let wait = self.clone();
         BufWriter::with_capacity(1 << 16, Screen { wait, out })
+    }
+
+    /// Shows in place of the bar that a person waits for `place`, unless the bar is there.
+    #[cfg(feature = "remote")]
+    fn name(&self, place: &str) {
+        let since = self.since.lock();
+        if since.is_some_and(|since| since.elapsed() >= NAMED_AFTER) && self.bar.length().is_none() {
+            self.bar.set_length(1);
+            self.bar.set_message(format!("waiting for {place}"));
+        }
     }
 
     /// Starts the wait, during which the bar may appear.
@@ -480,6 +494,21 @@ impl Output {
         Some(Arc::new(move |progress: Progress| wait.show(&progress)))
     }
 
+    /// Shows on a terminal that the program waits for a remote, if that takes long.
+    #[cfg(feature = "remote")]
+    pub(crate) fn waits_for(&self, url: &str) {
+        if self.progress().is_some() {
+            let (wait, place) = (
+                self.wait.clone(),
+                treering::inspect::remote::without_password(url),
+            );
+            std::thread::spawn(move || {
+                std::thread::sleep(NAMED_AFTER);
+                wait.name(&place);
+            });
+        }
+    }
+
     /// Ends the run: flushes the output, reports a failure, and returns the exit code.
     pub(crate) fn finish(mut self, done: Result<u8>) -> u8 {
         let flushed = self.flush();
@@ -565,8 +594,8 @@ pub(crate) fn answer_of_clap(error: &clap::Error, json: bool) -> u8 {
             Ok(()) => DONE,
             Err(error) => exit_code(&output_error(error)),
         },
-        _ if json => {
-            report(&clap_error(error, "see treering --help"), true, Vec::new());
+        _ if json || error.kind() == Clap::InvalidSubcommand => {
+            report(&clap_error(error, "see treering --help"), json, Vec::new());
             USAGE
         }
         _ => {

@@ -11,9 +11,11 @@ use crate::private_file::{BYTES_MAX, READ_OR_WRITE, create, read};
 use treering::remote::Keys;
 use treering::{Error, ErrorCode, Result};
 
-/// What a person must know before a key is used.
-pub(crate) const LOSS: &str =
-    "without this file, all data that it encrypted is lost; keep a copy in a safe place";
+/// Returns what a person must know of a key file.
+pub(crate) fn loss_of(file: &Path) -> String {
+    let file = file.display();
+    format!("without {file}, all data that it encrypted is lost; keep a copy of it in a safe place")
+}
 
 /// Reads a key file.
 ///
@@ -23,7 +25,10 @@ pub(crate) const LOSS: &str =
 pub(crate) fn load(file: &Path) -> Result<Keys> {
     if !file.exists() {
         let error = Error::not_found(format!("there is no key file {}", file.display()));
-        let hint = format!("make it with: treering remote keygen {}", file.display());
+        let hint = format!(
+            "if the place is encrypted already, only its own key file opens it: copy that from another machine; for a new place: treering remote keygen {}",
+            file.display()
+        );
         return Err(error.with_code(ErrorCode::NoKey).with_hint(hint));
     }
     let text = read(file, "the key file", READ_OR_WRITE, BYTES_MAX)?;

@@ -24,7 +24,7 @@ use treering::{Error, ErrorCode, ErrorKind, Memory, Origin, Result};
 /// The name of the register.
 const REGISTER: &str = "remotes";
 /// The remote that a verb means without a name, if there are several.
-const ORIGIN: &str = "origin";
+pub(crate) const ORIGIN: &str = "origin";
 
 /// A remote of a store.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -132,11 +132,23 @@ impl RemoteEntry {
     }
 }
 
-/// Returns an error if a URL has a password, which would stand in the register in clear.
+/// Returns an error if this program has no remotes with the scheme of a URL, before it asks anything.
 ///
 /// # Errors
-/// `InvalidInput` (code `password_in_url`).
+/// `InvalidInput` (code `unsupported_remote`).
+pub(crate) fn check_scheme(url: &str) -> Result<()> {
+    match Remote::open(ORIGIN, url, Origin::Import) {
+        Err(error) if error.code() == ErrorCode::UnsupportedRemote => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// Returns an error if a URL has a password, which would stand in the register in clear, or a scheme that is not there.
+///
+/// # Errors
+/// `InvalidInput` (code `password_in_url` or `unsupported_remote`).
 pub(crate) fn check_url(url: &str) -> Result<()> {
+    check_scheme(url)?;
     if without_password(url) == url {
         return Ok(());
     }
@@ -192,12 +204,16 @@ impl Remotes {
             return Ok(own.remove(0));
         }
         let name = name.unwrap_or(ORIGIN);
-        let found = own.into_iter().find(|entry| entry.name == name);
-        found.ok_or_else(|| {
-            Error::not_found(format!("this store has no remote '{name}'"))
-                .with_code(ErrorCode::NoRemote)
-                .with_hint("treering remote add NAME URL adds one")
-        })
+        if let Some(at) = own.iter().position(|entry| entry.name == name) {
+            return Ok(own.swap_remove(at));
+        }
+        let names: Vec<&str> = own.iter().map(|entry| entry.name.as_str()).collect();
+        let hint = match names.as_slice() {
+            [] => "treering remote add NAME URL adds one".to_owned(),
+            names => format!("name one of its remotes: {}", names.join(", ")),
+        };
+        let error = Error::not_found(format!("this store has no remote '{name}'"));
+        Err(error.with_code(ErrorCode::NoRemote).with_hint(hint))
     }
 
     /// Adds a remote.

@@ -91,7 +91,7 @@ impl Known<'_> {
 
 impl Outgoing {
     /// Returns a push without a commit to a remote whose newest commit is `head`.
-    fn at(head: CommitDigest) -> Self {
+    pub(crate) fn at(head: CommitDigest) -> Self {
         Self {
             batches: Vec::new(),
             head,
@@ -155,13 +155,13 @@ impl Inner {
         let head = store.head()?;
         check_clock(&head, self.settings().latest())?;
         let Some(remote) = target.head else {
-            return self.plan_main(&store, &head, 0, known.having(target.lines));
+            return self.plan_main(&store, &head, 0, &known.having(target.lines));
         };
         if let Some(base) = store.by_digest(remote)? {
             if base.digest == head.digest {
                 return Ok(PushPlan::Nothing);
             }
-            return self.plan_main(&store, &head, base.seq() + 1, known.having(target.lines));
+            return self.plan_main(&store, &head, base.seq() + 1, &known.having(target.lines));
         }
         // INVARIANT PSH-1
         let line = store.line(&known.line(MAIN))?;
@@ -208,9 +208,9 @@ impl Inner {
         store: &Arc<Store>,
         head: &CommitEntry,
         first: u64,
-        has: HashSet<String>,
+        has: &HashSet<String>,
     ) -> Result<PushPlan> {
-        let sent = self.commits_behind(store, first, &has, None)?;
+        let sent = self.commits_behind(store, first, has, None)?;
         Ok(PushPlan::Send(Box::new(Outgoing {
             batches: sent.batches,
             commits: sent.count,

@@ -378,7 +378,7 @@ fn a_batch_with_a_frame_of_another_number_is_none() {
         let mut bytes = bytes.to_vec();
         frame::finish_frame(&mut bytes, after.seed, after.start, number);
         // All other parts stay valid: checksums, seal and digest.
-        let seal_at = bytes.len() - frame::framed_bytes(seal::SEAL_BYTES);
+        let seal_at = bytes.len() - framed_bytes(seal::SEAL_BYTES);
         let (frames, sealing) = bytes.split_at_mut(seal_at);
         let body = &mut sealing[frame::FRAME_HEADER_BYTES..][..seal::SEAL_BYTES];
         let (seal, _) = seal::Seal::decode(body).unwrap();

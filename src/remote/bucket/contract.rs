@@ -32,6 +32,8 @@ pub enum BucketError {
     Stale,
     /// It is unknown whether the call had its effect: an answer was lost, or the service failed. The call may be repeated.
     Unclear(String),
+    /// The service was not reached, or did not answer a question. Nothing changed, and the call may be repeated.
+    Unreachable(String),
     /// Another client has the lock of the store. Nothing changed, and the call may be repeated.
     Busy(String),
     /// The service refused the caller. Nothing changed.
@@ -120,9 +122,11 @@ impl fmt::Display for BucketError {
             Self::Exists => f.write_str("the object exists already"),
             Self::Stale => f.write_str("the object was replaced meanwhile"),
             Self::Unclear(what) => write!(f, "{what}; the outcome is unknown"),
-            Self::Busy(what) | Self::Denied(what) | Self::Failed(what) | Self::Damaged(what) => {
-                f.write_str(what)
-            }
+            Self::Unreachable(what)
+            | Self::Busy(what)
+            | Self::Denied(what)
+            | Self::Failed(what)
+            | Self::Damaged(what) => f.write_str(what),
             Self::Key(fault) => write!(f, "{}", fault.at("the place")),
         }
     }
@@ -131,6 +135,14 @@ impl fmt::Display for BucketError {
 impl std::error::Error for BucketError {}
 
 impl BucketError {
+    /// Returns the error of a call that changes nothing, so that it has no unknown outcome.
+    pub(in crate::remote) fn of_read(self) -> Self {
+        match self {
+            Self::Unclear(what) => Self::Unreachable(what),
+            other => other,
+        }
+    }
+
     /// Returns the error of a call of `bucket`, which was `doing` something.
     pub(in crate::remote) fn at(self, bucket: &dyn Bucket, doing: impl fmt::Display) -> Error {
         let hint = match &self {
@@ -140,6 +152,7 @@ impl BucketError {
                     .with_hint("restore the place from a copy; nothing was changed here");
             }
             Self::Unclear(_) => "try again: the call continues where it stopped",
+            Self::Unreachable(_) => "check the address and the network, then try again; nothing was changed",
             Self::Denied(_) => "check the permissions of this user or of its credentials",
             Self::Missing | Self::Exists | Self::Stale => {
                 "another process may have changed the remote: try again"
@@ -154,7 +167,7 @@ impl BucketError {
         let text = format!("{doing} {}: {self}", bucket.describe());
         let error = Error::new(kind, text).with_hint(hint);
         match self {
-            Self::Unclear(_) | Self::Failed(_) => {
+            Self::Unclear(_) | Self::Unreachable(_) | Self::Failed(_) => {
                 error.with_code(ErrorCode::RemoteUnreachable).with_source(self)
             }
             // Waiting does not help who was refused.

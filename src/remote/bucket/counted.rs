@@ -19,6 +19,9 @@ const TRIES: u32 = 8;
 /// The pause before the second try. It doubles.
 const PAUSE: Duration = Duration::from_millis(20);
 
+/// The time after which a request is not sent again.
+const REPEAT: Duration = Duration::from_mins(1);
+
 /// A bucket with the counts of one call of a remote.
 pub(in crate::remote) struct Counted {
     bucket: Arc<dyn Bucket>,
@@ -85,7 +88,9 @@ impl Counted {
             sent += 1;
             match answer {
                 // BKT-3: every other answer is certain.
-                Err(BucketError::Unclear(_)) if sent < self.tries => {
+                Err(BucketError::Unclear(_) | BucketError::Unreachable(_))
+                    if sent < self.tries && started.elapsed() + pause < REPEAT =>
+                {
                     sleep(pause);
                     pause *= 2;
                 }
@@ -98,7 +103,8 @@ impl Counted {
 
     /// Returns at most the first `limit` bytes of an object.
     pub(in crate::remote) fn get(&self, name: &str, limit: u64) -> BucketResult<Stored> {
-        let stored = self.send(|| self.bucket.get(name, Some(0..limit)))?;
+        let stored = self.send(|| self.bucket.get(name, Some(0..limit)));
+        let stored = stored.map_err(BucketError::of_read)?;
         self.received
             .fetch_add(stored.bytes.len() as u64, Ordering::Relaxed);
         Ok(stored)
@@ -144,6 +150,7 @@ impl Counted {
 
     pub(in crate::remote) fn list(&self, prefix: &str) -> BucketResult<Vec<String>> {
         self.send(|| self.bucket.list(prefix))
+            .map_err(BucketError::of_read)
     }
 
     pub(in crate::remote) fn delete(&self, name: &str) -> BucketResult<()> {

@@ -9,7 +9,7 @@
 //! # Invariants
 //! - BKT-1: of several writers that create one name, or swap one version of it, at most one succeeds.
 //! - BKT-2: a reader gets an object whole as one call wrote it.
-//! - BKT-3: an answer other than [`BucketError::Unclear`] is certain: the call had its effect, or will never have it.
+//! - BKT-3: an error other than [`BucketError::Unclear`] is certain: the call had its effect, or will never have it.
 
 #[cfg(feature = "remote-cloud")]
 mod cloud;
@@ -82,9 +82,16 @@ pub fn open_bucket(url: &str, create: bool) -> Result<Arc<dyn Bucket>> {
         .with_hint("install it with the feature: cargo install --path program --features remote-cloud")),
         _ => {
             let text = format!("remotes with the scheme {scheme:?} are not supported");
-            Err(invalid(&text).with_code(ErrorCode::UnsupportedRemote))
+            let hint = "use file:///folder, s3://bucket/prefix, gs://bucket/prefix, az://container/prefix or postgres://user@host/database";
+            let error = Error::invalid(text).with_code(ErrorCode::UnsupportedRemote);
+            Err(error.with_hint(hint))
         }
     }
+}
+
+/// Returns the folder of a `file` URL; `None` for another one.
+pub fn folder_of(url: &str) -> Option<PathBuf> {
+    url.strip_prefix("file://").and_then(path_in)
 }
 
 /// Returns the path of a `file` URL, without its scheme.
@@ -101,7 +108,7 @@ fn path_in(rest: &str) -> Option<PathBuf> {
 /// # Errors
 /// `InvalidInput` (code `not_a_remote`).
 pub fn check_apart(url: &str, folder: &Path) -> Result<()> {
-    let Some(place) = url.strip_prefix("file://").and_then(path_in) else {
+    let Some(place) = folder_of(url) else {
         return Ok(());
     };
     let (place, folder) = (real(&place), real(folder));

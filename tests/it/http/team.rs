@@ -382,6 +382,14 @@ fn the_file_holds_no_token_and_a_revoked_one_opens_nothing() {
     let written = std::fs::read_to_string(&file).unwrap();
     assert!(!written.contains(&token));
     assert_eq!(file.metadata().unwrap().permissions().mode() & 0o777, 0o600);
+    // Standard output has nothing but the token, so a shell can take it.
+    let plain = folder.run(&["token", "add", "team.json", "plain"]);
+    let shown = plain.out.trim_end();
+    assert!(
+        shown.len() == 64 && plain.err.contains("added plain"),
+        "{plain:?}"
+    );
+    folder.json(&["token", "revoke", "team.json", "plain"]);
     let twice = folder.run(&["token", "add", "team.json", "vera", "--json"]);
     assert_eq!(twice.code, 1, "{twice:?}");
     let bad = folder.run(&["token", "add", "team.json", "a/b", "--json"]);

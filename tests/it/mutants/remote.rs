@@ -73,7 +73,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "a push leaves the old segments of what it erased",
         "src/remote/push.rs",
         [
-            "let published = if outgoing.erasure.is_empty() {",
+            "let erased = if outgoing.erasure.is_empty() {",
             "outgoing.erasure.is_empty()",
             "true || outgoing.erasure.is_empty()",
         ],

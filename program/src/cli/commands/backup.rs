@@ -5,9 +5,11 @@
 
 use super::prelude::*;
 use crate::cli::remote_keys;
-use crate::cli::remotes::{RemoteEntry, Remotes};
+use crate::cli::remotes::{ORIGIN, RemoteEntry, Remotes, check_scheme};
 use treering::inspect::remote::without_password;
-use treering::remote::{self, BackedUp, Cloned};
+use treering::remote::{self, BackedUp, Cloned, Keys};
+#[cfg(feature = "signed")]
+use treering::signed::VerifierKey;
 
 /// Copy the store to a backup
 ///
@@ -41,6 +43,7 @@ impl Verb for Backup {
         context.whole_store()?;
         let memory = context.open_to_read()?;
         let keys = remote_keys::load_if(self.key_file.as_ref())?;
+        context.output.waits_for(&self.url);
         let done = remote::backup_with(&memory, &self.url, keys.as_ref())?;
         let sent = match done.commits {
             0 if done.bytes == 0 => "the backup has everything already".to_owned(),
@@ -63,7 +66,7 @@ impl Verb for Backup {
 /// treering clone file:///mnt/disk/agent restored --trust-cap direct_user
 /// ```
 #[derive(Args, Debug)]
-#[command(hide = true, verbatim_doc_comment)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Clone {
     /// The place of the backup or remote
     url: String,
@@ -73,6 +76,10 @@ pub(crate) struct Clone {
     /// The most trusted class of what it has [default: asked for; import without a terminal]
     #[arg(long, value_name = "CLASS", value_parser = Origin::from_text)]
     trust_cap: Option<Origin>,
+    /// Make the store only if this verifier key signed the remote, and demand that later; may be repeated
+    #[cfg(feature = "signed")]
+    #[arg(long, value_name = "VKEY")]
+    signed_by: Vec<VerifierKey>,
     /// The key file of an encrypted place
     #[arg(long, value_name = "FILE")]
     key_file: Option<PathBuf>,
@@ -84,14 +91,18 @@ impl Verb for Clone {
     fn run(self, context: &mut Context) -> Done {
         context.whole_store()?;
         context.options.check_may_write()?;
+        check_scheme(&self.url)?;
         let cap = context.cap_of_remote(self.trust_cap)?;
         let keys = remote_keys::load_if(self.key_file.as_ref())?;
         let options = context.engine_options();
-        let (memory, cloned) = remote::clone_with(&self.url, &self.folder, cap, &options, keys.as_ref())?;
+        context.output.waits_for(&self.url);
+        let (memory, cloned) = self.cloned(cap, &options, keys.as_ref())?;
         context.register(&self.folder);
         if let Some(name) = &cloned.remote {
             let entry = RemoteEntry::new(name, &without_password(&self.url), cap);
             let entry = entry.encrypted(self.key_file.as_deref())?;
+            #[cfg(feature = "signed")]
+            let entry = entry.with_keys(&self.signed_by, None);
             let added = Remotes::of(&memory).and_then(|mut remotes| remotes.add(entry));
             added.map_err(|error| {
                 let hint = format!(
@@ -108,6 +119,27 @@ impl Verb for Clone {
         context.say(&cloned, text)?;
         memory.close()?;
         Ok(DONE)
+    }
+}
+
+impl Clone {
+    fn cloned(
+        &self,
+        cap: Origin,
+        options: &treering::Options,
+        keys: Option<&Keys>,
+    ) -> Result<(Memory, Cloned)> {
+        #[cfg(feature = "signed")]
+        if !self.signed_by.is_empty() {
+            remote::check_apart(&self.url, &self.folder)?;
+            let remote = remote::Remote::open(ORIGIN, &self.url, cap)?.signed_by(self.signed_by.clone());
+            let remote = match keys {
+                Some(keys) => remote.with_keys(keys),
+                None => remote,
+            };
+            return remote.clone_to(&self.folder, options);
+        }
+        remote::clone_with(&self.url, &self.folder, cap, options, keys)
     }
 }
 

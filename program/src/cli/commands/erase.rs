@@ -115,6 +115,16 @@ fn erase(context: &mut Context, erasing: &Erasing) -> Done {
     })?;
     let note = "erased data cannot be restored; backups of this folder may still contain the data";
     context.note("gone", note);
+    #[cfg(feature = "remote")]
+    if let Ok(remotes) = crate::cli::remotes::Remotes::of(&memory) {
+        for remote in remotes.entries() {
+            let text = format!(
+                "the remote {0} has the data until you run: treering push {0}",
+                remote.name
+            );
+            context.note("next", text);
+        }
+    }
     Ok(DONE)
 }
 

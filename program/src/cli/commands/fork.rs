@@ -104,7 +104,7 @@ impl Verb for Fork {
 /// treering forks
 /// ```
 #[derive(Args, Debug)]
-#[command(hide = true, verbatim_doc_comment)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Forks {
     /// Print at most N rows
     #[arg(long, value_name = "N")]

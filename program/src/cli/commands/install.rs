@@ -58,7 +58,7 @@ pub(crate) struct Install {
 /// treering uninstall claude-code
 /// ```
 #[derive(Args, Debug)]
-#[command(hide = true, verbatim_doc_comment)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Uninstall {
     /// The client
     #[arg(value_name = "CLIENT")]

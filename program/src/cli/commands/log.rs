@@ -147,6 +147,10 @@ impl Verb for Log {
         table.end(&mut context.output)?;
         if is_empty {
             context.nothing_by(&memory, &wanted)?;
+            if !wanted.is_everyone() {
+                let text = "a merge is one commit of whoever merged; what it brought in: treering log --at remote:NAME/main";
+                context.note_for_people("next", text);
+            }
         }
         Ok(DONE)
     }

@@ -157,7 +157,7 @@ pub(super) fn fields_line(fields: &[String]) -> String {
 /// treering --fork task-7 conflicts
 /// ```
 #[derive(Args, Debug)]
-#[command(args = args::reads(), hide = true, verbatim_doc_comment)]
+#[command(args = args::reads(), verbatim_doc_comment)]
 pub(crate) struct Conflicts {}
 
 /// An open conflict.
@@ -229,7 +229,10 @@ impl Verb for Conflicts {
             None => context.note_for_people("none", "no merge left a conflict open"),
             Some(_) => {
                 let command = context.lane_command("resolve");
-                context.note_for_people("next", format!("decide with: {command} ID --take DIGEST"));
+                let text = format!(
+                    "decide with: {command} ID --take DIGEST, or --take {REMOVED}, --content TEXT or --remove"
+                );
+                context.note_for_people("next", text);
             }
         }
         Ok(DONE)
@@ -253,17 +256,26 @@ fn lines_of(
         let name = of
             .version
             .map_or_else(|| REMOVED.to_owned(), |version| short(version.as_bytes()));
-        let by = side
-            .session
-            .as_deref()
-            .map(|session| format!("  {}", one_line(session)));
-        let trust = side.trust.map(|trust| format!("  {trust}"));
-        lines.push(format!(
-            "  {}{}{}",
-            context.output.paint(Meaning::Name, name),
-            by.unwrap_or_default(),
-            trust.unwrap_or_default()
-        ));
+        let mut line = format!("  {}", context.output.paint(Meaning::Name, name));
+        if let Some(by) = &of.by {
+            // A commit of another line came by a merge.
+            let own = memory.resolve(&Revision::Seq(by.commit.seq), "");
+            let whose = if own.is_ok_and(|own| own.digest == by.digest) {
+                "ours"
+            } else {
+                "theirs"
+            };
+            let who = by
+                .commit
+                .session
+                .as_deref()
+                .or(by.commit.actor.as_deref())
+                .unwrap_or("-");
+            let when = time::ago(by.commit.time, context.now());
+            line += &format!("  {whose}  {}  {when}", one_line(who));
+        }
+        line.extend(side.trust.map(|trust| format!("  {trust}")));
+        lines.push(line);
         let new = version(of.version)?;
         let changes = change_lines(
             context.output.style(),
@@ -288,7 +300,6 @@ fn lines_of(
 #[command(
     args = args::writes(),
     group(clap::ArgGroup::new("how").required(true)),
-    hide = true,
     verbatim_doc_comment
 )]
 pub(crate) struct Resolve {

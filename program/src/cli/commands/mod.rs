@@ -154,8 +154,6 @@ pub(super) const GROUPS: Groups = &[
         &[
             entry::<snapshot::Snapshot>("snapshot"),
             entry::<snapshot::Snapshots>("snapshots"),
-            entry::<fork::Fork>("fork"),
-            entry::<merge::Merge>("merge"),
             entry::<rollback::Rollback>("rollback"),
             entry::<restore::Restore>("restore"),
             entry::<revert::Revert>("revert"),
@@ -163,9 +161,28 @@ pub(super) const GROUPS: Groups = &[
             entry::<show::Show>("show"),
             entry::<lanes::Lanes>("lanes"),
             entry::<undo::Undo>("undo"),
+            entry::<undo::Redo>("redo"),
             entry::<diff::Diff>("diff"),
             entry::<blame::Blame>("blame"),
             entry::<bisect::Bisect>("bisect"),
+            entry::<fork::Fork>("fork"),
+            entry::<fork::Forks>("forks"),
+            entry::<merge::Merge>("merge"),
+            entry::<merge::Conflicts>("conflicts"),
+            entry::<merge::Resolve>("resolve"),
+        ],
+    ),
+    #[cfg(feature = "remote")]
+    (
+        "Share",
+        &[
+            entry::<remote::Remote>("remote"),
+            entry::<sync::Sync>("sync"),
+            entry::<remote::Push>("push"),
+            entry::<remote::Pull>("pull"),
+            entry::<remote::Fetch>("fetch"),
+            entry::<backup::Clone>("clone"),
+            entry::<backup::Backup>("backup"),
         ],
     ),
     (
@@ -178,36 +195,41 @@ pub(super) const GROUPS: Groups = &[
             entry::<prove::Prove>("prove"),
             entry::<contains::Contains>("contains"),
             entry::<check_proof::CheckProof>("check-proof"),
+            entry::<trust_store::TrustStore>("trust-store"),
+            #[cfg(feature = "signed")]
+            entry::<signed::keygen::Keygen>("keygen"),
             #[cfg(feature = "signed")]
             entry::<signed::sign::Sign>("sign"),
             #[cfg(feature = "signed")]
             entry::<signed::check_head::CheckHead>("check-head"),
-            entry::<trust_store::TrustStore>("trust-store"),
+            #[cfg(feature = "signed")]
+            entry::<signed::prove_head::ProveHead>("prove-head"),
+            #[cfg(feature = "signed")]
+            entry::<signed::witness::Witness>("witness"),
         ],
     ),
     ("Agent", agent::VERBS),
     #[cfg(feature = "mcp")]
     (
         "Serve",
-        &[entry::<serve::Serve>("serve"), entry::<mcp::Mcp>("mcp")],
-    ),
-    (
-        "Keep",
         &[
-            entry::<gc::Gc>("gc"),
-            entry::<erase::Erase>("erase"),
-            #[cfg(feature = "remote")]
-            entry::<backup::Backup>("backup"),
-            #[cfg(feature = "remote")]
-            entry::<remote::Remote>("remote"),
+            entry::<serve::Serve>("serve"),
+            entry::<mcp::Mcp>("mcp"),
+            #[cfg(feature = "http")]
+            entry::<token::TokenVerb>("token"),
         ],
     ),
+    ("Keep", &[entry::<gc::Gc>("gc"), entry::<erase::Erase>("erase")]),
     (
         "Set up",
         &[
             #[cfg(feature = "semantic")]
             entry::<model::Model>("model"),
             entry::<agent::Project>("project").switchable(),
+            #[cfg(feature = "mcp")]
+            entry::<install::Install>("install"),
+            #[cfg(feature = "mcp")]
+            entry::<install::Uninstall>("uninstall"),
         ],
     ),
     (
@@ -220,43 +242,11 @@ pub(super) const GROUPS: Groups = &[
             entry::<completions::Completions>("completions"),
         ],
     ),
+    // Only clients, tests and those who look into files call them.
     (
         "Hidden",
         &[
-            // The help of `fork` names it.
-            entry::<fork::Forks>("forks"),
-            // The help of `undo` names it.
-            entry::<undo::Redo>("redo"),
-            // The help of `merge` names them.
-            entry::<merge::Conflicts>("conflicts"),
-            entry::<merge::Resolve>("resolve"),
-            // The help of `backup` names it.
-            #[cfg(feature = "remote")]
-            entry::<backup::Clone>("clone"),
-            // The help of `remote` names them.
-            #[cfg(feature = "remote")]
-            entry::<remote::Push>("push"),
-            #[cfg(feature = "remote")]
-            entry::<remote::Pull>("pull"),
-            #[cfg(feature = "remote")]
-            entry::<remote::Fetch>("fetch"),
-            #[cfg(feature = "remote")]
-            entry::<sync::Sync>("sync"),
-            // The help of `sign` names it, and that of `check-head` the next two.
-            #[cfg(feature = "signed")]
-            entry::<signed::keygen::Keygen>("keygen"),
-            #[cfg(feature = "signed")]
-            entry::<signed::prove_head::ProveHead>("prove-head"),
-            #[cfg(feature = "signed")]
-            entry::<signed::witness::Witness>("witness"),
-            // The help of `serve` names it.
-            #[cfg(feature = "http")]
-            entry::<token::TokenVerb>("token"),
-            // Only clients call it.
             entry::<hook::Hook>("hook"),
-            // The help of `install` names it.
-            #[cfg(feature = "mcp")]
-            entry::<install::Uninstall>("uninstall"),
             entry::<inspect::Inspect>("inspect"),
             entry::<tour::CrashTest>("crash-test"),
         ],

@@ -5,7 +5,7 @@
 
 use super::prelude::*;
 use crate::cli::remote_keys;
-use crate::cli::remotes::{RemoteEntry, Remotes, check_url};
+use crate::cli::remotes::{ORIGIN, RemoteEntry, Remotes, check_url};
 #[cfg(feature = "signed")]
 use crate::cli::signing_keys;
 use treering::inspect::remote::RemoteState;
@@ -152,6 +152,16 @@ struct RemoteRow {
     key_file: Option<String>,
 }
 
+/// Warns of a bucket that keeps what is deleted. `None`: that is unknown.
+fn warn_of_old_bytes(context: &mut Context, keeps: Option<bool>) {
+    let kept = match keeps {
+        Some(false) => return,
+        Some(true) => "the bucket keeps old versions, so erased content stays in it: switch versioning off",
+        None => "the bucket may keep what is deleted: switch versioning and soft delete off",
+    };
+    context.output.warn("old_bytes_stay", kept);
+}
+
 /// The answer of `remote keygen` and `remote rotate`.
 #[derive(Serialize, JsonSchema)]
 struct RemoteKey {
@@ -197,6 +207,19 @@ impl RemoteRow {
     }
 }
 
+impl RemoteRow {
+    /// Describes the encryption and the signatures.
+    fn safety(&self) -> String {
+        let signs = self.sign_key.as_ref().map(|key| format!("signs with {key}"));
+        let parts = [
+            self.key_file.as_ref().map(|_| "encrypted".to_owned()),
+            (!self.signed_by.is_empty()).then(|| "demands signatures".to_owned()),
+            signs,
+        ];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
+    }
+}
+
 impl Verb for Remote {
     const ANSWERS: &'static [Form] = &[
         form::<RemoteRow>(""),
@@ -232,29 +255,27 @@ impl Verb for Remote {
                 let new = new.with_keys(&signed_by, sign_key);
                 let new = new.encrypted(key_file.as_deref())?;
                 let remote = new.create()?;
-                // Before anything is encrypted.
-                if key_file.is_some() {
-                    context.output.note("key", remote_keys::LOSS);
-                }
+                context.output.waits_for(&url);
                 let state = remote.check(&memory)?;
                 let row = RemoteRow::of(&remotes.add(new)?, state);
-                let kept = match remote.keeps_old_bytes() {
-                    Some(false) => None,
-                    Some(true) => Some(
-                        "the bucket keeps old versions, so erased content stays in it: switch versioning off",
-                    ),
-                    None => {
-                        Some("the bucket may keep what is deleted: switch versioning and soft delete off")
-                    }
-                };
-                kept.inspect(|what| context.output.warn("old_bytes_stay", what));
+                if let Some(file) = &key_file {
+                    context.output.note("key", remote_keys::loss_of(file));
+                }
+                warn_of_old_bytes(context, remote.keeps_old_bytes());
                 let text = format!("added the remote {name}; what comes from it is at most {cap}");
-                context.say_with_note(&row, text, "next", "send your commits with: treering push")
+                // Without a name, `push` takes `origin`.
+                let named = if name == ORIGIN {
+                    String::new()
+                } else {
+                    format!(" {name}")
+                };
+                let next = format!("send your commits with: treering push{named}");
+                context.say_with_note(&row, text, "next", next)
             }
             RemoteVerb::Keygen { file } => {
                 let answer = RemoteKey::of(&file, &remote_keys::make(&file)?, 0);
                 let text = format!("made the key {} in {}", answer.key, shown(&file));
-                context.say_with_note(&answer, text, "key", remote_keys::LOSS)
+                context.say_with_note(&answer, text, "key", remote_keys::loss_of(&file))
             }
             RemoteVerb::Rotate { name } => context.rotate(&name),
             RemoteVerb::List => {
@@ -264,12 +285,16 @@ impl Verb for Remote {
                     let state = remote::Remote::known_state(&entry.name, &memory)?;
                     Ok(RemoteRow::of(&entry, state))
                 });
-                context.table(rows, &["name", "url", "trust_cap", "ahead", "behind"])
+                context.rows(rows, |row, context| {
+                    let mut cells = columns(row, &["name", "url", "trust_cap", "ahead", "behind"], context);
+                    cells.push(("safety", plain(row.safety())));
+                    cells
+                })
             }
             RemoteVerb::Gc { name } => {
                 context.options.check_may_write()?;
                 let memory = context.open_to_read()?;
-                let entry = Remotes::of(&memory)?.find(Some(&name))?;
+                let entry = context.remote_of(&memory, Some(&name))?;
                 let collected = entry.open()?.gc(&memory)?;
                 let state = remote::Remote::known_state(&name, &memory)?;
                 let text = format!(
@@ -299,11 +324,18 @@ impl Verb for Remote {
 }
 
 impl Context {
+    /// Returns a remote of the store, as [`Remotes::find`] does, and shows a person that the program waits for it.
+    pub(super) fn remote_of(&self, memory: &Memory, name: Option<&str>) -> Result<RemoteEntry> {
+        let entry = Remotes::of(memory)?.find(name)?;
+        self.output.waits_for(&entry.url);
+        Ok(entry)
+    }
+
     /// Encrypts a remote anew with a new key, or with the newest one if an interrupted call made it.
     fn rotate(&mut self, name: &str) -> Done {
         self.options.check_may_write()?;
         let memory = self.open_to_read()?;
-        let entry = Remotes::of(&memory)?.find(Some(name))?;
+        let entry = self.remote_of(&memory, Some(name))?;
         let remote = entry.open()?;
         let Some(file) = &entry.key_file else {
             let error = Error::invalid(format!("the remote {name} is not encrypted"));
@@ -319,14 +351,18 @@ impl Context {
             counted(files, "file"),
             answer.key
         );
-        let note = "copy the key file to the other machines; until then they cannot use the remote";
+        let note = format!(
+            "copy {} to the other machines; until then they cannot use the remote; keep a copy in a safe place",
+            shown(file)
+        );
         self.say_with_note(&answer, text, "key", note)
     }
 }
 
 /// Send your commits to a remote
 ///
-/// Sends what the remote lacks of the main line. Exit code 3: it has commits of others; pull them first.
+/// Sends what the remote lacks of the main line. Exit code 3: it has commits of others; pull them first. With --sign and
+/// nothing new, signs what is there.
 ///
 /// # Examples
 /// ```text
@@ -335,7 +371,7 @@ impl Context {
 /// treering push --sign --key vera
 /// ```
 #[derive(Args, Debug)]
-#[command(args = args::writes(), hide = true, verbatim_doc_comment)]
+#[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Push {
     /// The remote [default: the only one, or origin]
     name: Option<String>,
@@ -379,18 +415,27 @@ impl Verb for Push {
     fn run(self, context: &mut Context) -> Done {
         context.whole_store()?;
         let memory = context.open_to_write()?;
-        let entry = Remotes::of(&memory)?.find(self.name.as_deref())?;
+        let entry = context.remote_of(&memory, self.name.as_deref())?;
         let pushed = self.open(&entry)?.push(&memory, &context.writer())?;
-        let text = pushed_line(&pushed);
+        #[cfg(feature = "signed")]
+        let signs = self.sign || entry.sign_key.is_some();
+        #[cfg(not(feature = "signed"))]
+        let signs = false;
+        let text = pushed_line(&pushed, signs);
         context.say(&pushed, text)
     }
 }
 
-pub(super) fn pushed_line(pushed: &Pushed) -> String {
+pub(super) fn pushed_line(pushed: &Pushed, signs: bool) -> String {
     match pushed.commits {
         0 if pushed.bytes == 0 => format!("{} has everything already", pushed.remote),
         0 => format!(
-            "sent snapshots, taints or signatures, {}, to {}",
+            "sent the {}, {}, to {}",
+            if signs {
+                "signature of the newest commit"
+            } else {
+                "new names of snapshots and the taints"
+            },
             bytes(pushed.bytes),
             pushed.remote
         ),
@@ -411,7 +456,7 @@ pub(super) fn pushed_line(pushed: &Pushed) -> String {
 /// treering diff @ remote:origin/main
 /// ```
 #[derive(Args, Debug)]
-#[command(args = args::writes(), hide = true, verbatim_doc_comment)]
+#[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Fetch {
     /// The remote [default: the only one, or origin]
     name: Option<String>,
@@ -423,7 +468,7 @@ impl Verb for Fetch {
     fn run(self, context: &mut Context) -> Done {
         context.whole_store()?;
         let memory = context.open_to_write()?;
-        let entry = Remotes::of(&memory)?.find(self.name.as_deref())?;
+        let entry = context.remote_of(&memory, self.name.as_deref())?;
         let fetched = entry.open()?.fetch(&memory, &context.writer())?;
         let text = fetched_line(&fetched);
         context.say(&fetched, text)
@@ -460,7 +505,7 @@ pub(super) fn fetched_line(fetched: &Fetched) -> String {
 /// treering undo --session remote/origin
 /// ```
 #[derive(Args, Debug)]
-#[command(args = args::writes(), hide = true, verbatim_doc_comment)]
+#[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Pull {
     /// The remote [default: the only one, or origin]
     name: Option<String>,
@@ -470,6 +515,10 @@ pub(crate) struct Pull {
     /// Decide about conflicts by a rule
     #[arg(long, value_name = "RULE", value_parser = args::one_of(Strategy::ALL, Strategy::name))]
     strategy: Option<Strategy>,
+    /// Take in what is there now, although no key of --signed-by signed it
+    #[cfg(feature = "signed")]
+    #[arg(long)]
+    unsigned_once: bool,
 }
 
 impl Verb for Pull {
@@ -478,8 +527,14 @@ impl Verb for Pull {
     fn run(self, context: &mut Context) -> Done {
         context.whole_store()?;
         let memory = context.open_to_write()?;
-        let entry = Remotes::of(&memory)?.find(self.name.as_deref())?;
+        let entry = context.remote_of(&memory, self.name.as_deref())?;
         let (remote, writer) = (entry.open()?, context.writer());
+        #[cfg(feature = "signed")]
+        let remote = if self.unsigned_once {
+            remote.signed_by(Vec::new())
+        } else {
+            remote
+        };
         let pulled = if self.dry_run {
             remote.pull_preview(&memory, &writer, self.strategy)?
         } else {
@@ -514,6 +569,9 @@ pub(super) fn conflict_lines(context: &mut Context, conflicts: &[MergeConflict])
         let (id, fields) = (one_line(conflict.id.as_str()), conflict.fields.join(", "));
         let mark = context.output.paint(Meaning::Bad, format_args!("! {id}"));
         context.line(format_args!("{mark}  conflict: {fields}"))?;
+    }
+    if !conflicts.is_empty() {
+        context.note_for_people("next", "see the sides with: treering conflicts");
     }
     Ok(())
 }

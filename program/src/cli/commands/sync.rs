@@ -17,7 +17,8 @@ use super::prelude::*;
 use super::remote::{conflict_lines, fetched_line, pushed_line};
 use crate::answers::program::Refused;
 use crate::cli::open_store::StoreFolder;
-use crate::cli::remotes::{RemoteEntry, Remotes};
+use crate::cli::remotes::RemoteEntry;
+use treering::inspect::remote::folder_of;
 use treering::remote::{Remote, Synced};
 
 /// The time between two looks at the local head.
@@ -39,7 +40,7 @@ const LOCAL_INTERVAL: Duration = Duration::from_millis(100);
 /// treering undo --session remote/origin
 /// ```
 #[derive(Args, Debug)]
-#[command(args = args::writes(), hide = true, verbatim_doc_comment)]
+#[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Sync {
     /// The remote [default: the only one, or origin]
     name: Option<String>,
@@ -67,8 +68,12 @@ impl Verb for Sync {
 
     fn run(self, context: &mut Context) -> Done {
         context.whole_store()?;
+        if self.interval.is_zero() {
+            let hint = "write a time such as --interval 5s";
+            return Err(usage_error("the interval of sync must not be zero", hint));
+        }
         let memory = context.open_to_write()?;
-        let entry = Remotes::of(&memory)?.find(self.name.as_deref())?;
+        let entry = context.remote_of(&memory, self.name.as_deref())?;
         if !self.watch {
             let synced = entry.open()?.sync(&memory, &context.writer())?;
             return say(context, &synced);
@@ -102,7 +107,7 @@ fn say(context: &mut Context, synced: &Synced) -> Done {
         let head = context.head_line(&merged.committed.commit);
         if !synced.changed() {
             return context.line(format_args!(
-                "{} has nothing new, and neither have you; {head}",
+                "{} has nothing new, and you have nothing to send; {head}",
                 pushed.remote
             ));
         }
@@ -114,7 +119,7 @@ fn say(context: &mut Context, synced: &Synced) -> Done {
             parts.push(format!("merged: {}", context.counts_line(merged.counts)));
         }
         if pushed.commits > 0 {
-            parts.push(pushed_line(pushed));
+            parts.push(pushed_line(pushed, false));
         }
         parts.push(head);
         context.line(parts.join("; "))?;
@@ -166,7 +171,12 @@ impl Watching {
     }
 
     fn round(&mut self, context: &Context, memory: &Memory) -> Result<Synced> {
-        let remote = match self.remote.take() {
+        // An open folder stays in reach when its disk or its name goes.
+        let kept = self
+            .remote
+            .take()
+            .filter(|_| folder_of(&self.entry.url).is_none());
+        let remote = match kept {
             Some(remote) => remote,
             None => self.open()?,
         };

@@ -29,7 +29,7 @@ use treering::{Memory, Origin, Scope, Time};
 /// treering serve --http 127.0.0.1:7070 --tokens team.json
 /// ```
 #[derive(Args, Debug)]
-#[command(hide = true, verbatim_doc_comment)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct TokenVerb {
     #[command(subcommand)]
     act: Act,
@@ -192,10 +192,10 @@ impl Add {
             name: self.name,
             token: token.reveal().to_owned(),
         };
-        context.answer(&added, |added, context| {
-            context.line(format!("added {}; its token, shown only now:", added.name))?;
-            context.line(&added.token)
-        })?;
+        // A shell takes the token from standard output.
+        context.say(&added, &added.token)?;
+        let text = format!("added {}; its token is shown only now", added.name);
+        context.note_for_people("token", text);
         context.note_for_people(
             "next",
             format!(

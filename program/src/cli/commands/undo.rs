@@ -134,7 +134,7 @@ fn undo_one_turn(context: &mut Context, turn: &str, dry_run: bool) -> Done {
 /// treering redo --session night-run
 /// ```
 #[derive(Args, Debug)]
-#[command(args = args::writes(), hide = true, verbatim_doc_comment)]
+#[command(args = args::writes(), verbatim_doc_comment)]
 pub(crate) struct Redo {
     /// Print what would change, and change nothing
     #[arg(long)]

@@ -145,6 +145,8 @@ impl<'a> Shell<'a> {
         let fork = self.context.kept.as_ref().and_then(|kept| kept.fork.clone());
         if parsed.options.json {
             self.context.output.set_mode(Mode::Json);
+        } else if parsed.options.agent {
+            self.context.output.set_mode(Mode::Agent);
         }
         let done = parsed.run(self.context);
         let ended = self.context.output.end_command();

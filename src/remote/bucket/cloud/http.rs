@@ -51,6 +51,8 @@ pub(super) enum Heard {
     /// No request was sent.
     #[default]
     Nothing,
+    /// There was no connection, because of this, so no request was sent.
+    Unreached(String),
     /// There was no whole answer, because of this.
     Lost(String),
     /// The service answered with this status. A failure has a code, such as `NoSuchBucket`.
@@ -154,6 +156,7 @@ impl HttpService for Http {
             let answer = self.send(request).await;
             let heard = match &answer {
                 Ok((parts, body)) => Heard::Status(parts.status.as_u16(), code_in(parts, body)),
+                Err(error) if error.kind() == HttpErrorKind::Connect => Heard::Unreached(causes(error)),
                 Err(error) => Heard::Lost(causes(error)),
             };
             // A client may also send requests of its own, outside a call.

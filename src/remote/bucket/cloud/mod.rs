@@ -11,11 +11,15 @@
 
 mod http;
 
+use std::env;
+use std::ffi::OsString;
 use std::ops::Range;
+use std::str::FromStr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crossbeam_channel::bounded;
+use hyper::Uri;
 use object_store::aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey, S3ConditionalPut};
 use object_store::azure::{AzureConfigKey, MicrosoftAzure, MicrosoftAzureBuilder};
 use object_store::gcp::{GoogleCloudStorage, GoogleCloudStorageBuilder, GoogleConfigKey};
@@ -55,6 +59,15 @@ impl Scheme {
         }
     }
 
+    /// Returns how the names of the variables of this service begin.
+    fn prefixes(self) -> &'static [&'static str] {
+        match self {
+            Self::S3 => &["AWS_"],
+            Self::Google => &["GOOGLE_", "SERVICE_ACCOUNT"],
+            Self::Azure => &["AZURE_", "IDENTITY_ENDPOINT"],
+        }
+    }
+
     /// Returns the variables with the credentials, for a message.
     fn variables(self) -> &'static str {
         match self {
@@ -73,12 +86,32 @@ enum Settings {
 }
 
 impl Settings {
-    fn from_env(scheme: Scheme) -> Self {
-        match scheme {
-            Scheme::S3 => Self::S3(AmazonS3Builder::from_env()),
-            Scheme::Google => Self::Google(GoogleCloudStorageBuilder::from_env()),
-            Scheme::Azure => Self::Azure(MicrosoftAzureBuilder::from_env()),
-        }
+    /// Returns the settings in variables. An empty variable counts as unset.
+    ///
+    /// # Errors
+    /// The error of [`check_address`].
+    fn of(scheme: Scheme, variables: impl Iterator<Item = (OsString, OsString)>) -> Result<Self> {
+        let text =
+            |(name, value): (OsString, OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+        let own = variables.filter_map(text).filter(|(name, value)| {
+            !value.is_empty() && scheme.prefixes().iter().any(|prefix| name.starts_with(prefix))
+        });
+        let own: Vec<(String, String)> = own.collect();
+        own.iter()
+            .try_for_each(|(name, value)| check_address(name, value))?;
+        Ok(match scheme {
+            Scheme::S3 => Self::S3(fold(AmazonS3Builder::new(), own, AmazonS3Builder::with_config)),
+            Scheme::Google => Self::Google(fold(
+                GoogleCloudStorageBuilder::new(),
+                own,
+                GoogleCloudStorageBuilder::with_config,
+            )),
+            Scheme::Azure => Self::Azure(fold(
+                MicrosoftAzureBuilder::new(),
+                own,
+                MicrosoftAzureBuilder::with_config,
+            )),
+        })
     }
 
     /// Returns an error if the service of S3 is reached by plain HTTP, and the user did not allow that.
@@ -95,6 +128,49 @@ impl Settings {
         }
         Ok(())
     }
+}
+
+/// Gives a builder the variables that it knows.
+fn fold<B, K: FromStr>(builder: B, own: Vec<(String, String)>, with: fn(B, K, String) -> B) -> B {
+    own.into_iter().fold(builder, |builder, (name, value)| {
+        match name.to_ascii_lowercase().parse() {
+            Ok(key) => with(builder, key, value),
+            Err(_) => builder,
+        }
+    })
+}
+
+/// Returns an error if a variable with an address, or with a part of one, has something else. The library would panic.
+///
+/// # Errors
+/// `InvalidInput`.
+fn check_address(name: &str, value: &str) -> Result<()> {
+    let names = |parts: &[&str]| parts.iter().any(|part| name.contains(part));
+    let is_url = || {
+        let address: Option<Uri> = value.parse().ok();
+        address.is_some_and(|address| {
+            matches!(address.scheme_str(), Some("http" | "https"))
+                && address.host().is_some_and(|host| !host.is_empty())
+        })
+    };
+    let is_word = || {
+        value
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
+    };
+    let (is_fine, example) = if names(&["REGION", "ACCOUNT_NAME"]) {
+        (is_word(), "letters, digits and '-'")
+    } else if names(&["ENDPOINT", "URL", "_HOST", "FULL_URI"]) && !matches!(value, "true" | "false") {
+        (is_url(), "an address such as https://storage.example:9000")
+    } else {
+        (true, "")
+    };
+    if is_fine {
+        return Ok(());
+    }
+    // INVARIANT OBS-2: the value may have a password.
+    let error = Error::invalid(format!("the value of the variable {name} is invalid"));
+    Err(error.with_hint(format!("set {name} to {example}, or unset it")))
 }
 
 /// The client of a service.
@@ -208,7 +284,7 @@ impl Cloud {
     /// # Errors
     /// `InvalidInput` if the URL or a variable is invalid; `Io` if no thread can be started.
     pub(super) fn open(scheme: Scheme, rest: &str) -> Result<Self> {
-        Self::with(scheme, Settings::from_env(scheme), rest)
+        Self::with(scheme, Settings::of(scheme, env::vars_os())?, rest)
     }
 
     fn with(scheme: Scheme, settings: Settings, rest: &str) -> Result<Self> {
@@ -297,7 +373,13 @@ impl Cloud {
         match heard {
             // BKT-3: no request was sent, so nothing changed.
             Heard::Nothing => BucketError::Failed("the client cannot make this request".to_owned()),
+            Heard::Unreached(why) => BucketError::Unreachable(why),
             Heard::Lost(why) => BucketError::Unclear(why),
+            Heard::Status(_, code) if matches!(code.as_str(), "NoSuchBucket" | "ContainerNotFound") => {
+                BucketError::Failed(
+                    "there is no such bucket: make it first, with a tool of the service".to_owned(),
+                )
+            }
             Heard::Status(status, code) => known(status).unwrap_or_else(|| {
                 let text = format!("the service refused the request{answer}");
                 match status {
@@ -410,7 +492,9 @@ impl Bucket for Cloud {
                 304 | 412 => Some(BucketError::Exists),
                 // The others answer so while another request for the name runs.
                 409 if self.scheme == Scheme::Azure => Some(BucketError::Exists),
-                404 => Some(BucketError::Failed("there is no such bucket".to_owned())),
+                404 => Some(BucketError::Failed(
+                    "there is no such bucket: make it first".to_owned(),
+                )),
                 _ => None,
             })
         })
@@ -487,7 +571,7 @@ impl Bucket for Cloud {
 fn answer_of(heard: &Heard) -> String {
     match heard {
         Heard::Nothing => String::new(),
-        Heard::Lost(why) => format!(" ({why})"),
+        Heard::Unreached(why) | Heard::Lost(why) => format!(" ({why})"),
         Heard::Status(status, code) if code.is_empty() => format!(" (status {status})"),
         Heard::Status(status, code) => format!(" (status {status}, {code})"),
     }

@@ -162,7 +162,7 @@ impl Server {
         let (start, end) = range.split_once('-').unwrap();
         let (start, length) = (start.parse::<usize>().unwrap(), stored.bytes.len());
         // As SeaweedFS does, with an end beyond its numbers.
-        let end = end.parse::<i64>().map_or(0, |end| end as usize + 1).min(length);
+        let end = end.parse::<i64>().map_or(0, |end| usize::try_from(end).unwrap() + 1).min(length);
         if start >= length || end == 0 {
             return Answer::new(416, Vec::new());
         }
@@ -530,7 +530,7 @@ fn a_url_with_a_password_is_refused_and_not_repeated() {
 }
 
 #[test]
-fn a_service_that_is_not_there_is_unclear_at_once() {
+fn a_service_that_is_not_there_is_unreachable_at_once() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = format!("http://{}", listener.local_addr().unwrap());
     drop(listener);
@@ -540,11 +540,31 @@ fn a_service_that_is_not_there_is_unclear_at_once() {
     let settings = Settings::S3(builder.with_access_key_id("key").with_secret_access_key(SECRET));
     let cloud = Cloud::with(Scheme::S3, settings, "bucket").unwrap();
     let started = std::time::Instant::now();
-    let BucketError::Unclear(why) = cloud.get("a", None).unwrap_err() else {
-        panic!("it cannot be certain");
+    let BucketError::Unreachable(why) = cloud.put_new("a", b"1").unwrap_err() else {
+        panic!("nothing was sent");
     };
     assert!(
         why.contains("refused") && started.elapsed() < Duration::from_secs(5),
         "{why}"
     );
+}
+
+/// The library panics at an address that is no URL.
+#[test]
+fn an_address_in_a_variable_is_a_url_and_an_empty_variable_is_unset() {
+    let of = |name: &str, value: &str| {
+        Settings::of(Scheme::S3, [(name.into(), value.into())].into_iter())
+            .and_then(|settings| settings.check_endpoint().map(|()| settings))
+    };
+    for value in ["127.0.0.1:9", "localhost:1", "http://", "ftp://a", "a b", "/x"] {
+        let error = of("AWS_ENDPOINT_URL", value).err().expect(value);
+        assert_eq!(error.code(), ErrorCode::InvalidInput, "{value}");
+    }
+    assert!(of("AWS_REGION", "a b").is_err());
+    assert!(of("AWS_ENDPOINT_URL", "https://localhost:1").is_ok());
+    assert!(of("AWS_USE_FABRIC_ENDPOINT", "true").is_ok());
+    let Settings::S3(builder) = of("AWS_ENDPOINT_URL", "").unwrap() else {
+        panic!("it is S3");
+    };
+    assert_eq!(builder.get_config_value(&AmazonS3ConfigKey::Endpoint), None);
 }

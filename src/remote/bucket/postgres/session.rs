@@ -22,7 +22,8 @@ use crate::threads::Builder as ThreadBuilder;
 
 /// The longest wait for a server, and for one statement.
 const CONNECT_WAIT: Duration = Duration::from_secs(30);
-const CALL_WAIT: Duration = Duration::from_mins(5);
+/// A segment of 16 MiB gets through a slow line.
+const CALL_WAIT: Duration = Duration::from_mins(2);
 
 /// The answer of the server to a statement.
 pub(super) type Answer<T> = std::result::Result<T, tokio_postgres::Error>;
@@ -92,7 +93,7 @@ impl Session {
     async fn run<T>(&mut self, work: impl AsyncFnOnce(&Client) -> Answer<T>) -> BucketResult<T> {
         let client = match self.client.take().filter(|client| !client.is_closed()) {
             Some(client) => client,
-            None => self.connect().await?,
+            None => self.connect().await.map_err(BucketError::of_read)?,
         };
         let Ok(answer) = timeout(CALL_WAIT, work(&client)).await else {
             return Err(unanswered(CALL_WAIT));
@@ -133,7 +134,7 @@ impl Session {
                 if cause_of(&error) == Cause::Client && self.config.get_password().is_none() =>
             {
                 BucketError::Denied(format!(
-                    "{what}; neither PGPASSWORD nor the file of passwords has a password"
+                    "{what}; neither PGPASSWORD nor the file .pgpass has a password: add a line HOST:PORT:DATABASE:USER:PASSWORD"
                 ))
             }
             other => other,
@@ -179,6 +180,9 @@ pub(super) fn bucket_error(error: &tokio_postgres::Error) -> BucketError {
         };
         return match cause_of(error) {
             Cause::Network => BucketError::Unclear(text),
+            Cause::Certificate => BucketError::Failed(format!(
+                "{text}; add sslrootcert=FILE to the URL, with the certificate of its authority"
+            )),
             _ => BucketError::Failed(text),
         };
     };

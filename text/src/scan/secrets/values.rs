@@ -164,7 +164,7 @@ pub(super) fn is_file_name(value: &str) -> bool {
         .file_end
         .iter()
         .find_map(|end| value.strip_suffix(end));
-    let is_plain = |part: &str| part.len() < 8 || surprise(part) < 0.25;
+    let is_plain = |part: &str| part.len() < 10 || surprise(part) < 0.25;
     stem.is_some_and(|stem| {
         stem.split(|char: char| !char.is_ascii_alphanumeric())
             .all(is_plain)

@@ -48,8 +48,6 @@ pub(super) const VERBS: &[Entry] = &[
     entry::<quarantine::Quarantine>("quarantine"),
     entry::<audit::Audit>("audit").switchable(),
     entry::<import::Import>("import").switchable(),
-    #[cfg(feature = "mcp")]
-    entry::<super::install::Install>("install"),
 ];
 
 impl Context {

@@ -17,7 +17,7 @@ use crate::cli::signing_keys;
 /// treering keygen vera
 /// ```
 #[derive(Args, Debug)]
-#[command(hide = true, verbatim_doc_comment)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Keygen {
     /// The name of the key, which every signature shows: letters, digits, `.`, `_`, `-`
     name: String,

@@ -17,7 +17,7 @@ use treering::signed::{SignedHead, commit_tree, prove_head};
 /// treering prove-head 0 | treering witness - --state heads
 /// ```
 #[derive(Args, Debug)]
-#[command(hide = true, verbatim_doc_comment)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct ProveHead {
     /// The file of an older signed head, or - for standard input, or its number of commits
     old: String,

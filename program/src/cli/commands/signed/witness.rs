@@ -36,7 +36,7 @@ use treering::signed::{TreeRoot, WitnessRequest};
 /// treering prove-head 0 | treering witness - --state heads
 /// ```
 #[derive(Args, Debug)]
-#[command(hide = true, verbatim_doc_comment)]
+#[command(verbatim_doc_comment)]
 pub(crate) struct Witness {
     /// What treering prove-head prints; - is standard input
     file: PathBuf,
