@@ -43,7 +43,7 @@ impl Remote {
         }
         let (place, writer) = (self.place(memory), &self.lane_of(writer));
         let seen = memory.inner.seen(self.known())?;
-        let published = Self::read_on(&place, self.cached(memory)?, seen)?;
+        let published = Self::read_on(memory, &place, self.cached(memory)?, seen)?;
         let mut outgoing = Outgoing::at(published.log.head);
         if self.is_signed(memory, &place, &published.log, &outgoing)? {
             return Ok(pushed);

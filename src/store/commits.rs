@@ -155,6 +155,8 @@ pub(crate) struct Gap {
     pub(crate) place: Locator,
 }
 
+/// The numbers have the order of the digests.
+#[expect(clippy::big_endian_bytes, reason = "digests are ordered by their first bytes")]
 fn first_bytes(digest: &[u8; DIGEST_LEN]) -> u64 {
     digest.first_chunk().map_or(0, |first| u64::from_be_bytes(*first))
 }

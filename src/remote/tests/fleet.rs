@@ -26,8 +26,14 @@ fn nothing_is_lost_whatever_the_service_does() {
         sum.thinned += counts.thinned;
     }
     println!("{sum:?}");
+    let is_short = seeds().count() < 80;
     assert!(
-        sum.pushes > 100 && sum.merges > 100 && sum.failures > 40 && sum.behind > 20 && sum.erasures > 10,
+        is_short
+            || sum.pushes > 100
+                && sum.merges > 100
+                && sum.failures > 40
+                && sum.behind > 20
+                && sum.erasures > 10,
         "{sum:?}"
     );
 }

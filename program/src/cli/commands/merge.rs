@@ -272,7 +272,7 @@ fn lines_of(
                 .or(by.commit.actor.as_deref())
                 .unwrap_or("-");
             let when = time::ago(by.commit.time, context.now());
-            line += &format!("  {whose}  {}  {when}", one_line(who));
+            line.extend([format!("  {whose}  {}  {when}", one_line(who))]);
         }
         line.extend(side.trust.map(|trust| format!("  {trust}")));
         lines.push(line);

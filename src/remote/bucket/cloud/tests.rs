@@ -162,7 +162,10 @@ impl Server {
         let (start, end) = range.split_once('-').unwrap();
         let (start, length) = (start.parse::<usize>().unwrap(), stored.bytes.len());
         // As SeaweedFS does, with an end beyond its numbers.
-        let end = end.parse::<i64>().map_or(0, |end| usize::try_from(end).unwrap() + 1).min(length);
+        let end = end
+            .parse::<i64>()
+            .map_or(0, |end| usize::try_from(end).unwrap() + 1)
+            .min(length);
         if start >= length || end == 0 {
             return Answer::new(416, Vec::new());
         }
