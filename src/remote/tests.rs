@@ -6,6 +6,7 @@ mod erasure;
 mod fleet;
 mod machines;
 mod races;
+mod rest;
 #[cfg(feature = "signed")]
 mod signing;
 mod sync;

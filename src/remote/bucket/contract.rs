@@ -135,6 +135,14 @@ impl fmt::Display for BucketError {
 impl std::error::Error for BucketError {}
 
 impl BucketError {
+    /// Returns the error of a write of which an earlier request may have had its effect.
+    pub(in crate::remote) fn of_write(self) -> Self {
+        match self {
+            Self::Unreachable(what) => Self::Unclear(what),
+            other => other,
+        }
+    }
+
     /// Returns the error of a call that changes nothing, so that it has no unknown outcome.
     pub(in crate::remote) fn of_read(self) -> Self {
         match self {

@@ -81,11 +81,12 @@ impl Counted {
     /// Sends a request until its outcome is known, but not for ever.
     fn send<T>(&self, request: impl Fn() -> BucketResult<T>) -> BucketResult<T> {
         let mut pause = self.pause;
-        let (mut sent, started) = (0, Instant::now());
+        let (mut sent, mut is_unclear, started) = (0, false, Instant::now());
         loop {
             self.requests.fetch_add(1, Ordering::Relaxed);
             let answer = request();
             sent += 1;
+            is_unclear |= matches!(answer, Err(BucketError::Unclear(_)));
             match answer {
                 // BKT-3: every other answer is certain.
                 Err(BucketError::Unclear(_) | BucketError::Unreachable(_))
@@ -96,9 +97,17 @@ impl Counted {
                 }
                 // The call has waited, so the next one follows at once.
                 Err(BucketError::Busy(_)) if started.elapsed() < self.wait => {}
+                // An earlier request may have had its effect.
+                Err(error) if is_unclear => return Err(error.of_write()),
                 answer => return answer,
             }
         }
+    }
+
+    /// Returns the object behind a write whose effect is in question.
+    fn find_again(&self, name: &str, bytes: &[u8]) -> BucketResult<Option<Stored>> {
+        let found = self.find(name, bytes.len() as u64 + 1);
+        found.map_err(BucketError::of_write)
     }
 
     /// Returns at most the first `limit` bytes of an object.
@@ -123,7 +132,7 @@ impl Counted {
         self.sent.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         match self.send(|| self.bucket.put_new(name, bytes)) {
             // The service, or a library below, may have repeated a request that had its effect.
-            Err(BucketError::Exists) => match self.find(name, bytes.len() as u64 + 1)? {
+            Err(BucketError::Exists) => match self.find_again(name, bytes)? {
                 Some(stored) if stored.bytes == bytes => Ok(()),
                 _ => Err(BucketError::Exists),
             },
@@ -140,7 +149,7 @@ impl Counted {
     ) -> BucketResult<Version> {
         self.sent.fetch_add(bytes.len() as u64, Ordering::Relaxed);
         match self.send(|| self.bucket.swap(name, version, bytes)) {
-            Err(BucketError::Stale) => match self.find(name, bytes.len() as u64 + 1)? {
+            Err(BucketError::Stale) => match self.find_again(name, bytes)? {
                 Some(stored) if stored.bytes == bytes => Ok(stored.version),
                 _ => Err(BucketError::Stale),
             },

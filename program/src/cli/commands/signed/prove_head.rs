@@ -7,7 +7,7 @@ use super::super::prelude::*;
 use super::{in_one_line, read_note};
 use treering::signed::{SignedHead, commit_tree, prove_head};
 
-/// Prove that a head continues an older one
+/// Prove that a head extends another
 ///
 /// Prints the newest signed head with the proof, as C2SP's witnesses take it. Sign the head first: treering sign.
 ///
