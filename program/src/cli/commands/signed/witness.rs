@@ -20,7 +20,7 @@ use super::{in_one_line, note_bytes};
 use crate::cli::signing_keys;
 use treering::signed::{TreeRoot, WitnessRequest};
 
-/// Sign that a head continues the one before
+/// Countersign a head as a witness
 ///
 /// A witness keeps the newest head of each origin in the file S, and refuses a second history. It needs no store. The
 /// printed line belongs at the end of the signed head. It is a cosignature of C2SP, with the time.
