@@ -5,7 +5,7 @@
 
 use super::prelude::*;
 use crate::cli::remote_keys;
-use crate::cli::remotes::{ORIGIN, RemoteEntry, Remotes, check_scheme};
+use crate::cli::remotes::{RemoteEntry, Remotes, check_scheme};
 use treering::inspect::remote::without_password;
 use treering::remote::{self, BackedUp, Cloned, Keys};
 #[cfg(feature = "signed")]
@@ -132,7 +132,8 @@ impl Clone {
         #[cfg(feature = "signed")]
         if !self.signed_by.is_empty() {
             remote::check_apart(&self.url, &self.folder)?;
-            let remote = remote::Remote::open(ORIGIN, &self.url, cap)?.signed_by(self.signed_by.clone());
+            let remote = remote::Remote::open(crate::cli::remotes::ORIGIN, &self.url, cap)?
+                .signed_by(self.signed_by.clone());
             let remote = match keys {
                 Some(keys) => remote.with_keys(keys),
                 None => remote,
