@@ -7,9 +7,9 @@
 //! - RPL-1: a segment is acknowledged when a manifest that lists it took the place of the one that was read. So of two
 //!   writers, one wins, and the other learns it.
 //! - RPL-2: a number of a segment is never used twice: a name that exists is left alone, and the next number is taken.
-//! - RPL-4: a manifest that nobody could read is never published.
 //! - RPL-3: a writer whose swap failed deletes nothing. A service may carry out a delete late, when another writer has
 //!   taken the number. Its segment is garbage, which nobody reads.
+//! - RPL-4: a manifest that nobody could read is never published.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -320,7 +320,7 @@ impl Place {
     /// Replaces the manifest that was `known` by one of `next`, unless another writer did so first.
     pub(super) fn publish(&self, known: &Published, next: ClosedLog) -> Result<Outcome> {
         let bytes = next.encode();
-        // A forged number may leave no room for the next one.
+        // INVARIANT RPL-4: a forged number may leave no room for the next one.
         drop(ClosedLog::decode(next.format, &bytes).map_err(|error| self.damaged(error))?);
         let swapped = match &known.version {
             Some(version) => self.bucket.swap(MANIFEST_FILE, version, &bytes).map(Some),

@@ -1,4 +1,4 @@
-//! Writes segments of a remote writer.
+//! Writes segments of a remote anew.
 //!
 //! # Layer
 //! Layer 7, part of `remote`.
