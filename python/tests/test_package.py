@@ -15,6 +15,7 @@ HERE = Path(__file__).resolve().parent
 PYTHON = HERE.parent
 ROOT = PYTHON.parent
 PAGES = [PYTHON / "README.md", ROOT / "docs" / "python.md"]
+FRAMEWORKS = ["agents", "crewai", "google.adk", "langgraph.graph", "llama_index.core", "pydantic_ai"]
 
 
 def test_every_public_name_exists_once() -> None:
@@ -72,10 +73,9 @@ def blocks() -> list[tuple[str, str]]:
 
 @pytest.mark.parametrize(("name", "block"), blocks(), ids=[name for name, _ in blocks()])
 def test_a_block_of_the_documents_runs(name: str, block: str, tmp_path: Path) -> None:
-    if "langgraph" in block:
-        pytest.importorskip("langgraph.graph")
-    if "from agents" in block:
-        pytest.importorskip("agents")
+    for framework in FRAMEWORKS:
+        if f"from {framework}" in block:
+            pytest.importorskip(framework)
     program = tmp_path / "block.py"
     program.write_text(block)
     command = [sys.executable, str(program)]
