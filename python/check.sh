@@ -56,7 +56,7 @@ fi
 build_wheel() {
   local options=(--release --locked --quiet) package
   # The model and the dependencies stay optimised: a vector would take a second, and other builds share the rest.
-  [ "$part" != --tests ] || for package in treering treering-text treering-python; do
+  [ "$part" != --tests ] || for package in treering treering-text treering-program treering-python; do
     options+=(--config "profile.release.package.$package.opt-level=0")
   done
   rm -f "$wheels"/treering-*.whl

@@ -68,7 +68,7 @@ type Messages = readonly { role: string; content: unknown }[];
 
 /**
  * Returns a middleware for `wrapLanguageModel`. Before a call, it adds what the memory knows about the last message of the
- * user, as a system message. After the call, it appends the message and the answer to the transcript of the `session`.
+ * user, as a message before it. After the call, it appends the message and the answer to the transcript of the `session`.
  */
 export function memoryMiddleware(agent: Agent, options: MemoryMiddlewareOptions = {}): LanguageModelMiddleware {
   const remembered = async (prompt: Messages, answer: string) => {
@@ -81,7 +81,8 @@ export function memoryMiddleware(agent: Agent, options: MemoryMiddlewareOptions 
   return {
     specificationVersion: "v3",
     async transformParams({ params }) {
-      const query = textIn((params.prompt as Messages).findLast((message) => message.role === "user"));
+      const last = params.prompt.findLastIndex((message) => message.role === "user");
+      const query = textIn((params.prompt as Messages)[last]);
       if (!query) return params;
       const { text } = await agent.envelope(query, {
         budget: options.budget ?? 2000,
@@ -89,8 +90,8 @@ export function memoryMiddleware(agent: Agent, options: MemoryMiddlewareOptions 
         signal: params.abortSignal,
       });
       if (text === "") return params;
-      const first = params.prompt.findIndex((message) => message.role !== "system");
-      const prompt = params.prompt.toSpliced(Math.max(0, first), 0, { role: "system", content: text });
+      // Never in the role of the system: stored texts are no instructions.
+      const prompt = params.prompt.toSpliced(last, 0, { role: "user", content: [{ type: "text", text }] });
       return { ...params, prompt };
     },
     async wrapGenerate({ doGenerate, params }) {

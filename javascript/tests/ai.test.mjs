@@ -46,9 +46,10 @@ test("the middleware tells the model what the memory knows", async (t) => {
   const done = await generateText({ model: wrapped, instructions: "Be brief.", prompt: "Where is the office?" });
   assert.equal(done.text, "In Oslo.");
   const { prompt } = asked.doGenerateCalls[0];
-  assert.deepEqual(prompt.map((one) => one.role), ["system", "system", "user"]);
+  assert.deepEqual(prompt.map((one) => one.role), ["system", "user", "user"]);
   assert.equal(prompt[0].content, "Be brief.");
-  assert.match(prompt[1].content, /Oslo/);
+  assert.match(prompt[1].content[0].text, /Oslo/);
+  assert.equal(prompt[2].content[0].text, "Where is the office?");
 });
 
 test("the middleware keeps the transcript of a session", async (t) => {

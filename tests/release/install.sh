@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs each file of a release that this machine can run, and finds a first fact with it: tests/release/install.sh FOLDER
-# Each has a fresh folder, an empty HOME, and a PATH without a compiler, and uses no network. Needs Python 3.10, Node 20 or
-# a shell; a file whose tool is missing is named. TREERING_UV names uv, if it is not in PATH. Prints sizes and times.
+# Each has a fresh folder, an empty HOME, and a PATH without a compiler, and uses no network. The commands are those of the
+# table in docs/guide/installing.md. Needs Python 3.10, Node 20 or a shell; a file whose tool is missing is named.
+# TREERING_UV names uv, if it is not in PATH. Prints sizes and times.
 set -euo pipefail
 repository=$(cd "$(dirname "$0")/../.." && pwd)
 built=$(cd "$1" && pwd)
@@ -13,6 +14,7 @@ trap 'rm -rf "$work"' EXIT
 machine=$(uname -m)
 libc=gnu
 [ ! -e "/lib/ld-musl-$machine.so.1" ] || libc=musl
+platform="linux-$([ "$machine" = x86_64 ] && echo x64 || echo arm64)-$libc"
 mkdir "$work/tools"
 for tool in node npm npx; do
   [ -z "$node" ] || ln -s "$(command -v $tool)" "$work/tools/$tool"
@@ -22,12 +24,21 @@ unset TREERING_STORE TREERING_TRUST TREERING_MODEL PYTHONPATH NODE_PATH CARGO_HO
 ! command -v cargo rustc || { echo "a compiler is in PATH, so this would prove little" >&2; exit 1; }
 tried=0
 
+# Runs the command that the page has for somebody with this tool.
+shown() {
+  local command
+  command=$(sed -n "s/^| $1 | \`\(.*\)\` | .*/\1/p" "$repository/docs/guide/installing.md")
+  [ -n "$command" ] || { echo "the page has no command for: $1" >&2; exit 1; }
+  bash -euo pipefail -c "${command//linux-x64-gnu/$platform}"
+}
+
 # Runs the function `install_NAME` in a fresh folder, with a time limit, and prints the time of the command it sets.
 try() {
   local name=$1 file=$2 begun spent best
   export HOME="$work/$name/home"
   mkdir -p "$HOME" "$work/$name/project"
   cd "$work/$name/project"
+  ln -s "$built" built
   begun=$(date +%s%N)
   "install_$name" "$file"
   "${treering[@]}" remember 'The office is in Oslo' --store memory >/dev/null
@@ -48,7 +59,7 @@ try() {
 }
 
 install_archive() {
-  TREERING_FROM="$built" TREERING_TARGET="$machine-unknown-linux-$libc" sh "$repository/packaging/install.sh"
+  TREERING_TARGET="$machine-unknown-linux-$libc" shown "a shell"
   treering=("$HOME/.local/bin/treering")
   # A damaged archive is refused, and what is installed stays.
   mkdir bad
@@ -61,7 +72,7 @@ install_archive() {
 
 install_wheel() {
   "$python" -m venv venv
-  venv/bin/python -m pip install --quiet --no-index --disable-pip-version-check "$1"
+  PATH="$PWD/venv/bin:$PATH" PIP_QUIET=1 PIP_DISABLE_PIP_VERSION_CHECK=1 shown "Python 3.10 or later"
   venv/bin/python - <<'PYTHON'
 import treering
 
@@ -72,13 +83,19 @@ PYTHON
   treering=("$PWD/venv/bin/treering")
 }
 
+install_uv() {
+  ln -s "$uv" "$work/tools/uv"
+  UV_OFFLINE=1 UV_PYTHON="$python" shown "uv"
+  treering=("$HOME/.local/bin/treering")
+}
+
 install_uvx() {
   treering=("$uv" tool run --offline --python "$python" --from "$1" treering)
 }
 
 install_npm() {
   echo '{"private":true}' >package.json
-  npm install --offline --no-audit --no-fund --loglevel=error "$built"/treering-[0-9]*.tgz "$1"
+  npm_config_offline=true npm_config_audit=false npm_config_fund=false npm_config_loglevel=error shown "Node 20.3 or later"
   cat >first.mjs <<'NODE'
 import { open } from "treering";
 const agent = await open("module");
@@ -106,6 +123,7 @@ each() {
 wheel="treering-*-$([ $libc = gnu ] && echo manylinux || echo musllinux)*_$machine.whl"
 each archive sh "treering-*-$machine-unknown-linux-$libc.tar.gz"
 each wheel "$python" "$wheel"
+each uv "$uv" "$wheel"
 each uvx "$uv" "$wheel"
-each npm "$node" "treering-linux-$([ "$machine" = x86_64 ] && echo x64 || echo arm64)-$libc-*.tgz"
+each npm "$node" "treering-$platform-*.tgz"
 [ "$tried" -gt 0 ] || { echo "$built has no file for this machine" >&2; exit 1; }
