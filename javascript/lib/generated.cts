@@ -316,6 +316,10 @@ export interface Fetched {
   requests: number;
   /** The newest commit of the main line of the remote. */
   head: string;
+  /** The number of records that others erased, and that this fetch erased here. */
+  erased: number;
+  /** The number of records that others erased, and that stay here: the cap of the remote is below `host`. */
+  not_erased: number;
 }
 
 /** The result of a pull. */

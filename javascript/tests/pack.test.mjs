@@ -12,9 +12,9 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const bin = join(root, "bin", "treering.cjs");
 const { version } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 
-/** Runs the program with an empty home folder. */
+/** Runs the program. Its folder is its home, too, because the home folder lists the trusted stores. */
 function treering(t, args, options = {}) {
-  const env = { PATH: process.env.PATH, HOME: folder(t), TREERING_MODEL: "none", TREERING_TRUST: "direct_user", ...options.env };
+  const env = { PATH: process.env.PATH, HOME: options.cwd ?? folder(t), TREERING_MODEL: "none", TREERING_TRUST: "direct_user", ...options.env };
   return spawnSync(process.execPath, [options.bin ?? bin, ...args], { encoding: "utf8", input: "", ...options, env });
 }
 
@@ -82,7 +82,7 @@ test("the program serves MCP", async (t) => {
 test("ctrl-c ends the program as it ends any", async (t) => {
   const cwd = folder(t);
   treering(t, ["init"], { cwd });
-  const child = spawn(process.execPath, [bin, "remember", "-"], { cwd, stdio: ["pipe", "ignore", "ignore"] });
+  const child = spawn(process.execPath, [bin, "remember", "-"], { cwd, env: { ...process.env, HOME: cwd }, stdio: ["pipe", "ignore", "ignore"] });
   child.stdin.write("never ended");
   await new Promise((done) => setTimeout(done, 1000));
   child.kill("SIGINT");
