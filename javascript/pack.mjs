@@ -10,6 +10,7 @@ import { createRequire } from "node:module";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
+import { gunzipSync } from "node:zlib";
 
 const ROOT = fileURLToPath(new URL(".", import.meta.url));
 const { platforms } = createRequire(import.meta.url)("./dist/platform.cjs");
@@ -49,8 +50,12 @@ function pack(folder, manifest, fill) {
   fill(folder);
   writeFileSync(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
   const packed = execFileSync("npm", ["pack", "--json", "--pack-destination", out], { cwd: folder, encoding: "utf8" });
-  const [{ filename, size }] = [JSON.parse(packed)].flat().map((one) => one.filename ? one : Object.values(one)[0]);
-  console.log(`${join(out, filename)} ${size}`);
+  const [{ filename }] = [JSON.parse(packed)].flat().map((one) => one.filename ? one : Object.values(one)[0]);
+  // The zlib of Node compresses less than gzip.
+  const file = join(out, filename);
+  const best = execFileSync("gzip", ["-9", "-n"], { input: gunzipSync(readFileSync(file)), maxBuffer: 2 ** 30 });
+  writeFileSync(file, best);
+  console.log(`${file} ${best.length}`);
 }
 
 const all = Object.keys(PLATFORMS).map((one) => [`@treering/${one}`, version]);
