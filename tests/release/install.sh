@@ -95,7 +95,7 @@ install_uvx() {
 
 install_npm() {
   echo '{"private":true}' >package.json
-  npm_config_offline=true npm_config_audit=false npm_config_fund=false npm_config_loglevel=error shown "Node 20.3 or later"
+  npm_config_offline=true npm_config_audit=false npm_config_fund=false npm_config_loglevel=error npm_config_update_notifier=false shown "Node 20.3 or later"
   cat >first.mjs <<'NODE'
 import { open } from "treering";
 const agent = await open("module");
