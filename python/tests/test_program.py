@@ -30,7 +30,7 @@ def test_the_command_is_the_program(tmp_path: Path) -> None:
     assert run(tmp_path, "--version").stdout == f"treering {treering.__version__}\n"
     assert run(tmp_path, "no-such-verb").returncode == 2
     assert run(tmp_path, "init").returncode == 0
-    stored = run(tmp_path, "remember", "-", "--json", text="The office is in Oslo")
+    stored = run(tmp_path, "remember", "-", "--scope", "global", "--json", text="The office is in Oslo")
     assert json.loads(stored.stdout)["status"] == "created"
     missing = run(tmp_path, "get", "facts/none", "--json")
     assert missing.returncode == 1 and json.loads(missing.stderr)["error"]["code"] == "not_found"
