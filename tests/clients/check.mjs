@@ -107,7 +107,7 @@ const recorder = (home) => {
   const script = `#!/bin/sh
 [ "$1" = hook ] || exec '${program}' "$@"
 cat > "$HOME/event.$$"
-{ tr -d '\\n' < "$HOME/event.$$"; echo; } >> "$HOME/events.jsonl"
+printf '%s\\n' "$(tr -d '\\n' < "$HOME/event.$$")" >> "$HOME/events.jsonl" # one write, for hooks that run at the same time
 '${program}' "$@" < "$HOME/event.$$" 2>> "$HOME/errors.txt"
 rm -f "$HOME/event.$$"
 `

@@ -104,6 +104,11 @@ impl HookClient {
         !matches!(self, Self::Codex | Self::Vscode)
     }
 
+    /// Whether the client writes its transcript some time after what it tells. Copilot CLI takes about 0.1 seconds.
+    pub(crate) fn writes_late(self) -> bool {
+        self == Self::Vscode
+    }
+
     /// Whether the client expects a JSON document even if there is nothing to say.
     pub(crate) fn wants_document(self) -> bool {
         matches!(self, Self::Gemini | Self::Cursor | Self::Opencode)

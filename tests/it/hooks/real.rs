@@ -1,5 +1,7 @@
 //! What the real clients send, as `tests/clients/check.sh` saw it, where it differs from their documents.
 
+use std::time::Duration;
+
 use serde_json::json;
 
 use super::*;
@@ -126,14 +128,15 @@ fn the_last_answer_of_copilot_comes_after_its_stop() {
     send(&folder, "vscode", "Stop", json!({ "transcript_path": path }), &[]);
     let answer =
         json!({ "type": "assistant.message", "id": "e3", "data": { "content": "It costs 9 crowns." } });
-    folder.write("transcript.jsonl", format!("{asked}\n{done}\n{answer}\n"));
-    send(
-        &folder,
-        "vscode",
-        "SessionEnd",
-        json!({ "reason": "complete" }),
-        &[],
-    );
+    // It even writes the answer while the hook of the end runs.
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(150));
+            folder.write("transcript.jsonl", format!("{asked}\n{done}\n{answer}\n"));
+        });
+        let reason = json!({ "reason": "complete" });
+        send(&folder, "vscode", "SessionEnd", reason, &[]);
+    });
     let texts: Vec<_> = entries(&folder, SESSION)
         .into_iter()
         .map(|(_, text)| text)

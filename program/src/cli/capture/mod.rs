@@ -12,8 +12,9 @@ mod deadline;
 mod sessions;
 mod state;
 
-use std::env;
 use std::path::PathBuf;
+use std::time::{Duration, Instant};
+use std::{env, thread};
 
 pub(crate) use self::deadline::Deadline;
 #[cfg(feature = "mcp")]
@@ -46,6 +47,8 @@ const OF_AGENT: [&str; 9] = [
 /// The number of answers after which a client without an event for the end of a session gets an episode in any case, and the
 /// steps in which later ones do. The next session makes up for the rest.
 const EPISODE_AT: (u64, u64) = (4, 8);
+/// The longest time that the end of a session waits for a client that writes its transcript late.
+const LATE_MAX: Duration = Duration::from_millis(400);
 /// The longest question for recall, in bytes.
 const QUESTION_BYTES_MAX: usize = 2_000;
 /// The longest text of an entry, in bytes.
@@ -112,6 +115,7 @@ impl Capture {
             }
             Happened::Compact => self.keep(context, event, &mut state, None).map(|()| None),
             Happened::End => {
+                self.wait_for_transcript(event, &state);
                 self.keep(context, event, &mut state, None)?;
                 sessions::end_session(self.client, &event.session, &here()?).map(|()| None)
             }
@@ -260,6 +264,18 @@ impl Capture {
             captured: Captured::Read(name),
             ..NewEntry::default()
         })
+    }
+
+    /// Waits until the client has written the last answer, which no later event would keep. The client also writes that
+    /// this event began, so the transcript grows in any case.
+    fn wait_for_transcript(&self, event: &Event, state: &State) {
+        let Some(path) = event.transcript.as_deref().or(state.named.as_deref()) else {
+            return;
+        };
+        let until = Instant::now() + LATE_MAX;
+        while self.client.writes_late() && state.has_read(path) && Instant::now() < until {
+            thread::sleep(LATE_MAX / 20);
+        }
     }
 
     /// Keeps what is new in the client's transcript, and what the turn leaves. `said` is the last text of the agent with the

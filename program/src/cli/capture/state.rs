@@ -209,6 +209,11 @@ impl State {
         self.progress.lines(&mut file)
     }
 
+    /// Whether there is nothing new in a transcript of lines.
+    pub(crate) fn has_read(&self, path: &Path) -> bool {
+        length(path) <= self.progress.place
+    }
+
     /// Returns how often the transcript has this text of a speaker before, and counts it.
     pub(crate) fn number(&mut self, speaker: &str, text: &str) -> u64 {
         let counted = short(&format!("{speaker}\n{}", text.trim()));
