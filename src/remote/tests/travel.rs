@@ -11,7 +11,7 @@ use crate::remote::Remote;
 use crate::remote::bucket::Counted;
 use crate::remote::place::Place;
 
-fn snapshots(memory: &Memory) -> Vec<String> {
+pub(super) fn snapshots(memory: &Memory) -> Vec<String> {
     let all = memory.snapshots().unwrap();
     let mut names: Vec<_> = all
         .into_iter()
@@ -241,20 +241,21 @@ fn work_that_begins_at_a_thinned_commit_arrives() {
     }
 }
 
+pub(super) fn copy(from: &std::path::Path, to: &std::path::Path) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            std::fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
+
 /// Rule 18: two copies of one store have a side line each.
 #[test]
 fn a_copied_store_has_a_line_of_its_own() {
-    fn copy(from: &std::path::Path, to: &std::path::Path) {
-        std::fs::create_dir(to).unwrap();
-        for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
-            let to = to.join(entry.file_name());
-            if entry.path().is_dir() {
-                copy(&entry.path(), &to);
-            } else {
-                std::fs::copy(entry.path(), to).unwrap();
-            }
-        }
-    }
     let fleet = Fleet::new();
     let (remote, a) = (fleet.origin(), fleet.first());
     drop(fleet.clone("b", Origin::DirectUser));
