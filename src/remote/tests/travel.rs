@@ -333,3 +333,34 @@ fn a_snapshot_of_a_pull_travels_with_its_commit() {
     drop(c);
     verified(&fleet.folder.path().join("c"));
 }
+
+/// PUS-3: a push goes on over snapshots of others that this store has not read. The next fetch reads them.
+#[test]
+fn a_push_over_references_of_others_skips_none() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let b = fleet.clone("b", Origin::DirectUser);
+    for (round, what) in ["direct", "forgotten", "side"].into_iter().enumerate() {
+        if what == "side" {
+            put(&a, "of a", what);
+            pull(&remote, &a);
+            remote.push(&a, &ann()).unwrap();
+            pull(&remote, &b);
+        }
+        let c = fleet.clone(what, Origin::DirectUser);
+        c.snapshot(Some(what), &ann()).unwrap();
+        assert_eq!(remote.push(&c, &ann()).unwrap().commits, 0);
+        if what == "forgotten" {
+            Remote::forget("origin", &b, &ann()).unwrap();
+        }
+        put(&b, "of b", what);
+        assert!(remote.push(&b, &ann()).unwrap().commits > 0);
+        assert_eq!(remote.push(&b, &ann()).unwrap().commits, 0);
+        pull(&remote, &b);
+        assert_eq!(snapshots(&b).len(), round + 1, "{what}");
+        let nothing = remote.fetch(&b, &ann()).unwrap();
+        assert_eq!((nothing.commits, nothing.requests), (0, 1));
+    }
+    pull(&remote, &a);
+    assert_eq!(a.view().root(), b.view().root());
+}
