@@ -30,6 +30,8 @@ mod sync;
 pub use backup::{BackedUp, backup, backup_with};
 #[doc(hidden)]
 pub use bucket::check_apart;
+#[doc(hidden)]
+pub use clone::Register;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use clone::clone_on;
 pub use clone::{Cloned, clone, clone_with};
