@@ -26,6 +26,7 @@ mod rewrite;
 #[cfg(feature = "signed")]
 mod signing;
 mod sync;
+mod verify;
 
 pub use backup::{BackedUp, backup, backup_with};
 #[doc(hidden)]
@@ -40,6 +41,7 @@ pub use remote::Remote;
 pub use sync::Synced;
 #[doc(hidden)]
 pub use sync::not_pushed;
+pub use verify::VerifiedRemote;
 
 use crate::digest::CommitDigest;
 use crate::engine::{Memory, Merged};

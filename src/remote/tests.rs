@@ -14,3 +14,4 @@ mod thinned;
 mod travel;
 mod trust;
 mod upkeep;
+mod verify;
