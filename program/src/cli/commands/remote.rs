@@ -372,9 +372,10 @@ impl Context {
                 counted(report.segments, "segment"),
             );
             let (size, place) = (bytes(report.bytes), one_line(&report.place));
-            let (meaning, verdict) = match report.ok {
-                true => (Meaning::Good, "ok"),
-                false => (Meaning::Bad, "damaged"),
+            let (meaning, verdict) = if report.ok {
+                (Meaning::Good, "ok")
+            } else {
+                (Meaning::Bad, "damaged")
             };
             let verdict = context.output.paint(meaning, verdict);
             let text = format!("{verdict}: {commits}, {segments}, {size} read in {place}");
