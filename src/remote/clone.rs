@@ -45,6 +45,15 @@ pub struct Cloned {
     pub remote: Option<String>,
 }
 
+/// How a clone copies.
+#[derive(Clone, Copy)]
+pub(super) struct CopyRules<'a> {
+    pub(super) cap: Origin,
+    pub(super) options: &'a Options,
+    /// Whether a signature was demanded. It covers no taint and no snapshot (RSG-2).
+    pub(super) is_signed: bool,
+}
+
 /// Accepts or refuses what a clone would copy, before anything is written.
 type Check<'a> = &'a dyn Fn(&ClosedLog) -> Result<()>;
 
@@ -55,9 +64,9 @@ pub type Register<'a> = &'a dyn Fn([u8; 16]) -> Result<()>;
 /// The name of the remote from which a store was cloned.
 pub(super) const ORIGIN: &str = "origin";
 
-/// Makes a store in the folder `path` of the backup or remote at `url`, and opens it. Here, no
-/// object is of a more trusted class than `cap`; other machines see no difference. A call that was interrupted goes on where it
-/// stopped. The clone of a remote knows it by the name `origin`.
+/// Makes a store in the folder `path` of the backup or remote at `url`, and opens it. In the new store, no object is of a more
+/// trusted class than `cap`; other machines see no difference. A call that was interrupted goes on where it stopped. The clone
+/// of a remote knows it by the name `origin`.
 ///
 /// # Errors
 /// `NotFound` (code `not_a_remote`) if nothing is there; `Corrupt` if a segment is damaged: then the folder contains no
@@ -109,12 +118,14 @@ impl Remote {
         #[cfg(feature = "signed")]
         let check = |log: &ClosedLog| self.check_signed(&place, log);
         #[cfg(not(feature = "signed"))]
-        let check = |_: &ClosedLog| Ok(());
+        let check: Option<Check<'_>> = None;
+        #[cfg(feature = "signed")]
+        let check: Option<Check<'_>> = self.demands().then_some(&check);
         clone_checked(
             &place,
             path.as_ref(),
             (self.known().cap, options),
-            &check,
+            check,
             register,
         )
     }
@@ -126,7 +137,7 @@ pub(super) fn clone_from(
     cap: Origin,
     options: &Options,
 ) -> Result<(Memory, Cloned)> {
-    clone_checked(place, path, (cap, options), &|_| Ok(()), &|_| Ok(()))
+    clone_checked(place, path, (cap, options), None, &|_| Ok(()))
 }
 
 /// Clones as [`clone_from`] does, if `check` accepts what is published.
@@ -134,15 +145,20 @@ fn clone_checked(
     place: &Place,
     path: &Path,
     (cap, options): (Origin, &Options),
-    check: Check<'_>,
+    check: Option<Check<'_>>,
     register: Register<'_>,
 ) -> Result<(Memory, Cloned)> {
+    let rules = CopyRules {
+        cap,
+        options,
+        is_signed: check.is_some(),
+    };
     // A refused clone leaves no folder.
     let disk = |log: &ClosedLog| -> Result<Arc<dyn Disk>> {
-        check(log)?;
+        check.map_or(Ok(()), |check| check(log))?;
         Ok(Arc::new(FileDisk::create(path)?))
     };
-    let log = copy(place, (cap, options), &disk, register)?;
+    let log = copy(place, rules, &disk, register)?;
     let memory = options.clone().open(path)?;
     let view = memory.view();
     let cloned = Cloned {
@@ -167,20 +183,25 @@ pub(crate) fn clone_on(
     options: &Options,
 ) -> Result<Memory> {
     let place = Place::of(Counted::new(bucket).impatient());
-    copy(&place, (cap, options), &|_| Ok(Arc::clone(disk)), &|_| Ok(()))?;
+    let rules = CopyRules {
+        cap,
+        options,
+        is_signed: false,
+    };
+    copy(&place, rules, &|_| Ok(Arc::clone(disk)), &|_| Ok(()))?;
     Memory::on_disk(Arc::clone(disk), options.clone(), false, None)
 }
 
 /// Writes the batches of the closed log to a new store on `disk`. Returns the log.
 fn copy(
     place: &Place,
-    with: (Origin, &Options),
+    rules: CopyRules<'_>,
     disk: &dyn Fn(&ClosedLog) -> Result<Arc<dyn Disk>>,
     register: Register<'_>,
 ) -> Result<ClosedLog> {
     let mut copied = None;
     place.reading(place.read()?, &mut |published| {
-        copy_log(place, &published.log, &disk(&published.log)?, with, register)?;
+        copy_log(place, &published.log, &disk(&published.log)?, rules, register)?;
         copied = Some(published.log.clone());
         Ok(())
     })?;
@@ -191,10 +212,10 @@ pub(super) fn copy_log(
     place: &Place,
     log: &ClosedLog,
     disk: &Arc<dyn Disk>,
-    (cap, options): (Origin, &Options),
+    rules: CopyRules<'_>,
     register: Register<'_>,
 ) -> Result<()> {
-    let mut commits = HashSet::new();
+    let (CopyRules { cap, options, .. }, mut commits) = (rules, HashSet::new());
     // CLE-2: the interrupted call may have had another cap.
     let mut fits = |batch: &Batch| {
         let found = ForeignCommit::of(batch, log.suite()).ok().flatten();
@@ -235,7 +256,7 @@ pub(super) fn copy_log(
         }
         let group: Group = batches
             .iter()
-            .map(|batch| Ok((of_target(batch, log.purpose, cap, &commits)?, batch.commit)))
+            .map(|batch| Ok((of_target(batch, log.purpose, rules, &commits)?, batch.commit)))
             .collect::<Result<_>>()?;
         // The next segment is read and checked while this one is written.
         let added;
@@ -265,9 +286,10 @@ pub(super) fn copy_log(
 fn of_target(
     batch: &Batch,
     purpose: Purpose,
-    cap: Origin,
+    rules: CopyRules<'_>,
     commits: &HashSet<CommitDigest>,
 ) -> Result<BatchBuilder> {
+    let cap = rules.cap;
     let known = Known { name: ORIGIN, cap };
     let mut copy = BatchBuilder::new();
     for record in &batch.records {
@@ -285,9 +307,11 @@ fn of_target(
                 copy.add(RecordKind::Line, 0, &line.encode()?);
             }
             RecordKind::Reference => {
-                let is_there = |own: &Reference| {
-                    own.name.class() != ReferenceClass::Snapshots
-                        || own.commit.is_some_and(|commit| commits.contains(&commit))
+                let is_there = |own: &Reference| match own.name.class() {
+                    ReferenceClass::Signatures => true,
+                    _ if rules.is_signed => false,
+                    ReferenceClass::Snapshots => own.commit.is_some_and(|commit| commits.contains(&commit)),
+                    _ => true,
                 };
                 if let Some(reference) = known.of_remote(decoded()?)?.filter(is_there) {
                     copy.add(RecordKind::Reference, 0, &reference.encode()?);

@@ -10,7 +10,7 @@ use crate::error::{Error, ErrorCode, ErrorKind};
 use crate::object::{Id, Origin, Time};
 use crate::remote::backup::back_up;
 use crate::remote::bucket::Counted;
-use crate::remote::clone::{clone_from, copy_log};
+use crate::remote::clone::{CopyRules, clone_from, copy_log};
 use crate::remote::place::Place;
 use crate::remote::{Remote, backup};
 use crate::testing::sim_bucket::SimBucket;
@@ -216,7 +216,12 @@ fn a_killed_clone_has_its_cap() {
     let path = folder.path().join("killed");
     let disk: Arc<dyn Disk> = Arc::new(FileDisk::create(&path).unwrap());
     let (log, options) = (place.read().unwrap().log, Options::new());
-    copy_log(&place, &log, &disk, (Origin::Import, &options), &|_| Ok(())).unwrap();
+    let rules = CopyRules {
+        cap: Origin::Import,
+        options: &options,
+        is_signed: false,
+    };
+    copy_log(&place, &log, &disk, rules, &|_| Ok(())).unwrap();
     drop(disk);
     let memory = Options::new().open(&path).unwrap();
     assert_eq!(class(&memory, "@", "plan"), Some(Origin::Import));
@@ -246,7 +251,12 @@ fn a_killed_clone_knows_its_remote() {
         assert!(!is_store());
         Ok(())
     };
-    copy_log(&place, &log, &disk, (Origin::DirectUser, &options), &accept).unwrap();
+    let rules = CopyRules {
+        cap: Origin::DirectUser,
+        options: &options,
+        is_signed: false,
+    };
+    copy_log(&place, &log, &disk, rules, &accept).unwrap();
     drop(disk);
     let own = Memory::id_of_store(&path).unwrap();
     assert_eq!(*registered.lock(), [own; 2], "the interrupted call goes on");
