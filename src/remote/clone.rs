@@ -6,19 +6,21 @@
 //! # Invariants
 //! - CLE-1: a batch is written only after the digest of its segment matched the manifest, and its own digest its bytes.
 //! - CLE-2: each batch is written with the cap, before the folder is a store.
+//! - CLE-3: a clone knows its remote, and the user's register knows the clone, before the folder is a store. So a clone that
+//!   was killed is no store and goes on, or is whole.
 
+use std::collections::HashSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::bucket::check_apart;
+use super::bucket::{Counted, check_apart};
 use super::cache::seen_in;
 use super::keys::Keys;
 use super::place::Place;
-#[cfg(feature = "signed")]
 use super::remote::Remote;
-use crate::digest::Root;
+use crate::digest::{CommitDigest, Root};
 use crate::disk::{Disk, FileDisk};
-use crate::engine::{Known, Memory, Options, Writer};
+use crate::engine::{Known, Memory, Options};
 use crate::error::{Error, Result};
 use crate::log::closed::{ClosedLog, Group, Purpose, Target};
 use crate::log::{Batch, BatchBuilder, RecordKind, cap_in};
@@ -54,6 +56,10 @@ pub(super) struct CopyRules<'a> {
 
 /// Accepts or refuses what a clone would copy, before anything is written.
 type Check<'a> = &'a dyn Fn(&ClosedLog) -> Result<()>;
+
+/// Notes the instance of a new clone of a remote, before its folder is a store (CLE-3).
+#[doc(hidden)]
+pub type Register<'a> = &'a dyn Fn([u8; 16]) -> Result<()>;
 
 /// The name of the remote from which a store was cloned.
 pub(super) const ORIGIN: &str = "origin";
@@ -93,21 +99,35 @@ pub fn clone_with(
     clone_from(&place, path.as_ref(), cap, options)
 }
 
-#[cfg(feature = "signed")]
 impl Remote {
     /// Makes a store of the remote in the folder `path`, as [`clone`] does, if a demanded key signed its newest commit. The
     /// new store knows the remote by the name `origin`.
     ///
     /// # Errors
-    /// The errors of [`clone`]; `Denied` (code `unsigned_remote`) and the other errors of a signature. Nothing was made then.
+    /// The errors of [`clone`] and of `register`; `Denied` (code `unsigned_remote`) and the other errors of a signature. Then
+    /// the folder contains no store.
     #[doc(hidden)]
-    pub fn clone_to(&self, path: impl AsRef<Path>, options: &Options) -> Result<(Memory, Cloned)> {
-        let bucket = super::bucket::Counted::new(Arc::clone(&self.bucket));
-        let place = Place::of(bucket.waiting(options.settings.wait));
+    pub fn clone_to(
+        &self,
+        path: impl AsRef<Path>,
+        options: &Options,
+        register: Register<'_>,
+    ) -> Result<(Memory, Cloned)> {
+        let place = Place::of(Counted::new(Arc::clone(&self.bucket)).waiting(options.settings.wait));
         // The manifest has the digests of the segments. So the clone copies the bytes that the check reads.
+        #[cfg(feature = "signed")]
         let check = |log: &ClosedLog| self.check_signed(&place, log);
+        #[cfg(not(feature = "signed"))]
+        let check: Option<Check<'_>> = None;
+        #[cfg(feature = "signed")]
         let check: Option<Check<'_>> = self.demands().then_some(&check);
-        clone_checked(&place, path.as_ref(), self.known().cap, options, check)
+        clone_checked(
+            &place,
+            path.as_ref(),
+            (self.known().cap, options),
+            check,
+            register,
+        )
     }
 }
 
@@ -117,16 +137,16 @@ pub(super) fn clone_from(
     cap: Origin,
     options: &Options,
 ) -> Result<(Memory, Cloned)> {
-    clone_checked(place, path, cap, options, None)
+    clone_checked(place, path, (cap, options), None, &|_| Ok(()))
 }
 
 /// Clones as [`clone_from`] does, if `check` accepts what is published.
-pub(super) fn clone_checked(
+fn clone_checked(
     place: &Place,
     path: &Path,
-    cap: Origin,
-    options: &Options,
+    (cap, options): (Origin, &Options),
     check: Option<Check<'_>>,
+    register: Register<'_>,
 ) -> Result<(Memory, Cloned)> {
     let rules = CopyRules {
         cap,
@@ -134,12 +154,12 @@ pub(super) fn clone_checked(
         is_signed: check.is_some(),
     };
     // A refused clone leaves no folder.
-    let log = copy(place, rules, &|log| {
+    let disk = |log: &ClosedLog| -> Result<Arc<dyn Disk>> {
         check.map_or(Ok(()), |check| check(log))?;
         Ok(Arc::new(FileDisk::create(path)?))
-    })?;
+    };
+    let log = copy(place, rules, &disk, register)?;
     let memory = options.clone().open(path)?;
-    settle_in(&memory, &log, cap)?;
     let view = memory.view();
     let cloned = Cloned {
         store: path.display().to_string(),
@@ -162,26 +182,14 @@ pub(crate) fn clone_on(
     cap: Origin,
     options: &Options,
 ) -> Result<Memory> {
-    let place = Place::of(super::bucket::Counted::new(bucket).impatient());
+    let place = Place::of(Counted::new(bucket).impatient());
     let rules = CopyRules {
         cap,
         options,
         is_signed: false,
     };
-    let log = copy(&place, rules, &|_| Ok(Arc::clone(disk)))?;
-    let memory = Memory::on_disk(Arc::clone(disk), options.clone(), false, None)?;
-    settle_in(&memory, &log, cap)?;
-    Ok(memory)
-}
-
-/// Notes in a new clone where it comes from.
-fn settle_in(memory: &Memory, log: &ClosedLog, cap: Origin) -> Result<()> {
-    let (known, writer) = (Known { name: ORIGIN, cap }, Writer::of(cap));
-    let writer = writer.session(format!("remote/{ORIGIN}"));
-    if log.purpose == Purpose::Shared {
-        memory.inner.note_clone(known, seen_in(log), &writer)?;
-    }
-    memory.inner.forget_unreadable(known, &writer)
+    copy(&place, rules, &|_| Ok(Arc::clone(disk)), &|_| Ok(()))?;
+    Memory::on_disk(Arc::clone(disk), options.clone(), false, None)
 }
 
 /// Writes the batches of the closed log to a new store on `disk`. Returns the log.
@@ -189,10 +197,11 @@ fn copy(
     place: &Place,
     rules: CopyRules<'_>,
     disk: &dyn Fn(&ClosedLog) -> Result<Arc<dyn Disk>>,
+    register: Register<'_>,
 ) -> Result<ClosedLog> {
     let mut copied = None;
     place.reading(place.read()?, &mut |published| {
-        copy_log(place, &published.log, &disk(&published.log)?, rules)?;
+        copy_log(place, &published.log, &disk(&published.log)?, rules, register)?;
         copied = Some(published.log.clone());
         Ok(())
     })?;
@@ -204,17 +213,20 @@ pub(super) fn copy_log(
     log: &ClosedLog,
     disk: &Arc<dyn Disk>,
     rules: CopyRules<'_>,
+    register: Register<'_>,
 ) -> Result<()> {
-    let CopyRules { cap, options, .. } = rules;
+    let (CopyRules { cap, options, .. }, mut commits) = (rules, HashSet::new());
     // CLE-2: the interrupted call may have had another cap.
-    let fits = |batch: &Batch| {
+    let mut fits = |batch: &Batch| {
+        let found = ForeignCommit::of(batch, log.suite()).ok().flatten();
+        commits.extend(found.map(|found| found.digest));
         let mut records = batch.records.iter();
         records.all(|record| {
             let class = cap_in(record.flags);
             record.flags == capped(record, cap) && (class == 0 || class == cap.tag())
         })
     };
-    let mut target = Target::begin(Arc::clone(disk), log, &fits)?;
+    let mut target = Target::begin(Arc::clone(disk), log, &mut fits)?;
     let total: u64 = log.segments.iter().map(|segment| segment.length).sum();
     let mut done: u64 = log
         .segments
@@ -236,13 +248,15 @@ pub(super) fn copy_log(
         if log.purpose == Purpose::Shared {
             for batch in &batches {
                 // No fetch would take a commit that is later.
-                let found = ForeignCommit::of(batch, log.suite())?;
-                found.map_or(Ok(()), |found| check_time(&found.commit, settings.latest()))?;
+                if let Some(found) = ForeignCommit::of(batch, log.suite())? {
+                    check_time(&found.commit, settings.latest())?;
+                    commits.insert(found.digest);
+                }
             }
         }
         let group: Group = batches
             .iter()
-            .map(|batch| Ok((of_target(batch, log.purpose, rules)?, batch.commit)))
+            .map(|batch| Ok((of_target(batch, log.purpose, rules, &commits)?, batch.commit)))
             .collect::<Result<_>>()?;
         // The next segment is read and checked while this one is written.
         let added;
@@ -256,12 +270,25 @@ pub(super) fn copy_log(
         ));
     }
     settings.tell("clone", total, total);
-    target.finish(log.head)
+    let mut own = Group::new();
+    if log.purpose == Purpose::Shared {
+        // INVARIANT CLE-3
+        let known = Known { name: ORIGIN, cap };
+        own.push((known.seen_at(seen_in(log), settings.clock.now())?, log.head));
+        register(target.instance())?;
+    }
+    target.finish(log.head, own)
 }
 
 /// Returns a batch of the clone, whose versions are at most of the class `cap` (RCS-3). The side lines of a remote become
-/// lines of the remote `origin`, and its references get the names that a fetch gives them.
-fn of_target(batch: &Batch, purpose: Purpose, rules: CopyRules<'_>) -> Result<BatchBuilder> {
+/// lines of the remote `origin`, and its references get the names that a fetch gives them. A snapshot of none of the
+/// `commits` before it stays away.
+fn of_target(
+    batch: &Batch,
+    purpose: Purpose,
+    rules: CopyRules<'_>,
+    commits: &HashSet<CommitDigest>,
+) -> Result<BatchBuilder> {
     let cap = rules.cap;
     let known = Known { name: ORIGIN, cap };
     let mut copy = BatchBuilder::new();
@@ -280,9 +307,13 @@ fn of_target(batch: &Batch, purpose: Purpose, rules: CopyRules<'_>) -> Result<Ba
                 copy.add(RecordKind::Line, 0, &line.encode()?);
             }
             RecordKind::Reference => {
-                let found = known.of_remote(decoded()?)?;
-                let is_covered = |class| !rules.is_signed || class == ReferenceClass::Signatures;
-                if let Some(reference) = found.filter(|found| is_covered(found.name.class())) {
+                let is_there = |own: &Reference| match own.name.class() {
+                    ReferenceClass::Signatures => true,
+                    _ if rules.is_signed => false,
+                    ReferenceClass::Snapshots => own.commit.is_some_and(|commit| commits.contains(&commit)),
+                    _ => true,
+                };
+                if let Some(reference) = known.of_remote(decoded()?)?.filter(is_there) {
                     copy.add(RecordKind::Reference, 0, &reference.encode()?);
                 }
             }

@@ -26,10 +26,13 @@ mod rewrite;
 #[cfg(feature = "signed")]
 mod signing;
 mod sync;
+mod verify;
 
 pub use backup::{BackedUp, backup, backup_with};
 #[doc(hidden)]
 pub use bucket::check_apart;
+#[doc(hidden)]
+pub use clone::Register;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use clone::clone_on;
 pub use clone::{Cloned, clone, clone_with};
@@ -38,6 +41,7 @@ pub use remote::Remote;
 pub use sync::Synced;
 #[doc(hidden)]
 pub use sync::not_pushed;
+pub use verify::VerifiedRemote;
 
 use crate::digest::CommitDigest;
 use crate::engine::{Memory, Merged};

@@ -7,6 +7,8 @@
 //! - PUS-1: what a push erased is gone from the remote before the commit of the erasure is there.
 //! - PUS-2: in a remote where something was erased, a push deletes the segments that nobody lists, as of a list from before
 //!   its swap. So no segment of a store that lost keeps what was erased.
+//! - PUS-3: a push notes no batch as read that this store has not read. Batches with only references move no head, so a push
+//!   may go on over them; the next fetch reads them.
 
 use super::cache::seen_in;
 use super::place::{Outcome, Place, Published, head_of, highest_number};
@@ -138,11 +140,17 @@ impl Remote {
     ) -> Result<Option<Pushed>> {
         let commits = outgoing.commits;
         let (format, version) = (published.log.format, published.version.clone());
+        // INVARIANT PUS-3
+        let read = memory.inner.seen(self.known())?.map_or(0, |seen| seen.batch);
+        let is_unread = published.log.last_batch() > read;
         let sent = Self::erase_and_send(place, published, &outgoing);
         let Some(published) = place.unless_outdated((format, version.as_ref()), sent)? else {
             return Ok(None);
         };
-        let seen = seen_in(&published.log);
+        let mut seen = seen_in(&published.log);
+        if is_unread {
+            (seen.generation, seen.batch) = (seen.generation - 1, read);
+        }
         let noted = memory.inner.note_push(self.known(), outgoing, seen, writer);
         noted.map_err(|error| error.behind_change("the next `fetch` notes the push in this store"))?;
         self.cache(memory, &published);

@@ -10,6 +10,8 @@ mod rest;
 #[cfg(feature = "signed")]
 mod signing;
 mod sync;
+mod thinned;
 mod travel;
 mod trust;
 mod upkeep;
+mod verify;

@@ -85,7 +85,7 @@ use lines::LineRecord;
 pub(crate) use lines::{LineInfo, REMOTE, reference_of_line};
 pub(crate) use merged::Brought;
 #[cfg(feature = "remote")]
-pub(crate) use outgoing::Changed;
+pub(crate) use outgoing::{Changed, Has};
 use past::Runs;
 pub(crate) use places::IdHash;
 use places::{Coming, PlaceCache};

@@ -12,7 +12,8 @@
 //! - OUT-3: the remote gets the versions from which those of a batch are derived, with or before them. So an open conflict can
 //!   be decided on every machine, also if a fork wrote its sides.
 
-use std::collections::HashSet;
+use std::collections::hash_map::Entry as Slot;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::records::object_of;
@@ -55,18 +56,36 @@ impl Changed {
     }
 }
 
+/// What a remote has, as far as the batches of a push know.
+#[derive(Default)]
+pub(crate) struct Has {
+    /// The names of the lines here whose commits it has.
+    lines: HashSet<String>,
+    /// Those that were opened. They stay open, so that each is read once.
+    opened: HashMap<u64, Arc<Store>>,
+    /// The versions that earlier batches of the push brought because others are derived from them.
+    sources: HashSet<ObjectDigest>,
+}
+
+impl Has {
+    pub(crate) fn of(lines: HashSet<String>) -> Self {
+        Self {
+            lines,
+            ..Self::default()
+        }
+    }
+}
+
 impl Store {
     /// Returns the batch of a commit for a remote that has the kept commits of this line before it, and the thinned commits
-    /// before it. `has` has the names of the lines here whose batches that remote has. `sources` has the versions
-    /// that earlier batches of the push brought because others are derived from them.
+    /// before it.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record or state cannot be read.
     pub(crate) fn outgoing(
         self: &Arc<Self>,
         entry: &CommitEntry,
-        has: &HashSet<String>,
-        sources: &mut HashSet<ObjectDigest>,
+        has: &mut Has,
     ) -> Result<(BatchBuilder, Vec<CommitDigest>)> {
         let before = self.before(entry)?;
         let old = before.as_ref().map(|before| self.state(before)).transpose()?;
@@ -88,7 +107,7 @@ impl Store {
                 }
             }
         }
-        self.add_sources(&mut batch, (entry, has), &added, sources)?;
+        self.add_sources(&mut batch, (entry, has), &added)?;
         for text in [entry.commit.reason, entry.commit.source].into_iter().flatten() {
             if let Some(text) = self.records.find(RecordKind::Text, text.as_bytes())? {
                 self.add_unless_erased(&mut batch, &text, 0)?;
@@ -120,53 +139,40 @@ impl Store {
         Ok((batch, gap))
     }
 
-    /// Returns the digests of the thinned commits from seq `first` up to the commit before `end`.
-    pub(crate) fn thinned_before(&self, first: u64, end: u64) -> Result<Vec<CommitDigest>> {
-        let mut found = Vec::new();
-        if first == end {
-            return Ok(found);
-        }
-        for gap in self.gaps() {
-            if gap.first >= first && gap.first < end {
-                found.extend(self.records.gap(gap.place)?);
-            }
-        }
-        Ok(found)
-    }
-
-    /// Returns whether the remote has the record of a version: an earlier commit of this line has the version in its state and
-    /// its record in its batch, or the record came from a line that the remote still has (OUT-1).
-    fn was_sent(
-        self: &Arc<Self>,
-        entry: &CommitEntry,
-        version: &Entry,
-        has: &HashSet<String>,
-    ) -> Result<bool> {
+    /// Returns whether the remote has the record of a version: an earlier commit of this line, or one of a line that the remote
+    /// has, has the version in its state and its record in its batch (OUT-1).
+    ///
+    /// The batch alone says nothing: a rewrite moves the records of thinned commits to the next batch, of whatever line.
+    fn was_sent(self: &Arc<Self>, entry: &CommitEntry, version: &Entry, has: &mut Has) -> Result<bool> {
         let batch = self.records.batch_of(version.place)?;
-        if batch == entry.batch {
+        let line = match self.line_of_batch(batch) {
+            Some(line) if !has.lines.contains(&*line.name) => return Ok(false),
+            Some(line) => match has.opened.entry(line.first_batch) {
+                Slot::Occupied(opened) => opened.get().clone(),
+                Slot::Vacant(slot) => slot.insert(self.line_of(line.first_batch)?).clone(),
+            },
+            None => Arc::clone(self),
+        };
+        let first = line.first_where(|commit| commit.batch >= batch)?;
+        let Some(commit) = line.commit_at(first)?.filter(|commit| commit.batch == batch) else {
+            return Ok(false);
+        };
+        if Arc::ptr_eq(&line, self) && commit.seq() >= entry.seq() {
             return Ok(false);
         }
-        let first = self.first_where(|commit| commit.batch >= batch)?;
-        if let Some(commit) = self.commit_at(first)?
-            && commit.batch == batch
-            && commit.seq() < entry.seq()
-        {
-            let then = self.state(&commit)?.get(&version.key, &**self)?;
-            return Ok(then.is_some_and(|then| then.digest == version.digest));
-        }
-        let line = self.line_of_batch(batch);
-        Ok(line.is_some_and(|line| has.contains(&*line.name)))
+        let then = line.state(&commit)?.get(&version.key, &*line)?;
+        Ok(then.is_some_and(|then| then.digest == version.digest))
     }
 
     /// Adds the versions from which the added ones are derived, unless the remote has them (OUT-3).
     fn add_sources(
         self: &Arc<Self>,
         batch: &mut BatchBuilder,
-        (entry, has): (&CommitEntry, &HashSet<String>),
+        (entry, has): (&CommitEntry, &mut Has),
         added: &[Entry],
-        sources: &mut HashSet<ObjectDigest>,
     ) -> Result<()> {
-        sources.extend(added.iter().map(|new| ObjectDigest::from_bytes(new.digest)));
+        has.sources
+            .extend(added.iter().map(|new| ObjectDigest::from_bytes(new.digest)));
         for new in added {
             let record = self.records.record(Locator::from_u64(new.place))?;
             if record.kind != RecordKind::Object {
@@ -174,7 +180,7 @@ impl Store {
             }
             let object = Object::from_verified(record.body, ObjectDigest::from_bytes(new.digest));
             for source in object.derived_from() {
-                if !sources.insert(source) {
+                if !has.sources.insert(source) {
                     continue;
                 }
                 let Some(found) = self.records.find(RecordKind::Object, source.as_bytes())? else {

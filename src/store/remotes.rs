@@ -10,7 +10,7 @@ use super::lines::REMOTE;
 use crate::error::{Error, Result};
 
 impl Store {
-    /// Returns the line that has a commit in this batch; `None` for the main line.
+    /// Returns the live line that has a commit in this batch; `None` if none has.
     #[cfg(feature = "remote")]
     pub(super) fn line_of_batch(&self, batch: u64) -> Option<LineInfo> {
         let lines = self.lines();
@@ -18,7 +18,7 @@ impl Store {
             let batches = &line.batches;
             batches.binary_search_by_key(&batch, |(batch, _)| *batch).is_ok()
         };
-        lines.iter().find(has).cloned()
+        lines.live().find(has).cloned()
     }
 
     /// Returns an error if this is the store of a line of a remote: the write policy sees what `pull` merges, but no state

@@ -194,6 +194,20 @@ impl Store {
         false
     }
 
+    /// Returns the digests of the thinned commits from seq `first` up to the commit before `end`.
+    pub(crate) fn thinned_before(&self, first: u64, end: u64) -> Result<Vec<CommitDigest>> {
+        let mut found = Vec::new();
+        if first == end {
+            return Ok(found);
+        }
+        for gap in self.gaps() {
+            if gap.first >= first && gap.first < end {
+                found.extend(self.records.gap(gap.place)?);
+            }
+        }
+        Ok(found)
+    }
+
     /// Returns the commits of this line behind its base.
     pub(super) fn own_commits(&self) -> Vec<Arc<CommitEntry>> {
         self.catalog.read_recursive().line.kept.clone()

@@ -71,8 +71,6 @@ struct Schedule {
     /// The snapshots of each machine.
     snapshots: Vec<(usize, String, CommitDigest)>,
     counts: Counts,
-    /// Whether machines thin their histories.
-    thins: bool,
     /// Whether other machines act within a push.
     has_rivals: bool,
     /// The keys, if the remote is encrypted.
@@ -116,8 +114,6 @@ pub fn run(seed: u64, is_careless: bool) -> Result<Counts, String> {
         erased: BTreeMap::new(),
         snapshots: Vec::new(),
         counts: Counts::default(),
-        // KNOWN FAULT: with it, about one schedule in a hundred fails with a missing version. docs/testing.md
-        thins: std::env::var_os("TREERING_THINNED").is_some(),
         has_rivals: true,
         keys: (seed % 4 == 3).then(Keys::generate).transpose().map_err(said)?,
     };
@@ -190,7 +186,7 @@ impl Schedule {
     }
 
     fn step(&mut self, at: usize) -> Result<(), String> {
-        match self.random.below(20 + usize::from(self.thins)) {
+        match self.random.below(21) {
             0..=4 => {
                 let machine = &mut self.machines[at];
                 machine.written += 1;

@@ -118,6 +118,11 @@ fn a_backup_is_restored_by_a_clone() {
         two.refused(1, "a", &["clone", &two.url("nowhere"), "d"]),
         "not_found"
     );
+    let checked = two.folder.json(&["remote", "verify", &url]);
+    assert_eq!(
+        (&checked["ok"], &checked["commits"]),
+        (&Value::from(true), &Value::from(4))
+    );
     let file = fs::read_dir(two.folder.path("disk/agent/log"))
         .unwrap()
         .next()
@@ -129,10 +134,33 @@ fn a_backup_is_restored_by_a_clone() {
     bytes[middle] ^= 1;
     fs::write(file, bytes).unwrap();
     assert_eq!(two.refused(5, "a", &["clone", &url, "d"]), "corrupt");
+    let ran = two.folder.run(&["--json", "remote", "verify", &url]);
+    assert_eq!(text(&ran.refusal(5)["code"]), "damaged");
+    let damaged = &ran.documents()[0];
+    let found = damaged["damage"].as_array().unwrap();
+    assert_eq!((&damaged["ok"], found.len()), (&Value::from(false), 1));
+    assert!(text(&found[0]["file"]).starts_with("log/"), "{damaged}");
     assert!(
         !two.folder.path("d/format").exists(),
         "no store is made of damaged bytes"
     );
+}
+
+/// CLE-3: a clone that cannot be registered makes no store, and goes on later.
+#[test]
+fn a_clone_is_registered_before_it_is_a_store() {
+    let two = Two::new();
+    two.put("a", "plan", "one");
+    two.shared("direct_user");
+    let url = two.url("shared");
+    let clone = ["clone", &url, "c", "--trust-cap", "direct_user"];
+    let mut blind = two.folder.command(&clone);
+    let ran = Ran::of(&blind.env_remove("HOME").output().unwrap());
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(!two.folder.path("c/format").exists());
+    two.folder.json(&clone);
+    two.put("c", "plan", "two");
+    assert_eq!(two.on("c", &["push"])["commits"], 1);
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Long test runs: `cargo soak crash|fault|damage|remote|contract|machines|kills|puts|vectors|readers|report`. See
+//! Long test runs: `cargo soak crash|fault|damage|remote|schedule|contract|machines|kills|puts|vectors|readers|report`. See
 //! docs/testing.md.
 //!
 //! Each piece of work adds a line to a ledger (JSON Lines). So a run can be stopped at any time, resumed, split into
@@ -33,6 +33,7 @@ WHAT
   fault     faults at every call of a workload a seed
   damage    20 random damages of a random store a seed; --seed N --count N: N damages, from this seed on
   remote    1,000 schedules a number of machines with one remote, in a service with faults
+  schedule  one such schedule a seed
   contract  what the bucket at --url URL must do; `memory` is one in memory
   machines  rounds of processes that share the remote at --url URL: --machines N, --commits N, --kills N; the odd
             rounds write conflicts
@@ -44,13 +45,16 @@ WHAT
   readers   rounds of 8 readers, 60 s each, under writers that are killed
   report    what the ledger comes to
 
---from and --to say which seeds or rounds; what the ledger has of the same sources is not done again.";
+--from and --to say which seeds or rounds; what the ledger has of the same sources is not done again. --failures N ends
+a run behind so many failures.";
 
 struct Asked {
     what: String,
     numbers: Range<u64>,
     shard: (u64, u64),
     until: Option<Instant>,
+    /// The most failures of a run.
+    failures_max: u64,
     ledger: Ledger,
     round: Round,
 }
@@ -59,6 +63,7 @@ fn parse() -> Result<Asked, String> {
     let mut words = std::env::args().skip(1);
     let what = words.next().ok_or("what is to be done?")?;
     let (mut from, mut to, mut shard, mut seconds, mut count) = (0, u64::MAX, (0, 1), None, None);
+    let mut failures_max = u64::MAX;
     let mut round = Round::default();
     let mut file = format!("{}/target/soak.jsonl", env!("CARGO_MANIFEST_DIR"));
     while let Some(word) = words.next() {
@@ -73,6 +78,7 @@ fn parse() -> Result<Asked, String> {
             "--to" => to = number()?,
             "--seconds" => seconds = Some(number()?),
             "--seed" => from = number()?,
+            "--failures" => failures_max = number()?.max(1),
             "--count" => count = Some(number()?),
             "--ledger" => file = value,
             "--machines" => round.machines = number()? as usize,
@@ -96,6 +102,7 @@ fn parse() -> Result<Asked, String> {
         numbers: from..to,
         shard,
         until,
+        failures_max,
         ledger: Ledger::open(file),
         round,
     })
@@ -120,9 +127,13 @@ fn work(what: &str, number: u64, place: &Round) -> Result<Entry, String> {
                 entry.add(name, count);
             }
         }
-        "remote" => {
-            for seed in number * SCHEDULES..(number + 1) * SCHEDULES {
-                let counts = fleet::run(seed, false).map_err(|wrong| format!("seed {seed}: {wrong}"))?;
+        "remote" | "schedule" => {
+            let count = if what == "remote" { SCHEDULES } else { 1 };
+            for seed in number * count..(number + 1) * count {
+                let counts = fleet::run(seed, false).map_err(|wrong| {
+                    let next = seed + 1;
+                    format!("seed {seed}: {wrong}\nalone: cargo soak schedule --from {seed} --to {next} --ledger /dev/null")
+                })?;
                 entry.add("schedules", 1);
                 entry.add("steps", counts.steps);
                 entry.add("pushes", counts.pushes);
@@ -212,8 +223,8 @@ fn main() -> ExitCode {
             eprintln!("{} needs --url URL", asked.what);
             return ExitCode::from(2);
         }
-        "crash" | "fault" | "damage" | "remote" | "contract" | "machines" | "kills" | "puts" | "create"
-        | "claim" | "vectors" | "readers" => {}
+        "crash" | "fault" | "damage" | "remote" | "schedule" | "contract" | "machines" | "kills" | "puts"
+        | "create" | "claim" | "vectors" | "readers" => {}
         other => {
             eprintln!("the command {other} is unknown\n\n{USAGE}");
             return ExitCode::from(2);
@@ -221,7 +232,7 @@ fn main() -> ExitCode {
     }
     let mut failures = 0;
     for number in asked.numbers.clone() {
-        if asked.until.is_some_and(|until| Instant::now() >= until) {
+        if asked.until.is_some_and(|until| Instant::now() >= until) || failures >= asked.failures_max {
             break;
         }
         let mine = number % asked.shard.1 == asked.shard.0;

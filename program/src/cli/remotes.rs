@@ -174,6 +174,14 @@ impl Remotes {
     /// `NotFound` if no variable names a folder; `Denied` if other users may change the register; `Io`.
     pub(crate) fn of(memory: &Memory) -> Result<Self> {
         let id = memory.path().map(Memory::id_of_store).transpose()?;
+        Self::of_store(&id.unwrap_or_default())
+    }
+
+    /// Reads the register for the store with this id.
+    ///
+    /// # Errors
+    /// The errors of [`Self::of`].
+    pub(crate) fn of_store(id: &[u8; 16]) -> Result<Self> {
         let register = UserRegister::open(REGISTER, "remotes").map_err(|error| match error.kind() {
             ErrorKind::NotFound => {
                 error.with_hint("set HOME or XDG_STATE_HOME: your list of remotes is there")
@@ -182,7 +190,7 @@ impl Remotes {
         });
         Ok(Self {
             register: register?,
-            store: to_hex(&id.unwrap_or_default()),
+            store: to_hex(id),
         })
     }
 
@@ -238,6 +246,16 @@ impl Remotes {
         } else {
             Err(name_taken(&entry.name))
         }
+    }
+
+    /// Adds a remote to a store that is not ready yet. An interrupted call may have added it, with another cap or URL.
+    ///
+    /// # Errors
+    /// The errors of [`Self::add`].
+    pub(crate) fn replace(&mut self, new: RemoteEntry) -> Result<()> {
+        self.register
+            .change(|entries| entries.retain(|known| known.store != self.store || known.name != new.name))?;
+        self.add(new).map(drop)
     }
 
     /// Returns an error if the store has a remote of this name.

@@ -7,7 +7,8 @@
 //! - RML-1: each part of what was fetched is checked whole before its first batch is written, and the reference is written
 //!   last. So after a crash, the next fetch finds a part of it and takes in the rest.
 //! - RML-2: a commit that this store has, kept or thinned, is not taken in again. Nor is a side line that begins at a
-//!   thinned commit: the main line of the remote brings what it merged of it.
+//!   thinned commit: the main line of the remote brings what it merged of it. But the newest commits of the main line are
+//!   taken in also if they were thinned here: the next push continues them.
 //! - RML-4: a store erases what a remote erased before it takes in the commit of the erasure. So after a crash, the next
 //!   fetch erases the rest. Only a remote whose cap is a person or a host can erase.
 
@@ -69,7 +70,7 @@ impl Inner {
         let mut taken = self.take_erasure(known, part, writer)?;
         // What was erased stays erased. The rest counts when it is taken in.
         let not_erased = std::mem::take(&mut taken.not_erased);
-        let mut intake = self.intake(known, &part.supply)?;
+        let mut intake = self.intake(known, &part.supply, &part.batches)?;
         if intake.relied_on.seen != part.after {
             return Ok(taken);
         }
@@ -106,11 +107,13 @@ impl Inner {
         own.filter_map(|name| main.line(name).transpose()).collect()
     }
 
-    fn intake<'a>(&'a self, known: Known<'a>, supply: &'a Supply) -> Result<Intake<'a>> {
+    fn intake<'a>(&'a self, known: Known<'a>, supply: &'a Supply, batches: &[Batch]) -> Result<Intake<'a>> {
         // The epoch is read first. So a store that is newer shows as changed.
         let epoch = self.log.lock().log.epoch();
         let main = self.main();
-        Ok(Intake::new(main, known, main.relied_on(known, epoch)?, supply))
+        let mut intake = Intake::new(main, known, main.relied_on(known, epoch)?, supply);
+        intake.note_newest(batches)?;
+        Ok(intake)
     }
 
     /// Returns what the check of a fetch relies on.
@@ -128,7 +131,7 @@ impl Inner {
 
     /// Erases what new commits of the remote erased (RML-4).
     fn take_erasure(&self, known: Known<'_>, part: &FetchedPart, writer: &Writer) -> Result<Taken> {
-        let mut intake = self.intake(known, &part.supply)?;
+        let mut intake = self.intake(known, &part.supply, &part.batches)?;
         let suite = self.store().suite;
         let signed = part.signed.as_deref();
         let is_signed = |by: CommitDigest| signed.is_none_or(|signed| signed.contains(&by));
@@ -179,7 +182,7 @@ impl Inner {
     ) -> Result<(Supply, HashSet<[u8; DIGEST_LEN]>)> {
         let (store, none) = (self.store(), Supply::default());
         let (mut supply, mut needed) = (Supply::default(), HashSet::new());
-        let mut intake = self.intake(known, &none)?;
+        let mut intake = self.intake(known, &none, batches)?;
         for batch in batches {
             supply.add(batch, store.suite, &|_| true)?;
             if let Some(commit) = ForeignCommit::of(batch, store.suite)?
@@ -225,6 +228,8 @@ struct Intake<'a> {
     links: HashMap<CommitDigest, Links>,
     /// The lines of the remote here, and the thinned commits of the main line, if somebody asked.
     own: Option<(Vec<Arc<Store>>, HashSet<CommitDigest>)>,
+    /// The newest commits of the main line of the remote, if they were thinned here (RML-2).
+    again: HashSet<CommitDigest>,
     latest: Time,
     group: Vec<BatchBuilder>,
     commits: u64,
@@ -253,6 +258,7 @@ impl<'a> Intake<'a> {
             supply,
             links: HashMap::new(),
             own: None,
+            again: HashSet::new(),
             latest: inner.settings().latest(),
             group: Vec::new(),
             commits: 0,
@@ -318,6 +324,18 @@ impl<'a> Intake<'a> {
         self.lines.insert(line.clone(), (info, foreign));
         self.heads.insert(line, commit.digest);
         self.commits += 1;
+        Ok(())
+    }
+
+    /// Notes the newest commits of the main line that were thinned here.
+    fn note_newest(&mut self, batches: &[Batch]) -> Result<()> {
+        for batch in batches.iter().rev() {
+            match ForeignCommit::of(batch, self.store.suite)?.filter(|commit| commit.line.is_none()) {
+                Some(commit) if self.is_thinned(commit.digest)? => drop(self.again.insert(commit.digest)),
+                Some(_) => break,
+                None => {}
+            }
+        }
         Ok(())
     }
 
@@ -421,8 +439,8 @@ impl<'a> Intake<'a> {
             (None, None) => return Err(Self::lacks_base(before)),
         };
         if let Some(known) = known {
-            // A line with commits of its own never joins the main line again.
-            if known.commits() > 0 {
+            // A line with commits of its own never joins the main line again, unless they were thinned there.
+            if known.commits() > 0 && !self.is_thinned(known.head)? {
                 return Err(went_back(
                     "its main line does not continue the commits that were fetched before",
                 ));
@@ -455,25 +473,33 @@ impl<'a> Intake<'a> {
         if self.store.by_digest(digest)?.is_some() {
             return Ok(true);
         }
-        let (lines, thinned) = match &mut self.own {
-            Some(own) => own,
-            own => {
-                let mut thinned = HashSet::new();
-                for gap in self.store.gaps() {
-                    thinned.extend(self.store.records.gap(gap.place)?);
-                }
-                own.insert((self.inner.lines_of(self.known)?, thinned))
-            }
-        };
-        if thinned.contains(&digest) {
+        if self.is_thinned(digest)? && !self.again.contains(&digest) {
             return Ok(true);
         }
-        for line in lines {
+        for line in &self.own()?.0 {
             if line.by_digest(digest)?.is_some() {
                 return Ok(true);
             }
         }
         Ok(false)
+    }
+
+    /// Returns whether the main line had a commit that was thinned.
+    fn is_thinned(&mut self, digest: CommitDigest) -> Result<bool> {
+        Ok(self.store.by_digest(digest)?.is_none() && self.own()?.1.contains(&digest))
+    }
+
+    fn own(&mut self) -> Result<&(Vec<Arc<Store>>, HashSet<CommitDigest>)> {
+        match &mut self.own {
+            Some(own) => Ok(own),
+            own => {
+                let mut thinned = HashSet::new();
+                for gap in self.store.gaps() {
+                    thinned.extend(self.store.records.gap(gap.place)?);
+                }
+                Ok(own.insert((self.inner.lines_of(self.known)?, thinned)))
+            }
+        }
     }
 
     /// Takes over snapshots, taints and signatures (TRV-1, TRV-2).

@@ -13,7 +13,7 @@
 //! - PSH-3: the batch of a commit that erased something has the markers of all that it erased. So other machines learn of
 //!   it, also of versions that no batch of theirs names.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::Writer;
@@ -28,7 +28,7 @@ use crate::engine::read::State;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind, UNLINKED};
 use crate::object::{Commit, Object, Op, Origin, Time};
-use crate::store::{Changed, CommitEntry, Erasure, LineInfo, Store, markers_in};
+use crate::store::{Changed, CommitEntry, Erasure, Has, LineInfo, Store, markers_in};
 use crate::trie::{Entry, Shape};
 
 /// A line of a remote: its name, the commit at which it begins, and its newest commit.
@@ -82,10 +82,11 @@ pub(crate) struct Outgoing {
 }
 
 impl Known<'_> {
-    /// Returns the names here of the main line of a remote and of `lines`. A line that a collection dropped is not among them.
-    fn having(self, lines: &[RemoteLine]) -> HashSet<String> {
-        let names = lines.iter().map(|line| line.name.as_str());
-        names.chain([MAIN]).map(|name| self.line(name)).collect()
+    /// Returns what a remote has: its main line and its side lines. A line that a collection dropped is not among them.
+    fn having(self, target: &PushTarget<'_>) -> Has {
+        let names = target.lines.iter().map(|line| line.name.as_str());
+        let names = names.chain(target.head.map(|_| MAIN));
+        Has::of(names.map(|name| self.line(name)).collect())
     }
 }
 
@@ -155,13 +156,13 @@ impl Inner {
         let head = store.head()?;
         check_clock(&head, self.settings().latest())?;
         let Some(remote) = target.head else {
-            return self.plan_main(&store, &head, 0, &known.having(target.lines));
+            return self.plan_main(&store, &head, 0, known.having(target));
         };
         if let Some(base) = store.by_digest(remote)? {
             if base.digest == head.digest {
                 return Ok(PushPlan::Nothing);
             }
-            return self.plan_main(&store, &head, base.seq() + 1, &known.having(target.lines));
+            return self.plan_main(&store, &head, base.seq() + 1, known.having(target));
         }
         // INVARIANT PSH-1
         let line = store.line(&known.line(MAIN))?;
@@ -203,13 +204,7 @@ impl Inner {
     }
 
     /// Plans a push of the commits from a seq on, which continue the main line of the remote.
-    fn plan_main(
-        &self,
-        store: &Arc<Store>,
-        head: &CommitEntry,
-        first: u64,
-        has: &HashSet<String>,
-    ) -> Result<PushPlan> {
+    fn plan_main(&self, store: &Arc<Store>, head: &CommitEntry, first: u64, has: Has) -> Result<PushPlan> {
         let sent = self.commits_behind(store, first, has, None)?;
         Ok(PushPlan::Send(Box::new(Outgoing {
             batches: sent.batches,
@@ -234,7 +229,7 @@ impl Inner {
             mut batches,
             count,
             erasure,
-        } = self.commits_behind(store, since + 1, &known.having(target.lines), Some(&info))?;
+        } = self.commits_behind(store, since + 1, known.having(target), Some(&info))?;
         if side.head == side.base {
             let mut batch = BatchBuilder::new();
             let begins = line_record(&info, Some(side.base), info.time)?;
@@ -348,18 +343,18 @@ impl Inner {
         &self,
         store: &Arc<Store>,
         first: u64,
-        has: &HashSet<String>,
+        mut has: Has,
         side: Option<&LineInfo>,
     ) -> Result<Commits> {
         let (Ok(index) | Err(index)) = store.position(first)?;
         let mut sent = Commits::default();
         // The commits that may have erased something, with the index of the batch that has the markers.
-        let (mut erasers, mut sources) = (HashMap::new(), HashSet::new());
+        let mut erasers = HashMap::new();
         for index in index..store.kept() {
             self.settings().check_stop()?;
             let entry = store.commit_at(index)?;
             let entry = entry.ok_or_else(|| Error::internal("a kept commit is missing"))?;
-            let (mut batch, gap) = store.outgoing(&entry, has, &mut sources)?;
+            let (mut batch, gap) = store.outgoing(&entry, &mut has)?;
             let is_erasure = entry.commit.op.as_str() == Op::ERASE;
             let eraser = is_erasure.then_some(entry.digest);
             erasers.extend(gap.into_iter().chain(eraser).map(|by| (by, sent.batches.len())));

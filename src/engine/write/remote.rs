@@ -11,7 +11,7 @@
 //!   that has both sides as parents.
 
 use super::fork::line_record;
-use super::{LogHandle, Writer, body_bytes, newest_references};
+use super::{LogHandle, Writer, body_bytes};
 use crate::digest::CommitDigest;
 use crate::engine::inner::Inner;
 use crate::error::{Error, ErrorCode, Result};
@@ -59,6 +59,24 @@ impl Known<'_> {
     /// Returns the name of a line of the remote in this store.
     pub(crate) fn line(&self, line: &str) -> String {
         format!("{REMOTE}{}/{line}", self.name)
+    }
+
+    /// Returns a batch that notes how far the remote was read.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the name is too long.
+    pub(crate) fn seen_at(self, seen: Seen, time: Time) -> Result<BatchBuilder> {
+        self.note(MAIN, seen.head, Some(seen), time)
+    }
+
+    fn note(self, line: &str, head: CommitDigest, seen: Option<Seen>, time: Time) -> Result<BatchBuilder> {
+        let mut reference = Reference::new(self.reference(line)?, Some(head), time);
+        if let Some(seen) = seen {
+            reference.reserved.insert(Reference::SEEN, seen.to_bytes());
+        }
+        let mut batch = BatchBuilder::new();
+        batch.add(RecordKind::Reference, 0, &reference.encode()?);
+        Ok(batch)
     }
 
     /// Returns the name of the reference to a line of the remote.
@@ -145,14 +163,7 @@ impl Inner {
         head: CommitDigest,
         seen: Option<Seen>,
     ) -> Result<BatchBuilder> {
-        let time = self.settings().clock.now();
-        let mut reference = Reference::new(known.reference(line)?, Some(head), time);
-        if let Some(seen) = seen {
-            reference.reserved.insert(Reference::SEEN, seen.to_bytes());
-        }
-        let mut batch = BatchBuilder::new();
-        batch.add(RecordKind::Reference, 0, &reference.encode()?);
-        Ok(batch)
+        known.note(line, head, seen, self.settings().clock.now())
     }
 
     /// Writes batches that leave the head of the main line as it is.
@@ -176,37 +187,6 @@ impl Inner {
                 writing.tail_bytes += body_bytes(batch);
                 // After a failed `apply`, the log contains a batch that the store in memory lacks.
                 store.apply(batch, None).inspect_err(|_| writing.log.poison())?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Notes in a clone of a remote that it has all of the remote.
-    ///
-    /// # Errors
-    /// The errors of a write.
-    pub(crate) fn note_clone(&self, known: Known<'_>, seen: Seen, writer: &Writer) -> Result<()> {
-        self.write_as(writer, |writing| {
-            let batch = self.note_seen(known, MAIN, seen.head, Some(seen))?;
-            self.write_remote(writing, vec![batch])
-        })
-    }
-
-    /// Drops the snapshots of a remote whose commits it no longer has.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if a commit cannot be read; the errors of a write.
-    pub(crate) fn forget_unreadable(&self, known: Known<'_>, writer: &Writer) -> Result<()> {
-        let (store, start) = (self.store(), known.line(""));
-        for reference in newest_references(&store) {
-            let is_fetched = reference.name.class() == ReferenceClass::Snapshots
-                && reference.name.rest().starts_with(&start);
-            if let Some(commit) = reference.commit.filter(|_| is_fetched)
-                && store.commit_of_any(commit)?.is_none()
-            {
-                self.write_as(writer, |writing| {
-                    self.drop_reference(writing, reference.name.clone(), writer)
-                })?;
             }
         }
         Ok(())

@@ -45,7 +45,11 @@ impl Target {
     /// # Errors
     /// `InvalidInput` (code `store_exists`) if the folder has a store, or (code `exists`) other files; `Busy` while another
     /// process clones into it; `Io`.
-    pub(crate) fn begin(disk: Arc<dyn Disk>, of: &ClosedLog, fits: &dyn Fn(&Batch) -> bool) -> Result<Self> {
+    pub(crate) fn begin(
+        disk: Arc<dyn Disk>,
+        of: &ClosedLog,
+        fits: &mut dyn FnMut(&Batch) -> bool,
+    ) -> Result<Self> {
         let known = known_format(&*disk)?;
         let alone = lock_within(&*disk, LOCK_NAME, Duration::ZERO)?;
         let failed = format!("cannot clone into {}", disk.describe());
@@ -74,7 +78,7 @@ impl Target {
     }
 
     /// Keeps the segments that an interrupted clone left, and removes all other files of the log (CLN-2).
-    fn keep_found(&mut self, of: &ClosedLog, fits: &dyn Fn(&Batch) -> bool) -> io::Result<()> {
+    fn keep_found(&mut self, of: &ClosedLog, fits: &mut dyn FnMut(&Batch) -> bool) -> io::Result<()> {
         for segment in &of.segments {
             let name = segment_name(segment.id);
             let Some(bytes) = read_whole(&*self.disk, &name, SEGMENT_BYTES_LIMIT as usize)? else {
@@ -88,7 +92,7 @@ impl Target {
                 may_be_moved: false,
             };
             let read = read_segment(&self.log, &place, bytes.into());
-            let fitting = read.ok().filter(|read| read.batches.iter().all(fits));
+            let fitting = read.ok().filter(|read| read.batches.iter().all(&mut *fits));
             let Some(end) = fitting.map(|read| read.end) else {
                 break;
             };
@@ -116,6 +120,11 @@ impl Target {
         Ok(())
     }
 
+    /// Returns the instance of the new store.
+    pub(crate) fn instance(&self) -> [u8; 16] {
+        self.log.format.instance
+    }
+
     /// Writes the batches of the next segment of the closed log.
     ///
     /// # Errors
@@ -124,24 +133,31 @@ impl Target {
     /// # Durability
     /// When the call returns, the segment is durable.
     pub(crate) fn add(&mut self, segment: &ClosedSegment, group: Group) -> Result<()> {
-        let name = segment_name(segment.id);
+        self.add_as(segment.id, segment.first_batch, group)
+    }
+
+    fn add_as(&mut self, id: u64, first: u64, group: Group) -> Result<()> {
+        let name = segment_name(id);
         let failed = format!("cannot write {name}");
         let mut nonce = [0; 16];
         self.disk.random(&mut nonce).or_io(&failed)?;
-        let new = NewSegment::encode(&self.log, segment.id, nonce, segment.first_batch, group)?;
+        let new = NewSegment::encode(&self.log, id, nonce, first, group)?;
         disk::create_whole(&*self.disk, &name, new.bytes(), 0).or_io(&failed)?;
         self.log.segments.push(new.listed);
         Ok(())
     }
 
-    /// Makes the folder a store whose head is `head`.
+    /// Makes the folder a store whose head is `head`, with the batches `own` behind those of the closed log.
     ///
     /// # Errors
     /// `Io`.
     ///
     /// # Durability
     /// When the call returns, the store is durable.
-    pub(crate) fn finish(self, head: CommitDigest) -> Result<()> {
+    pub(crate) fn finish(mut self, head: CommitDigest, own: Group) -> Result<()> {
+        if !own.is_empty() {
+            self.add_as(self.log.highest_id() + 1, self.log.last_batch() + 1, own)?;
+        }
         let failed = format!("cannot finish the clone in {}", self.disk.describe());
         let (disk, log) = (&*self.disk, &self.log);
         let mut nonce = [0; 16];

@@ -33,7 +33,8 @@ fn nothing_is_lost_whatever_the_service_does() {
                 && sum.merges > 100
                 && sum.failures > 40
                 && sum.behind > 20
-                && sum.erasures > 10,
+                && sum.erasures > 10
+                && sum.thinned > 20,
         "{sum:?}"
     );
 }

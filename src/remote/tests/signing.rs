@@ -238,7 +238,7 @@ fn what_no_signature_covers_is_left_out() {
     let folder = tempfile::tempdir().unwrap();
     for (remote, all) in [(demands, false), (fleet.origin(), true)] {
         let path = folder.path().join(if all { "all" } else { "signed" });
-        let (c, _) = remote.clone_to(path, &Options::new()).unwrap();
+        let (c, _) = remote.clone_to(path, &Options::new(), &|_| Ok(())).unwrap();
         assert_eq!(content(&c, "page").as_deref(), Some("text"));
         assert_eq!(c.view().is_tainted("s1").unwrap(), all);
         assert_eq!(c.at("remote:origin/alone").is_ok(), all);

@@ -11,7 +11,7 @@ use crate::remote::Remote;
 use crate::remote::bucket::Counted;
 use crate::remote::place::Place;
 
-fn snapshots(memory: &Memory) -> Vec<String> {
+pub(super) fn snapshots(memory: &Memory) -> Vec<String> {
     let all = memory.snapshots().unwrap();
     let mut names: Vec<_> = all
         .into_iter()
@@ -241,20 +241,21 @@ fn work_that_begins_at_a_thinned_commit_arrives() {
     }
 }
 
+pub(super) fn copy(from: &std::path::Path, to: &std::path::Path) {
+    std::fs::create_dir(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
+        let to = to.join(entry.file_name());
+        if entry.path().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            std::fs::copy(entry.path(), to).unwrap();
+        }
+    }
+}
+
 /// Rule 18: two copies of one store have a side line each.
 #[test]
 fn a_copied_store_has_a_line_of_its_own() {
-    fn copy(from: &std::path::Path, to: &std::path::Path) {
-        std::fs::create_dir(to).unwrap();
-        for entry in std::fs::read_dir(from).unwrap().map(Result::unwrap) {
-            let to = to.join(entry.file_name());
-            if entry.path().is_dir() {
-                copy(&entry.path(), &to);
-            } else {
-                std::fs::copy(entry.path(), to).unwrap();
-            }
-        }
-    }
     let fleet = Fleet::new();
     let (remote, a) = (fleet.origin(), fleet.first());
     drop(fleet.clone("b", Origin::DirectUser));
@@ -331,4 +332,35 @@ fn a_snapshot_of_a_pull_travels_with_its_commit() {
     }
     drop(c);
     verified(&fleet.folder.path().join("c"));
+}
+
+/// PUS-3: a push goes on over snapshots of others that this store has not read. The next fetch reads them.
+#[test]
+fn a_push_over_references_of_others_skips_none() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let b = fleet.clone("b", Origin::DirectUser);
+    for (round, what) in ["direct", "forgotten", "side"].into_iter().enumerate() {
+        if what == "side" {
+            put(&a, "of a", what);
+            pull(&remote, &a);
+            remote.push(&a, &ann()).unwrap();
+            pull(&remote, &b);
+        }
+        let c = fleet.clone(what, Origin::DirectUser);
+        c.snapshot(Some(what), &ann()).unwrap();
+        assert_eq!(remote.push(&c, &ann()).unwrap().commits, 0);
+        if what == "forgotten" {
+            Remote::forget("origin", &b, &ann()).unwrap();
+        }
+        put(&b, "of b", what);
+        assert!(remote.push(&b, &ann()).unwrap().commits > 0);
+        assert_eq!(remote.push(&b, &ann()).unwrap().commits, 0);
+        pull(&remote, &b);
+        assert_eq!(snapshots(&b).len(), round + 1, "{what}");
+        let nothing = remote.fetch(&b, &ann()).unwrap();
+        assert_eq!((nothing.commits, nothing.requests), (0, 1));
+    }
+    pull(&remote, &a);
+    assert_eq!(a.view().root(), b.view().root());
 }

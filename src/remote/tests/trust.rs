@@ -3,9 +3,10 @@
 use std::sync::Arc;
 
 use super::backup::{object, put, verified};
+use super::machines::Fleet;
 use crate::disk::{Disk, FileDisk};
 use crate::engine::{Erasing, Memory, Options, Resolution, Retention, Selection, Writer};
-use crate::error::{ErrorCode, ErrorKind};
+use crate::error::{Error, ErrorCode, ErrorKind};
 use crate::object::{Id, Origin, Time};
 use crate::remote::backup::back_up;
 use crate::remote::bucket::Counted;
@@ -13,6 +14,7 @@ use crate::remote::clone::{CopyRules, clone_from, copy_log};
 use crate::remote::place::Place;
 use crate::remote::{Remote, backup};
 use crate::testing::sim_bucket::SimBucket;
+use crate::threads::Mutex;
 
 fn id(text: &str) -> Id {
     Id::new(text).unwrap()
@@ -219,11 +221,54 @@ fn a_killed_clone_has_its_cap() {
         options: &options,
         is_signed: false,
     };
-    copy_log(&place, &log, &disk, rules).unwrap();
+    copy_log(&place, &log, &disk, rules, &|_| Ok(())).unwrap();
     drop(disk);
     let memory = Options::new().open(&path).unwrap();
     assert_eq!(class(&memory, "@", "plan"), Some(Origin::Import));
     assert_eq!(class(&memory, "fork:f", "of the fork"), Some(Origin::Import));
+}
+
+/// CLE-3: a killed clone of a remote is no store yet and goes on, or it knows the remote.
+#[test]
+fn a_killed_clone_knows_its_remote() {
+    let fleet = Fleet::new();
+    let (origin, a) = (fleet.origin(), fleet.first());
+    a.snapshot(Some("here"), &ann()).unwrap();
+    origin.push(&a, &ann()).unwrap();
+    let (path, registered) = (fleet.folder.path().join("killed"), Mutex::new(Vec::new()));
+    let is_store = || Memory::open(&path).is_ok();
+    let refuse = |instance| {
+        registered.lock().push(instance);
+        Err(Error::internal("the register is full"))
+    };
+    assert!(origin.clone_to(&path, &Options::new(), &refuse).is_err() && !is_store());
+    // The process ends behind the file `format`.
+    let disk: Arc<dyn Disk> = Arc::new(FileDisk::create(&path).unwrap());
+    let (place, options) = (place(&fleet.service), Options::new());
+    let log = place.read().unwrap().log;
+    let accept = |instance| {
+        registered.lock().push(instance);
+        assert!(!is_store());
+        Ok(())
+    };
+    let rules = CopyRules {
+        cap: Origin::DirectUser,
+        options: &options,
+        is_signed: false,
+    };
+    copy_log(&place, &log, &disk, rules, &accept).unwrap();
+    drop(disk);
+    let own = Memory::id_of_store(&path).unwrap();
+    assert_eq!(*registered.lock(), [own; 2], "the interrupted call goes on");
+    let memory = Memory::open(&path).unwrap();
+    let state = Remote::known_state("origin", &memory).unwrap();
+    assert_eq!((state.ahead, state.behind), (0, 0));
+    assert_eq!(origin.fetch(&memory, &ann()).unwrap().commits, 0);
+    assert!(memory.at("remote:origin/here").is_ok());
+    put(&memory, "plan", "two");
+    assert_eq!(origin.push(&memory, &ann()).unwrap().commits, 1);
+    drop(memory);
+    verified(&path);
 }
 
 #[test]

@@ -6,6 +6,7 @@ const MACHINES: &str = "remote::tests::machines";
 const ERASURE: &str = "remote::tests::erasure";
 const UPKEEP: &str = "remote::tests::upkeep";
 const TRAVEL: &str = "remote::tests::travel";
+const THINNED: &str = "remote::tests::thinned";
 
 pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
@@ -183,6 +184,42 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "own.reserved.get(&Reference::FROM).map(Vec::as_slice) != Some(self.name.as_bytes())",
             "true || own.reserved.get(&Reference::FROM).is_none()",
         ],
+        TRAVEL,
+    ),
+    mutant(
+        "a version counts as sent because of its batch",
+        "src/store/outgoing.rs",
+        [
+            "Ok(then.is_some_and(|then| then.digest == version.digest))",
+            "then.is_some_and(|then| then.digest == version.digest)",
+            "then.is_none_or(|_| true)",
+        ],
+        THINNED,
+    ),
+    mutant(
+        "what was pushed and thinned is not taken in",
+        "src/engine/write/intake.rs",
+        [
+            "self.is_thinned(digest)? && !self.again.contains(&digest)",
+            "!self.again.contains(&digest)",
+            "(true || !self.again.contains(&digest))",
+        ],
+        THINNED,
+    ),
+    mutant(
+        "a merge does not find thinned commits on the line of a remote",
+        "src/engine/write/merge/graph.rs",
+        [
+            "filter(|(after, _)| *after == commit);",
+            "*after == commit",
+            "false && *after == commit",
+        ],
+        THINNED,
+    ),
+    mutant(
+        "a push notes batches that were not read",
+        "src/remote/push.rs",
+        ["if is_unread {", "is_unread", "false && is_unread"],
         TRAVEL,
     ),
     mutant(

@@ -5,9 +5,9 @@
 
 use super::prelude::*;
 use crate::cli::remote_keys;
-use crate::cli::remotes::{RemoteEntry, Remotes, check_scheme};
+use crate::cli::remotes::{ORIGIN, RemoteEntry, Remotes, check_scheme};
 use treering::inspect::remote::without_password;
-use treering::remote::{self, BackedUp, Cloned, Keys};
+use treering::remote::{self, BackedUp, Cloned, Keys, Remote};
 #[cfg(feature = "signed")]
 use treering::signed::VerifierKey;
 
@@ -96,21 +96,15 @@ impl Verb for Clone {
         let keys = remote_keys::load_if(self.key_file.as_ref())?;
         let options = context.engine_options();
         context.output.waits_for(&self.url);
-        let (memory, cloned) = self.cloned(cap, &options, keys.as_ref())?;
-        context.register(&self.folder);
-        if let Some(name) = &cloned.remote {
-            let entry = RemoteEntry::new(name, &without_password(&self.url), cap);
+        let remote = self.open(cap, keys.as_ref())?;
+        let (memory, cloned) = remote.clone_to(&self.folder, &options, &|instance| {
+            let entry = RemoteEntry::new(ORIGIN, &without_password(&self.url), cap);
             let entry = entry.encrypted(self.key_file.as_deref())?;
             #[cfg(feature = "signed")]
             let entry = entry.with_keys(&self.signed_by, None);
-            let added = Remotes::of(&memory).and_then(|mut remotes| remotes.add(entry));
-            added.map_err(|error| {
-                let hint = format!(
-                    "the clone is whole; if HOME and XDG_STATE_HOME are not set, set one; then add its remote: treering remote add {name} URL --trust-cap {cap}"
-                );
-                error.with_hint(hint)
-            })?;
-        }
+            Remotes::of_store(&instance)?.replace(entry)
+        })?;
+        context.register(&self.folder);
         let (objects, commits) = (
             counted(cloned.objects, "object"),
             counted(cloned.commits, "commit"),
@@ -123,24 +117,15 @@ impl Verb for Clone {
 }
 
 impl Clone {
-    fn cloned(
-        &self,
-        cap: Origin,
-        options: &treering::Options,
-        keys: Option<&Keys>,
-    ) -> Result<(Memory, Cloned)> {
+    fn open(&self, cap: Origin, keys: Option<&Keys>) -> Result<Remote> {
+        remote::check_apart(&self.url, &self.folder)?;
+        let remote = Remote::open(ORIGIN, &self.url, cap)?;
         #[cfg(feature = "signed")]
-        if !self.signed_by.is_empty() {
-            remote::check_apart(&self.url, &self.folder)?;
-            let remote = remote::Remote::open(crate::cli::remotes::ORIGIN, &self.url, cap)?
-                .signed_by(self.signed_by.clone());
-            let remote = match keys {
-                Some(keys) => remote.with_keys(keys),
-                None => remote,
-            };
-            return remote.clone_to(&self.folder, options);
-        }
-        remote::clone_with(&self.url, &self.folder, cap, options, keys)
+        let remote = remote.signed_by(self.signed_by.clone());
+        Ok(match keys {
+            Some(keys) => remote.with_keys(keys),
+            None => remote,
+        })
     }
 }
 

@@ -3,14 +3,15 @@
 //! # Layer
 //! Layer 10, part of cli.
 
+use super::findings::show_finding;
 use super::prelude::*;
 use crate::cli::remote_keys;
-use crate::cli::remotes::{ORIGIN, RemoteEntry, Remotes, check_url};
+use crate::cli::remotes::{ORIGIN, RemoteEntry, Remotes, check_scheme, check_url};
 #[cfg(feature = "signed")]
 use crate::cli::signing_keys;
 use treering::inspect::remote::RemoteState;
 use treering::merge::{MergeConflict, Strategy};
-use treering::remote::{self, Collected, Fetched, Keys, Pulled, Pushed};
+use treering::remote::{self, Collected, Fetched, Keys, Pulled, Pushed, VerifiedRemote};
 #[cfg(feature = "signed")]
 use treering::signed::VerifierKey;
 
@@ -116,6 +117,24 @@ enum RemoteVerb {
     Gc {
         /// The name
         name: String,
+    },
+    /// Check every byte of a remote or backup
+    ///
+    /// Reads each file and checks its digests, and writes nothing. Exit code 5: the place is damaged.
+    ///
+    /// # Examples
+    /// ```text
+    /// treering remote verify origin
+    /// treering remote verify file:///mnt/disk/agent --json
+    /// ```
+    #[command(verbatim_doc_comment)]
+    Verify {
+        /// The name of a remote, or the place of a remote or backup
+        #[arg(value_name = "NAME|URL")]
+        remote: String,
+        /// The key file of an encrypted place
+        #[arg(long, value_name = "FILE")]
+        key_file: Option<PathBuf>,
     },
     /// Remove a remote
     ///
@@ -224,6 +243,7 @@ impl Verb for Remote {
         form::<RemoteRow>("list, one per line"),
         form::<CollectedRow>("gc"),
         form::<RemoteKey>("keygen and rotate"),
+        form::<VerifiedRemote>("verify"),
     ];
 
     fn run(self, context: &mut Context) -> Done {
@@ -305,6 +325,7 @@ impl Verb for Remote {
                 let row = RemoteRow::of(&entry, state);
                 context.say(&CollectedRow { row, collected }, text)
             }
+            RemoteVerb::Verify { remote, key_file } => context.verify_remote(&remote, key_file.as_deref()),
             RemoteVerb::Remove { name } => {
                 let memory = context.open_to_write()?;
                 let mut remotes = Remotes::of(&memory)?;
@@ -327,6 +348,47 @@ impl Context {
         let entry = Remotes::of(memory)?.find(name)?;
         self.output.waits_for(&entry.url);
         Ok(entry)
+    }
+
+    /// Checks the remote with this name, or the remote or backup at this URL.
+    fn verify_remote(&mut self, remote: &str, key_file: Option<&Path>) -> Done {
+        let mut entry = if remote.contains("://") {
+            check_scheme(remote)?;
+            RemoteEntry::new(ORIGIN, remote, Origin::Import)
+        } else {
+            let memory = self.open_to_read()?;
+            self.remote_of(&memory, Some(remote))?
+        };
+        if key_file.is_some() {
+            entry = entry.encrypted(key_file)?;
+        }
+        self.output.waits_for(&entry.url);
+        let report = entry.open()?.verify(&self.engine_options())?;
+        self.answer(&report, |report, context| {
+            let (commits, segments) = (
+                counted(report.commits, "commit"),
+                counted(report.segments, "segment"),
+            );
+            let (size, place) = (bytes(report.bytes), one_line(&report.place));
+            let (meaning, verdict) = if report.ok {
+                (Meaning::Good, "ok")
+            } else {
+                (Meaning::Bad, "damaged")
+            };
+            let verdict = context.output.paint(meaning, verdict);
+            let text = format!("{verdict}: {commits}, {segments}, {size} read in {place}");
+            context.output.line(text)?;
+            let mut found = report.damage.iter();
+            found.try_for_each(|finding| show_finding(&mut context.output, Meaning::Bad, "damage", finding))
+        })?;
+        if report.ok {
+            return Ok(DONE);
+        }
+        let places = counted(report.damage.len() as u64, "place");
+        let error = Error::corrupt(format!("{} is damaged in {places}", one_line(&report.place)));
+        Err(error.with_code(ErrorCode::Damaged).with_hint(
+            "your own store is not damaged: restore the place from a copy, or send to an empty place",
+        ))
     }
 
     /// Encrypts a remote anew with a new key, or with the newest one if an interrupted call made it.

@@ -6,9 +6,10 @@
 //! # Invariants
 //! - MGR-1: a merge that a side undid, or rolled back over, counts as not made on that side, so merging again brings the
 //!   same work. A redo makes it count again.
+//! - MGR-2: a commit comes from the thinned commits before it, also if only the line of a remote still has them.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::base::{Edge, Graph, Sides, common_ancestors};
@@ -17,7 +18,7 @@ use crate::engine::inner::Inner;
 use crate::engine::read::State;
 use crate::error::{Error, Result};
 use crate::object::{Op, Time};
-use crate::store::{CommitEntry, LineInfo, Store};
+use crate::store::{CommitEntry, LineInfo, REMOTE, Store};
 
 /// The most bases of one merge. Older ones of a history with more crossings are left out, which costs conflicts only.
 const BASES_MAX: usize = 8;
@@ -30,6 +31,8 @@ pub(super) struct Commits {
     known: RefCell<BTreeMap<u64, Commit>>,
     /// The merges that do not count, for our side and for theirs.
     not_made: [BTreeSet<u64>; 2],
+    /// A commit of ours, and the newest commit of theirs that was thinned before it (MGR-2).
+    thinned: Option<(u64, Commit)>,
 }
 
 impl Graph for Commits {
@@ -44,6 +47,8 @@ impl Graph for Commits {
         let before = store.before(&entry)?;
         let first = before.map(|before| Edge::of_both(self.note((Arc::clone(&store), before))));
         let mut edges: Vec<_> = first.into_iter().collect();
+        let thinned = self.thinned.as_ref().filter(|(after, _)| *after == commit);
+        edges.extend(thinned.map(|(_, newest)| Edge::of_both(self.note(newest.clone()))));
         // MGR-1
         let [ours, theirs] = &self.not_made;
         let sides = Sides {
@@ -71,6 +76,7 @@ impl Commits {
         Ok(Self {
             known: RefCell::default(),
             not_made: [not_made(ours, since)?, not_made(theirs, since)?],
+            thinned: thinned_here(&ours.0, &theirs.0)?,
         })
     }
 
@@ -107,6 +113,31 @@ pub(super) fn newest_shared(ours: &Commit, theirs: &Commit) -> Result<Option<Arc
         return ours.head().map(Some);
     }
     ours.newest_shared(theirs)
+}
+
+/// Returns the newest commit of the line of a remote that was thinned on our line, and the batch of our next kept commit.
+fn thinned_here(ours: &Arc<Store>, theirs: &Arc<Store>) -> Result<Option<(u64, Commit)>> {
+    let base = theirs
+        .base()
+        .filter(|_| theirs.line_name().is_some_and(|name| name.starts_with(REMOTE)));
+    let Some(base) = base.map_or(Ok(None), |base| ours.by_digest(base.digest))? else {
+        return Ok(None);
+    };
+    let first = base.seq() + 1;
+    let (Ok(next) | Err(next)) = ours.position(first)?;
+    let Some(next) = ours.commit_at(next)? else {
+        return Ok(None);
+    };
+    let thinned: HashSet<_> = ours.thinned_before(first, next.seq())?.into_iter().collect();
+    let (mut newest, Ok(mut index) | Err(mut index)) = (None, theirs.position(first)?);
+    while let Some(commit) = theirs
+        .commit_at(index)?
+        .filter(|commit| thinned.contains(&commit.digest))
+    {
+        newest = Some((next.batch, (Arc::clone(theirs), commit)));
+        index += 1;
+    }
+    Ok(newest)
 }
 
 /// Returns the merges of a line after commit `since` that were taken back (MGR-1).
