@@ -104,6 +104,8 @@ pub(crate) use write::push::Sent;
 pub(crate) use write::push::{Outgoing, PushPlan, PushTarget, RemoteLine};
 #[cfg(feature = "remote")]
 pub(crate) use write::remote::{Known, Seen, went_back};
+#[cfg(feature = "remote")]
+pub(crate) use write::{ReadLog, body_bytes};
 pub use write::request::Committed;
 pub use write::revert::{Conflicts, KeptObject, Revert, Reverted, RevertedObject};
 pub use write::rollback::{Reversing, Rollback};

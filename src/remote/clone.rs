@@ -6,6 +6,7 @@
 //! # Invariants
 //! - CLE-1: a batch is written only after the digest of its segment matched the manifest, and its own digest its bytes.
 //! - CLE-2: each batch is written with the cap, before the folder is a store.
+//! - CLE-3: the memory of a clone has taken in the batches as they are in the files. After an error, the files are read.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,14 +17,14 @@ use super::keys::Keys;
 use super::place::Place;
 #[cfg(feature = "signed")]
 use super::remote::Remote;
-use crate::digest::Root;
+use crate::digest::{HashSuite, Root};
 use crate::disk::{Disk, FileDisk};
-use crate::engine::{Known, Memory, Options, Writer};
+use crate::engine::{Known, Memory, Options, ReadLog, Writer, body_bytes};
 use crate::error::{Error, Result};
-use crate::log::closed::{ClosedLog, Group, Purpose, Target};
-use crate::log::{Batch, BatchBuilder, RecordKind, cap_in};
-use crate::object::{Origin, Reference, ReferenceClass, ReferenceName};
-use crate::store::{ForeignCommit, capped, check_time};
+use crate::log::closed::{ClosedLog, ClosedSegment, Purpose, ReadSegment, Target};
+use crate::log::{Batch, BatchBuilder, Record, RecordKind, cap_in};
+use crate::object::{Origin, Reference, ReferenceClass, ReferenceName, Time};
+use crate::store::{Bulk, ForeignCommit, GoOn, Store, capped, check_time};
 use crate::threads::beside;
 
 /// The result of a clone.
@@ -119,11 +120,11 @@ pub(super) fn clone_checked(
     check: Check<'_>,
 ) -> Result<(Memory, Cloned)> {
     // A refused clone leaves no folder.
-    let log = copy(place, cap, options, &|log| {
+    let (log, read) = copy(place, cap, options, &|log| {
         check(log)?;
         Ok(Arc::new(FileDisk::create(path)?))
     })?;
-    let memory = options.clone().open(path)?;
+    let memory = options.clone().open_written(path, read)?;
     settle_in(&memory, &log, cap)?;
     let view = memory.view();
     let cloned = Cloned {
@@ -148,8 +149,8 @@ pub(crate) fn clone_on(
     options: &Options,
 ) -> Result<Memory> {
     let place = Place::of(super::bucket::Counted::new(bucket).impatient());
-    let log = copy(&place, cap, options, &|_| Ok(Arc::clone(disk)))?;
-    let memory = Memory::on_disk(Arc::clone(disk), options.clone(), false, None)?;
+    let (log, read) = copy(&place, cap, options, &|_| Ok(Arc::clone(disk)))?;
+    let memory = Memory::on_written_disk(Arc::clone(disk), options.clone(), read, None)?;
     settle_in(&memory, &log, cap)?;
     Ok(memory)
 }
@@ -164,70 +165,60 @@ fn settle_in(memory: &Memory, log: &ClosedLog, cap: Origin) -> Result<()> {
     memory.inner.forget_unreadable(known, &writer)
 }
 
-/// Writes the batches of the closed log to a new store on `disk`. Returns the log.
+/// Writes the batches of the closed log to a new store on `disk`. Returns the closed log, and that of the store if it was
+/// read.
 fn copy(
     place: &Place,
     cap: Origin,
     options: &Options,
     disk: &dyn Fn(&ClosedLog) -> Result<Arc<dyn Disk>>,
-) -> Result<ClosedLog> {
+) -> Result<(ClosedLog, Option<ReadLog>)> {
     let mut copied = None;
     place.reading(place.read()?, &mut |published| {
-        copy_log(place, &published.log, &disk(&published.log)?, (cap, options))?;
-        copied = Some(published.log.clone());
+        let read = copy_log(place, &published.log, &disk(&published.log)?, (cap, options))?;
+        copied = Some((published.log.clone(), read));
         Ok(())
     })?;
     copied.ok_or_else(|| Error::internal("a clone copied nothing"))
 }
 
+/// Writes the batches of a closed log to a new store on `disk`. Returns its log, unless an interrupted call wrote a part.
 pub(super) fn copy_log(
     place: &Place,
     log: &ClosedLog,
     disk: &Arc<dyn Disk>,
     (cap, options): (Origin, &Options),
-) -> Result<()> {
-    // CLE-2: the interrupted call may have had another cap.
-    let fits = |batch: &Batch| {
-        let mut records = batch.records.iter();
-        records.all(|record| {
-            let class = cap_in(record.flags);
-            record.flags == capped(record, cap) && (class == 0 || class == cap.tag())
-        })
-    };
-    let mut target = Target::begin(Arc::clone(disk), log, &fits)?;
-    let total: u64 = log.segments.iter().map(|segment| segment.length).sum();
-    let mut done: u64 = log
-        .segments
-        .iter()
-        .take(target.found)
-        .map(|segment| segment.length)
-        .sum();
+) -> Result<Option<ReadLog>> {
     let settings = &options.settings;
+    let fits = |batch: &Batch| batch.records.iter().all(|record| has_cap(record, cap));
+    let mut target = Target::begin(Arc::clone(disk), log, settings.log_options(), &fits)?;
+    let lengths = log.segments.iter().map(|segment| segment.length);
+    let total: u64 = lengths.clone().sum();
+    let mut done: u64 = lengths.take(target.found).sum();
+    let (store, go_on) = (settings.empty_store(target.reader()), || settings.check_stop());
+    let mut reading = Reading::new(&store, &go_on, target.found == 0)?;
     let mut head = log.head;
     let mut left = (target.found..log.segments.len()).peekable();
-    let read = |index: Option<&usize>| index.map(|index| place.batches(log, *index));
-    let mut next = read(left.peek());
-    while let Some((batches, index)) = next.take().zip(left.next()) {
+    let read = |index: Option<&usize>| index.map(|index| place.read_segment(log, *index));
+    let (mut next, mut written) = (read(left.peek()), Vec::new());
+    while let Some((found, index)) = next.take().zip(left.next()) {
         settings.check_stop()?;
         settings.tell("clone", done, total);
         // CLE-1
-        let (batches, segment) = (batches?, &log.segments[index]);
-        head = batches.last().map_or(head, |batch| batch.commit);
+        let (found, segment) = (found?, &log.segments[index]);
+        head = found.batches.last().map_or(head, |batch| batch.commit);
         if log.purpose == Purpose::Shared {
-            for batch in &batches {
-                // No fetch would take a commit that is later.
-                let found = ForeignCommit::of(batch, log.suite())?;
-                found.map_or(Ok(()), |found| check_time(&found.commit, settings.latest()))?;
-            }
+            check_times(&found.batches, log.suite(), settings.latest())?;
         }
-        let group: Group = batches
-            .iter()
-            .map(|batch| Ok((of_target(batch, log.purpose, cap)?, batch.commit)))
-            .collect::<Result<_>>()?;
-        // The next segment is read and checked while this one is written.
+        let add = |target| add(target, segment, found, (log.purpose, cap));
+        let before = std::mem::take(&mut written);
+        // The next segment is read and checked while this one is written, and the one before it becomes part of the store.
         let added;
-        (added, next) = beside(|| target.add(segment, group), || read(left.peek()));
-        added?;
+        (added, ((), next)) = beside(
+            || add(&mut target),
+            || beside(|| reading.add(before), || read(left.peek())),
+        );
+        written = added?;
         done += segment.length;
     }
     if head != log.head {
@@ -236,7 +227,79 @@ pub(super) fn copy_log(
         ));
     }
     settings.tell("clone", total, total);
-    target.finish(log.head)
+    let (finished, bytes) = beside(|| target.finish(log.head), || reading.finish(written));
+    let finished = finished?;
+    Ok(bytes.map(|bytes| (finished, store, bytes)))
+}
+
+/// Writes the next segment of a closed log. Returns its batches as they are written.
+fn add(
+    target: &mut Target,
+    segment: &ClosedSegment,
+    found: ReadSegment,
+    (purpose, cap): (Purpose, Origin),
+) -> Result<Vec<Batch>> {
+    let mut records = found.batches.iter().flat_map(|batch| &batch.records);
+    if target.continues(&found) && records.all(|record| stays(record, purpose, cap)) {
+        return target.copy(segment, found);
+    }
+    let batches = found.batches.iter();
+    let group = batches.map(|batch| Ok((of_target(batch, purpose, cap)?, batch.commit)));
+    target.add(segment, group.collect::<Result<_>>()?)
+}
+
+/// Returns an error if a commit is so late that no fetch would take it.
+fn check_times(batches: &[Batch], suite: HashSuite, latest: Time) -> Result<()> {
+    for batch in batches {
+        if let Some(found) = ForeignCommit::of(batch, suite)? {
+            check_time(&found.commit, latest)?;
+        }
+    }
+    Ok(())
+}
+
+/// Returns whether a record of an interrupted call has this cap. That call may have had another one (CLE-2).
+fn has_cap(record: &Record, cap: Origin) -> bool {
+    let class = cap_in(record.flags);
+    record.flags == capped(record, cap) && (class == 0 || class == cap.tag())
+}
+
+/// Takes in the batches of a clone that is being written.
+struct Reading<'a> {
+    /// None after an error. Then the files are read, which names the first wrong batch (CLE-3).
+    bulk: Option<Bulk<'a>>,
+    bytes: u64,
+}
+
+impl<'a> Reading<'a> {
+    fn new(store: &'a Store, go_on: GoOn<'a>, is_whole: bool) -> Result<Self> {
+        let bulk = is_whole.then(|| Bulk::new(store, go_on)).transpose()?;
+        let bulk = bulk.map(Bulk::newest_root);
+        Ok(Self { bulk, bytes: 0 })
+    }
+
+    /// Takes in batches whose segment is durable.
+    fn add(&mut self, batches: Vec<Batch>) {
+        for batch in batches {
+            self.bytes += body_bytes(&batch);
+            self.bulk = self
+                .bulk
+                .take()
+                .and_then(|mut bulk| bulk.add(batch).ok().map(|()| bulk));
+        }
+    }
+
+    /// Takes in the last batches. Returns the bytes of all records; `None` if the store must not be used.
+    fn finish(mut self, last: Vec<Batch>) -> Option<u64> {
+        self.add(last);
+        self.bulk?.finish().ok().map(|()| self.bytes)
+    }
+}
+
+/// Returns whether [`of_target`] leaves a record as it is.
+fn stays(record: &Record, purpose: Purpose, cap: Origin) -> bool {
+    let is_renamed = matches!(record.kind, RecordKind::Line | RecordKind::Reference);
+    record.flags == capped(record, cap) && !(is_renamed && purpose == Purpose::Shared)
 }
 
 /// Returns a batch of the clone, whose versions are at most of the class `cap` (RCS-3). The side lines of a remote become

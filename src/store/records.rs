@@ -602,7 +602,7 @@ pub(crate) fn cap_of(flags: u8) -> Origin {
 pub(crate) fn capped(record: &Record, cap: Origin) -> u8 {
     let cap = Origin::least(cap_of(record.flags), cap);
     let is_lower = match record.kind {
-        RecordKind::Object => {
+        RecordKind::Object => Origin::DirectUser.is_above(cap) && {
             let digest = ObjectDigest::from_bytes([0; DIGEST_LEN]);
             // The digest has no effect here.
             let object = Object::from_verified(record.body.clone(), digest);
