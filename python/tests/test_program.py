@@ -30,16 +30,18 @@ def test_the_command_is_the_program(tmp_path: Path) -> None:
     assert run(tmp_path, "--version").stdout == f"treering {treering.__version__}\n"
     assert run(tmp_path, "no-such-verb").returncode == 2
     assert run(tmp_path, "init").returncode == 0
-    stored = run(tmp_path, "remember", "-", "--json", text="The office is in Oslo")
+    stored = run(tmp_path, "remember", "-", "--scope", "global", "--json", text="The office is in Oslo")
     assert json.loads(stored.stdout)["status"] == "created"
     missing = run(tmp_path, "get", "facts/none", "--json")
     assert missing.returncode == 1 and json.loads(missing.stderr)["error"]["code"] == "not_found"
     with treering.Agent.open(tmp_path / ".treering") as agent:
-        assert agent.recall("office", reach="all")[0].snippet == "The office is in Oslo"
+        assert agent.recall("office")[0].snippet == "The office is in Oslo"
 
 
-def test_the_module_runs_the_program() -> None:
-    done = subprocess.run([sys.executable, "-m", "treering", "--version"], capture_output=True, text=True, check=False)
+def test_the_module_runs_the_program(tmp_path: Path) -> None:
+    # The folder of the package's source would hide the installed package.
+    words = [sys.executable, "-m", "treering", "--version"]
+    done = subprocess.run(words, capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.stdout == f"treering {treering.__version__}\n"
 
 

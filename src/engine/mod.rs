@@ -104,8 +104,6 @@ pub(crate) use write::push::Sent;
 pub(crate) use write::push::{Outgoing, PushPlan, PushTarget, RemoteLine};
 #[cfg(feature = "remote")]
 pub(crate) use write::remote::{Known, Seen, went_back};
-#[cfg(feature = "remote")]
-pub(crate) use write::{ReadLog, body_bytes};
 pub use write::request::Committed;
 pub use write::revert::{Conflicts, KeptObject, Revert, Reverted, RevertedObject};
 pub use write::rollback::{Reversing, Rollback};
@@ -116,3 +114,5 @@ pub(crate) use write::session::{SESSION_DEPTH_MAX, SESSION_PREFIX, session_line}
 pub use write::settle::KeptBecause;
 pub use write::snapshot::{ReferenceInfo, SnapshotInfo};
 pub use write::writer::Writer;
+#[cfg(feature = "remote")]
+pub(crate) use write::{ReadLog, body_bytes};

@@ -252,7 +252,13 @@ impl Memory {
             (.., true) => "read_only",
             _ => "read_write",
         };
-        trace::opened(inner.path.as_deref(), mode, view.commit().commit.seq, view.len(), timer);
+        trace::opened(
+            inner.path.as_deref(),
+            mode,
+            view.commit().commit.seq,
+            view.len(),
+            timer,
+        );
         Ok(())
     }
 }
@@ -275,7 +281,9 @@ impl Options {
     /// The errors of [`Self::open`].
     #[cfg(feature = "remote")]
     pub(crate) fn open_written(self, path: &Path, read: Option<ReadLog>) -> Result<Memory> {
-        self.open_with(path, |disk, options, _, path| Memory::on_written_disk(disk, options, read, path))
+        self.open_with(path, |disk, options, _, path| {
+            Memory::on_written_disk(disk, options, read, path)
+        })
     }
 
     /// Opens the store in the folder `path` with `open`, unless this process has it open.

@@ -85,7 +85,7 @@ pub(super) fn back_up(memory: &Memory, place: &Place, url: &str) -> Result<Backe
     if is_behind {
         run.append(&mut known)?;
     } else {
-        check_same_machine(memory, &known.log, source, place)?;
+        check_has_all(memory, &known.log, source, place)?;
         run.replace(&known, source)?;
     }
     Ok(BackedUp {
@@ -99,7 +99,7 @@ pub(super) fn back_up(memory: &Memory, place: &Place, url: &str) -> Result<Backe
 
 /// Returns an error if a backup is of another copy of the store, and has commits that this one lacks (BUP-3). A store that
 /// was restored from the backup has them.
-fn check_same_machine(memory: &Memory, backup: &ClosedLog, source: Source, place: &Place) -> Result<()> {
+fn check_has_all(memory: &Memory, backup: &ClosedLog, source: Source, place: &Place) -> Result<()> {
     if backup.source.instance == source.instance
         || backup.last_batch() == 0
         || memory.inner.main().store().by_digest(backup.head)?.is_some()

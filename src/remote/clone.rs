@@ -44,15 +44,24 @@ pub struct Cloned {
     pub remote: Option<String>,
 }
 
+/// How a clone copies.
+#[derive(Clone, Copy)]
+pub(super) struct CopyRules<'a> {
+    pub(super) cap: Origin,
+    pub(super) options: &'a Options,
+    /// Whether a signature was demanded. It covers no taint and no snapshot (RSG-2).
+    pub(super) is_signed: bool,
+}
+
 /// Accepts or refuses what a clone would copy, before anything is written.
 type Check<'a> = &'a dyn Fn(&ClosedLog) -> Result<()>;
 
 /// The name of the remote from which a store was cloned.
 pub(super) const ORIGIN: &str = "origin";
 
-/// Makes a store in the folder `path` of the backup or remote at `url`, and opens it. Here, no
-/// object is of a more trusted class than `cap`; other machines see no difference. A call that was interrupted goes on where it
-/// stopped. The clone of a remote knows it by the name `origin`.
+/// Makes a store in the folder `path` of the backup or remote at `url`, and opens it. In the new store, no object is of a more
+/// trusted class than `cap`; other machines see no difference. A call that was interrupted goes on where it stopped. The clone
+/// of a remote knows it by the name `origin`.
 ///
 /// # Errors
 /// `NotFound` (code `not_a_remote`) if nothing is there; `Corrupt` if a segment is damaged: then the folder contains no
@@ -98,7 +107,8 @@ impl Remote {
         let place = Place::of(bucket.waiting(options.settings.wait));
         // The manifest has the digests of the segments. So the clone copies the bytes that the check reads.
         let check = |log: &ClosedLog| self.check_signed(&place, log);
-        clone_checked(&place, path.as_ref(), self.known().cap, options, &check)
+        let check: Option<Check<'_>> = self.demands().then_some(&check);
+        clone_checked(&place, path.as_ref(), self.known().cap, options, check)
     }
 }
 
@@ -108,7 +118,7 @@ pub(super) fn clone_from(
     cap: Origin,
     options: &Options,
 ) -> Result<(Memory, Cloned)> {
-    clone_checked(place, path, cap, options, &|_| Ok(()))
+    clone_checked(place, path, cap, options, None)
 }
 
 /// Clones as [`clone_from`] does, if `check` accepts what is published.
@@ -117,11 +127,16 @@ pub(super) fn clone_checked(
     path: &Path,
     cap: Origin,
     options: &Options,
-    check: Check<'_>,
+    check: Option<Check<'_>>,
 ) -> Result<(Memory, Cloned)> {
+    let rules = CopyRules {
+        cap,
+        options,
+        is_signed: check.is_some(),
+    };
     // A refused clone leaves no folder.
-    let (log, read) = copy(place, cap, options, &|log| {
-        check(log)?;
+    let (log, read) = copy(place, rules, &|log| {
+        check.map_or(Ok(()), |check| check(log))?;
         Ok(Arc::new(FileDisk::create(path)?))
     })?;
     let memory = options.clone().open_written(path, read)?;
@@ -149,7 +164,12 @@ pub(crate) fn clone_on(
     options: &Options,
 ) -> Result<Memory> {
     let place = Place::of(super::bucket::Counted::new(bucket).impatient());
-    let (log, read) = copy(&place, cap, options, &|_| Ok(Arc::clone(disk)))?;
+    let rules = CopyRules {
+        cap,
+        options,
+        is_signed: false,
+    };
+    let (log, read) = copy(&place, rules, &|_| Ok(Arc::clone(disk)))?;
     let memory = Memory::on_written_disk(Arc::clone(disk), options.clone(), read, None)?;
     settle_in(&memory, &log, cap)?;
     Ok(memory)
@@ -169,13 +189,12 @@ fn settle_in(memory: &Memory, log: &ClosedLog, cap: Origin) -> Result<()> {
 /// read.
 fn copy(
     place: &Place,
-    cap: Origin,
-    options: &Options,
+    rules: CopyRules<'_>,
     disk: &dyn Fn(&ClosedLog) -> Result<Arc<dyn Disk>>,
 ) -> Result<(ClosedLog, Option<ReadLog>)> {
     let mut copied = None;
     place.reading(place.read()?, &mut |published| {
-        let read = copy_log(place, &published.log, &disk(&published.log)?, (cap, options))?;
+        let read = copy_log(place, &published.log, &disk(&published.log)?, rules)?;
         copied = Some((published.log.clone(), read));
         Ok(())
     })?;
@@ -187,8 +206,9 @@ pub(super) fn copy_log(
     place: &Place,
     log: &ClosedLog,
     disk: &Arc<dyn Disk>,
-    (cap, options): (Origin, &Options),
+    rules: CopyRules<'_>,
 ) -> Result<Option<ReadLog>> {
+    let CopyRules { cap, options, .. } = rules;
     let settings = &options.settings;
     let fits = |batch: &Batch| batch.records.iter().all(|record| has_cap(record, cap));
     let mut target = Target::begin(Arc::clone(disk), log, settings.log_options(), &fits)?;
@@ -210,7 +230,7 @@ pub(super) fn copy_log(
         if log.purpose == Purpose::Shared {
             check_times(&found.batches, log.suite(), settings.latest())?;
         }
-        let add = |target| add(target, segment, found, (log.purpose, cap));
+        let add = |target| add(target, segment, found, (log.purpose, rules));
         let before = std::mem::take(&mut written);
         // The next segment is read and checked while this one is written, and the one before it becomes part of the store.
         let added;
@@ -237,14 +257,14 @@ fn add(
     target: &mut Target,
     segment: &ClosedSegment,
     found: ReadSegment,
-    (purpose, cap): (Purpose, Origin),
+    (purpose, rules): (Purpose, CopyRules<'_>),
 ) -> Result<Vec<Batch>> {
     let mut records = found.batches.iter().flat_map(|batch| &batch.records);
-    if target.continues(&found) && records.all(|record| stays(record, purpose, cap)) {
+    if target.continues(&found) && records.all(|record| stays(record, purpose, rules.cap)) {
         return target.copy(segment, found);
     }
     let batches = found.batches.iter();
-    let group = batches.map(|batch| Ok((of_target(batch, purpose, cap)?, batch.commit)));
+    let group = batches.map(|batch| Ok((of_target(batch, purpose, rules)?, batch.commit)));
     target.add(segment, group.collect::<Result<_>>()?)
 }
 
@@ -304,7 +324,8 @@ fn stays(record: &Record, purpose: Purpose, cap: Origin) -> bool {
 
 /// Returns a batch of the clone, whose versions are at most of the class `cap` (RCS-3). The side lines of a remote become
 /// lines of the remote `origin`, and its references get the names that a fetch gives them.
-fn of_target(batch: &Batch, purpose: Purpose, cap: Origin) -> Result<BatchBuilder> {
+fn of_target(batch: &Batch, purpose: Purpose, rules: CopyRules<'_>) -> Result<BatchBuilder> {
+    let cap = rules.cap;
     let known = Known { name: ORIGIN, cap };
     let mut copy = BatchBuilder::new();
     for record in &batch.records {
@@ -322,7 +343,9 @@ fn of_target(batch: &Batch, purpose: Purpose, cap: Origin) -> Result<BatchBuilde
                 copy.add(RecordKind::Line, 0, &line.encode()?);
             }
             RecordKind::Reference => {
-                if let Some(reference) = known.of_remote(decoded()?)? {
+                let found = known.of_remote(decoded()?)?;
+                let is_covered = |class| !rules.is_signed || class == ReferenceClass::Signatures;
+                if let Some(reference) = found.filter(|found| is_covered(found.name.class())) {
                     copy.add(RecordKind::Reference, 0, &reference.encode()?);
                 }
             }

@@ -9,7 +9,7 @@
 //! # Invariants
 //! - RSG-1: a fetch or clone that demands a signature takes nothing in unless a demanded key signed exactly the newest
 //!   commit of the main line of the remote. Behind a commit that is known here, it takes in no new commit.
-//! - RSG-2: such a fetch takes in no taint and no snapshot. It erases only what a commit erased from which the signed one
+//! - RSG-2: such a fetch or clone takes in no taint and no snapshot. A fetch erases only what a commit erased from which the signed one
 //!   comes. Such a commit is found by its parents, whose digests its own digest covers.
 
 use std::collections::{HashMap, HashSet};
@@ -59,7 +59,7 @@ impl Remote {
     /// # Errors
     /// `Denied` (code `unsigned_remote`); the other errors of a signature, and of reading the segments.
     pub(super) fn check_signed(&self, place: &Place, log: &ClosedLog) -> Result<()> {
-        let mut signatures = Signatures::begin(log, !self.signing.demanded.is_empty(), Vec::new());
+        let mut signatures = Signatures::begin(log, self.demands(), Vec::new());
         let count = if signatures.is_demanded {
             log.segments.len()
         } else {
@@ -71,6 +71,11 @@ impl Remote {
             added.try_for_each(|added| added.map_err(|error| place.damaged(error)))?;
         }
         signatures.check(self).map(drop)
+    }
+
+    /// Returns whether each fetch demands a signature.
+    pub(super) fn demands(&self) -> bool {
+        !self.signing.demanded.is_empty()
     }
 
     /// Returns whether each push signs.
@@ -152,7 +157,7 @@ impl Remote {
         log: &'a ClosedLog,
         seen: Option<Seen>,
     ) -> Result<Signatures<'a>> {
-        let is_demanded = !self.signing.demanded.is_empty();
+        let is_demanded = self.demands();
         // The newest commit was checked when it came, or this store made it.
         let is_known = match seen {
             Some(seen) => seen.head == log.head || memory.inner.store().by_digest(log.head)?.is_some(),

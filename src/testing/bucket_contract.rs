@@ -128,7 +128,7 @@ fn is_won(done: &[BucketResult<()>], there: Option<usize>) -> bool {
     match there {
         Some(writer) if won == 0 => is_unclear(&done[writer]),
         Some(writer) => won == 1 && done[writer].is_ok(),
-        // Nobody learned anything, so nobody need have won.
+        // No writer got a clear answer, so perhaps none won.
         None => done.iter().all(is_unclear),
     }
 }

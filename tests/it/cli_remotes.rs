@@ -332,7 +332,7 @@ fn a_remote_may_demand_signatures() {
     two.on("a", &["sync"]);
     two.on("b", &["sync"]);
     assert_eq!(two.content("b", "plan"), "four");
-    // Whoever forgot to sign, repairs it, once.
+    // A push that was not signed is repaired by `push --sign`.
     two.on("a", &["remote", "remove", "origin"]);
     two.on("a", &call);
     two.put("a", "plan", "five");

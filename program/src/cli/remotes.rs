@@ -143,7 +143,7 @@ pub(crate) fn check_scheme(url: &str) -> Result<()> {
     }
 }
 
-/// Returns an error if a URL has a password, which would stand in the register in clear, or a scheme that is not there.
+/// Returns an error if a URL has a password, which the register would store in clear, or a scheme that this program lacks.
 ///
 /// # Errors
 /// `InvalidInput` (code `password_in_url` or `unsupported_remote`).

@@ -199,7 +199,8 @@ impl View {
         self.load_named(id, hash, entry)
     }
 
-    /// Returns the object at the place that the cache has for its id. `None` if it cannot be read: then [`Self::get`] reads the trie and tells the error.
+    /// Returns the object at the place that the cache has for its id. `None` if it cannot be read: then [`Self::get`] reads
+    /// the trie, and returns the error.
     fn cached(&self, id: &Id, hash: IdHash) -> Option<Object> {
         let (store, batch) = (&self.state.store, self.entry.batch);
         let place = store.cached_place(hash, batch)?;

@@ -440,7 +440,7 @@ impl Draft {
         self.stage_over(key, old.as_ref(), object)
     }
 
-    /// Stages what [`Self::stage_version`] stages, in the place of `old`, the version of the base state.
+    /// Stages a version as [`Self::stage_version`] does, for a caller that has read `old`, the version of the base state.
     pub(super) fn stage_over(&mut self, key: KeyPath, old: Option<&Object>, object: Object) -> Result<()> {
         let id = object.id().clone();
         let seen = Origin::least(object.stored_origin(), self.base.settings().best_origin);

@@ -23,8 +23,8 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::log::{Batch, BatchBuilder, RecordKind};
 use crate::object::{Origin, Reference, ReferenceClass, Time};
 use crate::store::{
-    Checked, ForeignCommit, ForeignLine, LineInfo, Store, Supply, gaps_in, needed_by, reference_of_line,
-    references_in,
+    Checked, Erasure, ForeignCommit, ForeignLine, LineInfo, Store, Supply, gaps_in, needed_by,
+    reference_of_line, references_in,
 };
 
 /// A part of what was fetched. It is taken in as a whole.
@@ -135,12 +135,14 @@ impl Inner {
         let elsewhere = Elsewhere::of(&part.batches, suite, &mut |by| {
             Ok(!is_signed(by) || intake.has(by)?)
         })?;
-        let unsigned = Elsewhere::of(&part.batches, suite, &mut |by| {
-            Ok(is_signed(by) || intake.has(by)?)
-        })?;
         let found = self.erased_elsewhere(&elsewhere)?;
-        let mut stays = self.erased_elsewhere(&unsigned)?;
-        stays.retain(|digest, _| !found.contains_key(digest));
+        let mut stays = Erasure::new();
+        if signed.is_some() {
+            let mut is_known = |by| Ok(is_signed(by) || intake.has(by)?);
+            let unsigned = Elsewhere::of(&part.batches, suite, &mut is_known)?;
+            stays = self.erased_elsewhere(&unsigned)?;
+            stays.retain(|digest, _| !found.contains_key(digest));
+        }
         let (count, not_erased) = (found.len() as u64, stays.len() as u64);
         if count == 0 {
             return Ok(Taken {

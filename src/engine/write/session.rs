@@ -220,7 +220,7 @@ impl Draft {
     pub(super) fn sessions(&self, parent: Option<&Id>) -> BTreeSet<String> {
         let above = parent.and_then(|parent| parent.as_str().strip_prefix(SESSION_PREFIX));
         if above.is_none() && self.writer.session.is_none() && self.entered.is_none() {
-            // So do most drafts, for each object.
+            // Most writers have no session, and a load asks for each object.
             return BTreeSet::new();
         }
         let named = self.writer.session.iter().chain(&self.entered).cloned();

@@ -7,8 +7,8 @@
 //! - TRV-1: what comes from a remote replaces no name of this store. A snapshot `NAME` of the remote `origin` is
 //!   `remote:origin/NAME` here, and a signature names the side line of the machine that signed.
 //! - TRV-2: taints only add.
-//! - TRV-4: a snapshot that travels names a commit that the remote has or gets with it.
 //! - TRV-3: nothing that came from a remote is sent back to it.
+//! - TRV-4: a snapshot that travels names a commit that the remote has or gets with it.
 
 use std::sync::Arc;
 
@@ -78,7 +78,7 @@ impl Known<'_> {
 impl Inner {
     /// Returns a batch with the references that a remote lacks, and the position of the newest one; `None` if it has all.
     ///
-    /// What counts is their order in this log. Their times come from the clocks of many machines.
+    /// It goes by their order in this log, because their times come from the clocks of many machines.
     pub(super) fn references_for(&self, known: Known<'_>) -> Result<Option<(BatchBuilder, Position)>> {
         // The epoch is read first. So a store that is newer shows as changed.
         let epoch = self.log.lock().log.epoch();

@@ -360,7 +360,12 @@ fn a_clone_copies_what_needs_no_change() {
     for (closed, url, cap, expected) in [
         (&backed_up, &url, Origin::DirectUser, [true; 4]),
         (&backed_up, &url, Origin::Import, [false; 4]),
-        (&shared, &shared_url, Origin::DirectUser, [true, true, false, false]),
+        (
+            &shared,
+            &shared_url,
+            Origin::DirectUser,
+            [true, true, false, false],
+        ),
     ] {
         let path = folder.path().join("clone");
         let (cloned, _) = clone(url, &path, cap, &Options::new()).unwrap();

@@ -46,7 +46,7 @@ fn own_pushes_are_not_merged() {
     }
     pull(&remote, &b);
     assert_eq!(a.view().root(), b.view().root());
-    // What the other one wrote meanwhile is merged as before.
+    // Commits of the other machine are still merged.
     put(&b, "later", "1");
     remote.push(&b, &ann()).unwrap();
     put(&a, "last", "1");

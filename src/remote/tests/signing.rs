@@ -2,7 +2,7 @@
 
 use super::backup::put;
 use super::machines::{Fleet, ann, content};
-use crate::engine::{Memory, Retention};
+use crate::engine::{Memory, Options, Retention};
 use crate::error::{ErrorCode, ErrorKind};
 use crate::log::RecordKind;
 use crate::log::closed::NewSegment;
@@ -234,4 +234,13 @@ fn what_no_signature_covers_is_left_out() {
     assert_eq!(content(&b, "page").as_deref(), Some("text"));
     assert!(!b.view().is_tainted("s1").unwrap());
     assert!(b.at("remote:origin/alone").is_err());
+    // A clone leaves out the same.
+    let folder = tempfile::tempdir().unwrap();
+    for (remote, all) in [(demands, false), (fleet.origin(), true)] {
+        let path = folder.path().join(if all { "all" } else { "signed" });
+        let (c, _) = remote.clone_to(path, &Options::new()).unwrap();
+        assert_eq!(content(&c, "page").as_deref(), Some("text"));
+        assert_eq!(c.view().is_tainted("s1").unwrap(), all);
+        assert_eq!(c.at("remote:origin/alone").is_ok(), all);
+    }
 }

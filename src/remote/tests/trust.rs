@@ -9,7 +9,7 @@ use crate::error::{ErrorCode, ErrorKind};
 use crate::object::{Id, Origin, Time};
 use crate::remote::backup::back_up;
 use crate::remote::bucket::Counted;
-use crate::remote::clone::{clone_from, copy_log};
+use crate::remote::clone::{CopyRules, clone_from, copy_log};
 use crate::remote::place::Place;
 use crate::remote::{Remote, backup};
 use crate::testing::sim_bucket::SimBucket;
@@ -214,7 +214,12 @@ fn a_killed_clone_has_its_cap() {
     let path = folder.path().join("killed");
     let disk: Arc<dyn Disk> = Arc::new(FileDisk::create(&path).unwrap());
     let (log, options) = (place.read().unwrap().log, Options::new());
-    copy_log(&place, &log, &disk, (Origin::Import, &options)).unwrap();
+    let rules = CopyRules {
+        cap: Origin::Import,
+        options: &options,
+        is_signed: false,
+    };
+    copy_log(&place, &log, &disk, rules).unwrap();
     drop(disk);
     let memory = Options::new().open(&path).unwrap();
     assert_eq!(class(&memory, "@", "plan"), Some(Origin::Import));

@@ -119,7 +119,7 @@ fn erase(context: &mut Context, erasing: &Erasing) -> Done {
     if let Ok(remotes) = crate::cli::remotes::Remotes::of(&memory) {
         for remote in remotes.entries() {
             let text = format!(
-                "the remote {0} has the data until you run: treering push {0}",
+                "the remote {0} may have the data until you run: treering push {0}",
                 remote.name
             );
             context.note("next", text);

@@ -148,7 +148,7 @@ impl Verb for Log {
         if is_empty {
             context.nothing_by(&memory, &wanted)?;
             if !wanted.is_everyone() {
-                let text = "a merge is one commit of whoever merged; what it brought in: treering log --at remote:NAME/main";
+                let text = "this line shows a merge as one commit; list what it brought in with: treering log --at remote:NAME/main";
                 context.note_for_people("next", text);
             }
         }

@@ -205,9 +205,7 @@ impl RemoteRow {
             key_file: entry.key_file.as_ref().map(|file| file.display().to_string()),
         }
     }
-}
 
-impl RemoteRow {
     /// Describes the encryption and the signatures.
     fn safety(&self) -> String {
         let signs = self.sign_key.as_ref().map(|key| format!("signs with {key}"));
@@ -434,7 +432,7 @@ pub(super) fn pushed_line(pushed: &Pushed, signs: bool) -> String {
             if signs {
                 "signature of the newest commit"
             } else {
-                "new names of snapshots and the taints"
+                "snapshots and taints"
             },
             bytes(pushed.bytes),
             pushed.remote

@@ -548,7 +548,12 @@ impl Bucket for Cloud {
 
     fn delete(&self, name: &str) -> BucketResult<()> {
         let path = self.path(name)?;
-        match self.run(move |client| async move { client.objects().delete(&path).await }) {
+        let call = async move |client: Arc<Client>| match client.objects().delete(&path).await {
+            // Azure deletes by a batch, which succeeds as a whole.
+            Err(object_store::Error::NotFound { .. }) => Ok(()),
+            done => done,
+        };
+        match self.run(call) {
             Ok(()) | Err(Failure::Call(Heard::Status(404, _))) => Ok(()),
             Err(failure) => Err(self.failed(failure, |_| None)),
         }

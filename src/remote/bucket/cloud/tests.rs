@@ -130,6 +130,7 @@ impl Server {
         let done = match method {
             "GET" if name.is_empty() => return self.list(request),
             "GET" | "HEAD" => return self.get(request, &name),
+            "POST" => return self.deletes(body),
             "DELETE" => self.sim.delete(&name).map(|()| None),
             _ if request.creates() => self.sim.put_new(&name, body).map(|()| None),
             _ => {
@@ -149,6 +150,27 @@ impl Server {
             Err(BucketError::Exists) => Answer::new(exists, Vec::new()),
             Err(_) => Answer::new(412, Vec::new()),
         }
+    }
+
+    /// Answers a batch of Azure with one deletion. The status of the batch is 202, whatever became of it.
+    fn deletes(&self, batch: &[u8]) -> Answer {
+        let batch = std::str::from_utf8(batch).unwrap();
+        let head = batch.lines().find(|line| line.starts_with("DELETE ")).unwrap();
+        let (_, name) = Request {
+            head: vec![head.to_owned()],
+        }
+        .target();
+        let status = if self.sim.objects().contains_key(&name) {
+            202
+        } else {
+            404
+        };
+        self.sim.delete(&name).unwrap();
+        let part =
+            format!("Content-Type: application/http\r\nContent-ID: 0\r\n\r\nHTTP/1.1 {status} X\r\n\r\n");
+        let mut answer = Answer::new(202, format!("--end\r\n{part}\r\n--end--\r\n").into_bytes());
+        answer.headers += "Content-Type: multipart/mixed; boundary=end\r\n";
+        answer
     }
 
     fn get(&self, request: &Request, name: &str) -> Answer {
@@ -260,7 +282,7 @@ impl Request {
             .header("if-match")
             .or_else(|| self.header("x-goog-if-generation-match"));
         known
-            .expect("every write has a condition")
+            .unwrap_or_else(|| panic!("a write without a condition: {:?}", self.head))
             .trim_matches('"')
             .to_owned()
     }
@@ -371,7 +393,7 @@ fn an_answer_says_what_is_certain() {
         |error: &BucketError| *error == BucketError::Exists,
         |error: &BucketError| *error == BucketError::Stale,
     );
-    let cases: [(Fault, Is<'_>, Is<'_>); 16] = [
+    let cases: [(Fault, Is<'_>, Is<'_>); 17] = [
         (Fault::Ends, &unclear, &unclear),
         (Fault::LosesAnswer, &unclear, &unclear),
         (Fault::CutsAnswer, &unclear, &unclear),
@@ -386,7 +408,8 @@ fn an_answer_says_what_is_certain() {
             &unclear,
         ),
         (Fault::Answers(412, "PreconditionFailed"), &exists, &stale),
-        (Fault::Answers(404, "NoSuchBucket"), &failed, &stale),
+        (Fault::Answers(404, "NoSuchBucket"), &failed, &failed),
+        (Fault::Answers(404, "NoSuchKey"), &failed, &stale),
         (Fault::Answers(403, "AccessDenied"), &denied, &denied),
         (Fault::Answers(401, ""), &denied, &denied),
         (Fault::Answers(301, "PermanentRedirect"), &failed, &failed),
