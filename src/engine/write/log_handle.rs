@@ -30,6 +30,7 @@ use crate::engine::upkeep::{Checkpoints, newest_store, remove_outdated};
 const LOADS: u32 = 8;
 
 /// A log that this process has read while it wrote it, with its store in memory and the bytes of its records.
+#[cfg(feature = "remote")]
 pub(crate) type ReadLog = (Log, Store, u64);
 
 /// The state of the writer, which a mutex protects.
@@ -79,6 +80,7 @@ impl LogHandle {
     }
 
     /// Returns the handle of a log that this process has read while it wrote it.
+    #[cfg(feature = "remote")]
     pub(crate) fn of_read((log, store, bytes): ReadLog) -> (Self, Store) {
         let handle = Self {
             tail_bytes: bytes,
