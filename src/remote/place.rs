@@ -392,7 +392,7 @@ impl Place {
     /// # Errors
     /// The errors of [`Self::batches`].
     pub(super) fn read_segment(&self, log: &ClosedLog, index: usize) -> Result<ReadSegment> {
-        let read = log.read_whole(index, self.segment(log, index)?);
+        let read = log.read(index, self.segment(log, index)?);
         read.map_err(|error| self.damaged(error))
     }
 

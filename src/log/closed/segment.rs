@@ -120,19 +120,11 @@ impl ClosedSegment {
 }
 
 impl ClosedLog {
-    /// Returns the batches of the segment at `index`, whose file has these bytes.
+    /// Reads the segment at `index`, whose file has these bytes.
     ///
     /// # Errors
     /// `Corrupt` if the bytes are not those that the manifest names, or are no such segment (CLO-1).
-    pub(crate) fn read(&self, index: usize, bytes: Vec<u8>) -> Result<Vec<Batch>> {
-        self.read_whole(index, bytes).map(|read| read.batches)
-    }
-
-    /// Reads a segment as [`Self::read`] does, and keeps its bytes.
-    ///
-    /// # Errors
-    /// The errors of [`Self::read`].
-    pub(crate) fn read_whole(&self, index: usize, bytes: Vec<u8>) -> Result<ReadSegment> {
+    pub(crate) fn read(&self, index: usize, bytes: Vec<u8>) -> Result<ReadSegment> {
         let segment = &self.segments[index];
         // INVARIANT CLO-1: compares length and digest before anything of the segment is used.
         self.check_bytes(index, &bytes)?;
@@ -166,6 +158,7 @@ impl ClosedLog {
 }
 
 /// A segment that was read.
+#[derive(Debug)]
 pub(crate) struct ReadSegment {
     pub(crate) batches: Vec<Batch>,
     pub(super) end: SegmentEnd,
