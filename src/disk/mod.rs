@@ -249,6 +249,16 @@ static ZEROS: [u8; 256 * 1024] = [0; 256 * 1024];
 /// file of that name first. Do not use this for a file that readers may need. The name is durable only after
 /// [`Disk::sync_dir`].
 pub fn write_whole(disk: &dyn Disk, name: &str, content: &[u8], length: u64) -> io::Result<()> {
+    write_parts(disk, name, [content], length)
+}
+
+/// Creates a file as [`write_whole`] does. The parts are its content.
+pub fn write_parts<const N: usize>(
+    disk: &dyn Disk,
+    name: &str,
+    parts: [&[u8]; N],
+    length: u64,
+) -> io::Result<()> {
     let write = || {
         let file = match disk.create(name) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
@@ -257,8 +267,10 @@ pub fn write_whole(disk: &dyn Disk, name: &str, content: &[u8], length: u64) -> 
             }
             other => other?,
         };
-        if !content.is_empty() {
-            file.write_at(0, content)?;
+        let mut at = 0;
+        for part in parts.iter().filter(|part| !part.is_empty()) {
+            file.write_at(at, part)?;
+            at += part.len() as u64;
         }
         file.extend_to(length)?;
         file.sync()

@@ -114,3 +114,5 @@ pub(crate) use write::session::{SESSION_DEPTH_MAX, SESSION_PREFIX, session_line}
 pub use write::settle::KeptBecause;
 pub use write::snapshot::{ReferenceInfo, SnapshotInfo};
 pub use write::writer::Writer;
+#[cfg(feature = "remote")]
+pub(crate) use write::{ReadLog, body_bytes};

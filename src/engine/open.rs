@@ -18,7 +18,7 @@ use std::time::Duration;
 use crate::digest::{HashSuite, HistoryRoot, Root};
 use crate::disk::{Disk, FileDisk, MemDisk};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::log::{BatchBuilder, DamagedLog, HeadMark, Log, LogOptions, Mode, RecordKind};
+use crate::log::{BatchBuilder, DamagedLog, HeadMark, Log, Mode, RecordKind};
 use crate::object::{Commit, HistoryTree, Op, Origin};
 use crate::store::Store;
 use crate::threads::{ArcSwap, Builder, Mutex, sleep};
@@ -32,6 +32,8 @@ use super::read::Source;
 use super::settings::{CLOCK_AHEAD, CLOCK_OFF_MICROS_MAX, Durability, Settings};
 use super::trace::{self, Timer};
 use super::upkeep::{places_of, salvage};
+#[cfg(feature = "remote")]
+use super::write::ReadLog;
 use super::write::{LogHandle, Queue, WritePolicy};
 
 /// The open stores, by the device and inode of their folder.
@@ -162,13 +164,8 @@ impl Memory {
         // A degraded handle builds no indexes, because an index must contain all objects, and the handle skips damaged
         // objects.
         settings.indexes &= !settings.degraded;
-        let log_options = LogOptions {
-            segment_bytes_max: u64::from(settings.segment_bytes_max),
-            map: settings.map,
-            degraded: settings.degraded,
-            ..LogOptions::default()
-        };
-        let mut log = if create {
+        let log_options = settings.log_options();
+        let log = if create {
             let (batch, mark) = first_batch(&settings)?;
             Log::create(Arc::clone(&disk), settings.hash, batch, mark, log_options)?
         } else {
@@ -181,17 +178,49 @@ impl Memory {
                 opened => opened?,
             }
         };
-        log.ask_places(places_of(&disk));
-        let own = HashSuite::new(log.format().hash);
-        let suite = settings.suite.unwrap_or(own);
-        let ids = (log.format().lineage, log.format().instance);
+        let suite = settings.suite.unwrap_or(HashSuite::new(log.format().hash));
         let store = Store::new(suite, log.reader()).with_sizes(settings.sizes);
-        let opened = Opened::new(ids, settings, disk, store);
+        let options = Options { settings, policy };
+        let memory = Self::of_log((LogHandle::new(log), store), disk, options, path)?;
+        memory.inner.log.lock().load(&memory.inner.source)?;
+        memory.tell_opened(create, timer)?;
+        Ok(memory)
+    }
+
+    /// Opens a store that this process has just written. `read` is its log, if it was read meanwhile.
+    #[cfg(feature = "remote")]
+    pub(crate) fn on_written_disk(
+        disk: Arc<dyn Disk>,
+        options: Options,
+        read: Option<ReadLog>,
+        path: Option<&Path>,
+    ) -> Result<Self> {
+        match read {
+            Some(read) if !(options.settings.read_only || options.settings.degraded) => {
+                let timer = Timer::start();
+                let memory = Self::of_log(LogHandle::of_read(read), disk, options, path)?;
+                memory.tell_opened(false, timer)?;
+                Ok(memory)
+            }
+            _ => Self::on_disk(disk, options, false, path),
+        }
+    }
+
+    /// Returns the memory of a log, with its store in memory.
+    fn of_log(
+        (mut handle, store): (LogHandle, Store),
+        disk: Arc<dyn Disk>,
+        Options { settings, policy }: Options,
+        path: Option<&Path>,
+    ) -> Result<Self> {
+        handle.log.ask_places(places_of(&disk));
+        let format = handle.log.format();
+        let opened = Opened::new((format.lineage, format.instance), settings, disk, store);
         let memory = Self {
             inner: Arc::new(Inner {
                 freeing: None,
                 source: Arc::new(Source::new(opened)),
-                log: Arc::new(Mutex::new(LogHandle::new(log))),
+                log: Arc::new(Mutex::new(handle)),
                 queue: Arc::new(Queue::default()),
                 main: None,
                 forks: Mutex::default(),
@@ -205,21 +234,32 @@ impl Memory {
         {
             sync_every(inner, interval)?;
         }
-        inner.log.lock().load(&inner.source)?;
+        Ok(memory)
+    }
+
+    /// Warns of a wrong clock, and traces the opening.
+    fn tell_opened(&self, create: bool, timer: Timer) -> Result<()> {
+        let inner = &self.inner;
         let newest = inner.store().head()?.commit.time.as_micros();
         let wall = inner.settings().clock.now().as_micros();
         if newest > wall.saturating_add(CLOCK_OFF_MICROS_MAX) {
             inner.opened().warn(CLOCK_AHEAD.to_owned());
         }
-        let (settings, view) = (inner.settings(), memory.view());
+        let (settings, view) = (inner.settings(), self.view());
         let mode = match (create, settings.degraded, settings.read_only) {
             (true, ..) => "create",
             (_, true, _) => "degraded",
             (.., true) => "read_only",
             _ => "read_write",
         };
-        trace::opened(path, mode, view.commit().commit.seq, view.len(), timer);
-        Ok(memory)
+        trace::opened(
+            inner.path.as_deref(),
+            mode,
+            view.commit().commit.seq,
+            view.len(),
+            timer,
+        );
+        Ok(())
     }
 }
 
@@ -232,11 +272,30 @@ impl Options {
     /// `NotFound` (code `no_store`) if there is no store; `Corrupt` if the store is damaged; `UnsupportedFormat` if the
     /// store needs a newer program; `Io` if a file cannot be read.
     pub fn open(self, path: impl AsRef<Path>) -> Result<Memory> {
-        let path = path.as_ref();
+        self.open_with(path.as_ref(), Memory::on_disk)
+    }
+
+    /// Opens the store in the folder `path` with the log that this process has read while it wrote it.
+    ///
+    /// # Errors
+    /// The errors of [`Self::open`].
+    #[cfg(feature = "remote")]
+    pub(crate) fn open_written(self, path: &Path, read: Option<ReadLog>) -> Result<Memory> {
+        self.open_with(path, |disk, options, _, path| {
+            Memory::on_written_disk(disk, options, read, path)
+        })
+    }
+
+    /// Opens the store in the folder `path` with `open`, unless this process has it open.
+    fn open_with(
+        self,
+        path: &Path,
+        open: impl FnOnce(Arc<dyn Disk>, Self, bool, Option<&Path>) -> Result<Memory>,
+    ) -> Result<Memory> {
         let disk = FileDisk::open(path).map_err(|error| no_store(path, error))?;
         let identity = disk.identity();
         if self.settings.read_only || self.settings.degraded {
-            return Memory::on_disk(Arc::new(disk), self, false, Some(path));
+            return open(Arc::new(disk), self, false, Some(path));
         }
         let registry = Registry::of_process();
         let mut opened = registry.stores.lock();
@@ -253,7 +312,7 @@ impl Options {
             memory.refresh()?;
             return Ok(memory);
         }
-        let memory = Memory::on_disk(Arc::new(disk), self.in_background(), false, Some(path))?;
+        let memory = open(Arc::new(disk), self.in_background(), false, Some(path))?;
         opened.retain(|_, inner| inner.strong_count() > 0);
         opened.insert(identity, Arc::downgrade(&memory.inner));
         Ok(memory)

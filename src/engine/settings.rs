@@ -8,8 +8,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use crate::digest::{HashAlgorithm, HashSuite};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
+use crate::log::{LogOptions, LogReader};
 use crate::object::{NewObject, Origin, Time};
-use crate::store::Sizes;
+use crate::store::{Sizes, Store};
 
 use super::upkeep::Retention;
 
@@ -196,6 +197,31 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Returns how the log is read and written.
+    pub(crate) fn log_options(&self) -> LogOptions {
+        LogOptions {
+            segment_bytes_max: u64::from(self.segment_bytes_max),
+            map: self.map,
+            degraded: self.degraded,
+            ..LogOptions::default()
+        }
+    }
+
+    /// Returns a store without a batch. It keeps what a checkpoint needs, if the handle writes checkpoints.
+    pub(crate) fn empty_store(&self, reader: LogReader) -> Store {
+        let suite = self.suite.unwrap_or_else(|| reader.suite());
+        let store = Store::new(suite, reader).with_sizes(self.sizes);
+        if self.has_checkpoints() {
+            store.keep_order();
+        }
+        store
+    }
+
+    /// Returns whether checkpoints are read and written. They cannot contain the collisions of a test's hash suite.
+    pub(crate) fn has_checkpoints(&self) -> bool {
+        self.checkpoints && self.suite.is_none()
+    }
+
     /// Reports the progress of long work to the listener.
     pub(crate) fn tell(&self, doing: &'static str, done: u64, total: u64) {
         if let Some(progress) = &self.progress {

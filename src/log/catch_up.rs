@@ -21,6 +21,8 @@ use super::format_file::Mode;
 use super::handle::{Log, Tail};
 use super::leftovers::Unlisted;
 use super::live::Live;
+#[cfg(feature = "remote")]
+use super::manifest::Manifest;
 use super::manifest::{MANIFEST_NAME, SegmentEntry, chained};
 use super::reader::SegmentFile;
 use super::segment::{FIRST_OFFSET, LOG_FOLDER, SegmentEnd, parse_segment_name, segment_name};
@@ -192,6 +194,22 @@ impl Log {
         // A rewrite skips batch numbers. Marks the skipped numbers as delivered, because no batch will ever have them.
         self.visited = self.visited.max(self.cursor.batch);
         self.durable = FIRST_OFFSET;
+    }
+
+    /// Moves the cursor behind the newest sealed segment of `manifest`, which this process has just written. `last` is its
+    /// last batch.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the segment cannot be opened.
+    #[cfg(feature = "remote")]
+    pub(super) fn enter_written(&mut self, manifest: Manifest, last: &Batch) -> Result<()> {
+        let end = manifest.before_active();
+        self.keep_manifest(manifest);
+        self.seal(&*self.segment(end.id)?, end.length);
+        self.cursor.commit = last.commit;
+        self.enter(self.manifest.clone().active_place());
+        (self.visited_commit, self.visited_sum) = (last.commit, Some(last.sum()));
+        Ok(())
     }
 
     fn read_sealed_segment(

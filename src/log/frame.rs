@@ -143,6 +143,16 @@ impl FrameSeed {
         Self(crc32c::crc32c_append(crc32c::crc32c(instance), nonce))
     }
 
+    /// Returns the nonce of a segment of `instance` that has this seed. Its first twelve bytes are random ones.
+    #[cfg(feature = "remote")]
+    pub(super) fn nonce(self, instance: &[u8; 16], random: [u8; 16]) -> [u8; 16] {
+        let (mut nonce, before) = (random, crc32c::crc32c(instance));
+        let before = crc32c::crc32c_append(before, &random[..12]);
+        // A CRC over four more bytes takes each value once.
+        nonce[12..].copy_from_slice(&(crc_before(self.0, &[0; 4]) ^ before).to_le_bytes());
+        nonce
+    }
+
     fn at(self, offset: u64) -> u32 {
         crc32c::crc32c_append(self.0, &offset.to_le_bytes())
     }
@@ -325,6 +335,17 @@ pub(super) fn finish_frame(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    #[cfg(feature = "remote")]
+    fn a_segment_of_another_store_can_have_the_same_seed() {
+        for number in 0..=u8::MAX {
+            let seed = FrameSeed::new(&[number; 16], &[7; 16]);
+            let nonce = seed.nonce(&[3; 16], [number ^ 0x5a; 16]);
+            assert_eq!(FrameSeed::new(&[3; 16], &nonce), seed);
+            assert_eq!(nonce[..12], [number ^ 0x5a; 12]);
+        }
+    }
 
     #[test]
     fn the_table_of_kinds_is_in_the_order_of_their_tags() {

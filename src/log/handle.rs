@@ -172,7 +172,7 @@ impl Log {
     }
 
     /// Creates a handle that has not delivered a batch yet.
-    fn at_start(
+    pub(super) fn at_start(
         disk: Arc<dyn Disk>,
         mode: Mode,
         options: LogOptions,

@@ -6,7 +6,8 @@
 //! # Invariants
 //! - SEG-1: the file of a segment grows only by an append to the active segment, under the lock. It never shrinks, because
 //!   other processes may have mapped its durable bytes.
-//! - SEG-2: the nonce of a segment is random, so old bytes of another file are never valid frames of the segment.
+//! - SEG-2: the nonce of a segment is random, so old bytes of another file are never valid frames of the segment. A segment
+//!   that a clone copies has the seed of the other one, and the same frames. Nobody appends to it.
 //!
 //! # Format
 //! docs/format.md, "Segment".

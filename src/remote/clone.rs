@@ -8,6 +8,7 @@
 //! - CLE-2: each batch is written with the cap, before the folder is a store.
 //! - CLE-3: a clone knows its remote, and the user's register knows the clone, before the folder is a store. So a clone that
 //!   was killed is no store and goes on, or is whole.
+//! - CLE-4: the memory of a clone has taken in the batches as they are in the files. After an error, the files are read.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -20,12 +21,12 @@ use super::place::Place;
 use super::remote::Remote;
 use crate::digest::{CommitDigest, Root};
 use crate::disk::{Disk, FileDisk};
-use crate::engine::{Known, Memory, Options};
+use crate::engine::{Known, Memory, Options, ReadLog, body_bytes};
 use crate::error::{Error, Result};
-use crate::log::closed::{ClosedLog, Group, Purpose, Target};
-use crate::log::{Batch, BatchBuilder, RecordKind, cap_in};
+use crate::log::closed::{ClosedLog, ClosedSegment, Group, Purpose, ReadSegment, Target};
+use crate::log::{Batch, BatchBuilder, Record, RecordKind, cap_in};
 use crate::object::{Origin, Reference, ReferenceClass, ReferenceName};
-use crate::store::{ForeignCommit, capped, check_time};
+use crate::store::{Bulk, ForeignCommit, GoOn, Store, capped, check_time};
 use crate::threads::beside;
 
 /// The result of a clone.
@@ -158,8 +159,8 @@ fn clone_checked(
         check.map_or(Ok(()), |check| check(log))?;
         Ok(Arc::new(FileDisk::create(path)?))
     };
-    let log = copy(place, rules, &disk, register)?;
-    let memory = options.clone().open(path)?;
+    let (log, read) = copy(place, rules, &disk, register)?;
+    let memory = options.clone().open_written(path, read)?;
     let view = memory.view();
     let cloned = Cloned {
         store: path.display().to_string(),
@@ -188,21 +189,22 @@ pub(crate) fn clone_on(
         options,
         is_signed: false,
     };
-    copy(&place, rules, &|_| Ok(Arc::clone(disk)), &|_| Ok(()))?;
-    Memory::on_disk(Arc::clone(disk), options.clone(), false, None)
+    let (_, read) = copy(&place, rules, &|_| Ok(Arc::clone(disk)), &|_| Ok(()))?;
+    Memory::on_written_disk(Arc::clone(disk), options.clone(), read, None)
 }
 
-/// Writes the batches of the closed log to a new store on `disk`. Returns the log.
+/// Writes the batches of the closed log to a new store on `disk`. Returns the closed log, and that of the store if it was
+/// read.
 fn copy(
     place: &Place,
     rules: CopyRules<'_>,
     disk: &dyn Fn(&ClosedLog) -> Result<Arc<dyn Disk>>,
     register: Register<'_>,
-) -> Result<ClosedLog> {
+) -> Result<(ClosedLog, Option<ReadLog>)> {
     let mut copied = None;
     place.reading(place.read()?, &mut |published| {
-        copy_log(place, &published.log, &disk(&published.log)?, rules, register)?;
-        copied = Some(published.log.clone());
+        let read = copy_log(place, &published.log, &disk(&published.log)?, rules, register)?;
+        copied = Some((published.log.clone(), read));
         Ok(())
     })?;
     copied.ok_or_else(|| Error::internal("a clone copied nothing"))
@@ -214,39 +216,33 @@ pub(super) fn copy_log(
     disk: &Arc<dyn Disk>,
     rules: CopyRules<'_>,
     register: Register<'_>,
-) -> Result<()> {
-    let (CopyRules { cap, options, .. }, mut commits) = (rules, HashSet::new());
-    // CLE-2: the interrupted call may have had another cap.
+) -> Result<Option<ReadLog>> {
+    let CopyRules { cap, options, .. } = rules;
+    let settings = &options.settings;
+    let mut commits = HashSet::new();
     let mut fits = |batch: &Batch| {
         let found = ForeignCommit::of(batch, log.suite()).ok().flatten();
         commits.extend(found.map(|found| found.digest));
-        let mut records = batch.records.iter();
-        records.all(|record| {
-            let class = cap_in(record.flags);
-            record.flags == capped(record, cap) && (class == 0 || class == cap.tag())
-        })
+        batch.records.iter().all(|record| has_cap(record, cap))
     };
-    let mut target = Target::begin(Arc::clone(disk), log, &mut fits)?;
-    let total: u64 = log.segments.iter().map(|segment| segment.length).sum();
-    let mut done: u64 = log
-        .segments
-        .iter()
-        .take(target.found)
-        .map(|segment| segment.length)
-        .sum();
-    let settings = &options.settings;
+    let mut target = Target::begin(Arc::clone(disk), log, settings.log_options(), &mut fits)?;
+    let lengths = log.segments.iter().map(|segment| segment.length);
+    let total: u64 = lengths.clone().sum();
+    let mut done: u64 = lengths.take(target.found).sum();
+    let (store, go_on) = (settings.empty_store(target.reader()), || settings.check_stop());
+    let mut reading = Reading::new(&store, &go_on, target.found == 0)?;
     let mut head = log.head;
     let mut left = (target.found..log.segments.len()).peekable();
-    let read = |index: Option<&usize>| index.map(|index| place.batches(log, *index));
-    let mut next = read(left.peek());
-    while let Some((batches, index)) = next.take().zip(left.next()) {
+    let read = |index: Option<&usize>| index.map(|index| place.read_segment(log, *index));
+    let (mut next, mut written) = (read(left.peek()), Vec::new());
+    while let Some((found, index)) = next.take().zip(left.next()) {
         settings.check_stop()?;
         settings.tell("clone", done, total);
         // CLE-1
-        let (batches, segment) = (batches?, &log.segments[index]);
-        head = batches.last().map_or(head, |batch| batch.commit);
+        let (found, segment) = (found?, &log.segments[index]);
+        head = found.batches.last().map_or(head, |batch| batch.commit);
         if log.purpose == Purpose::Shared {
-            for batch in &batches {
+            for batch in &found.batches {
                 // No fetch would take a commit that is later.
                 if let Some(found) = ForeignCommit::of(batch, log.suite())? {
                     check_time(&found.commit, settings.latest())?;
@@ -254,14 +250,15 @@ pub(super) fn copy_log(
                 }
             }
         }
-        let group: Group = batches
-            .iter()
-            .map(|batch| Ok((of_target(batch, log.purpose, rules, &commits)?, batch.commit)))
-            .collect::<Result<_>>()?;
-        // The next segment is read and checked while this one is written.
+        let add = |target| add(target, segment, found, (log.purpose, rules, &commits));
+        let before = std::mem::take(&mut written);
+        // The next segment is read and checked while this one is written, and the one before it becomes part of the store.
         let added;
-        (added, next) = beside(|| target.add(segment, group), || read(left.peek()));
-        added?;
+        (added, ((), next)) = beside(
+            || add(&mut target),
+            || beside(|| reading.add(before), || read(left.peek())),
+        );
+        written = added?;
         done += segment.length;
     }
     if head != log.head {
@@ -270,14 +267,77 @@ pub(super) fn copy_log(
         ));
     }
     settings.tell("clone", total, total);
-    let mut own = Group::new();
     if log.purpose == Purpose::Shared {
         // INVARIANT CLE-3
         let known = Known { name: ORIGIN, cap };
-        own.push((known.seen_at(seen_in(log), settings.clock.now())?, log.head));
+        let seen = known.seen_at(seen_in(log), settings.clock.now())?;
+        let own = target.add_own(Group::from([(seen, log.head)]))?;
+        written.extend(own);
         register(target.instance())?;
     }
-    target.finish(log.head, own)
+    let (finished, bytes) = beside(|| target.finish(log.head), || reading.finish(written));
+    let finished = finished?;
+    Ok(bytes.map(|bytes| (finished, store, bytes)))
+}
+
+/// Writes the next segment of a closed log. Returns its batches as they are written.
+fn add(
+    target: &mut Target,
+    segment: &ClosedSegment,
+    found: ReadSegment,
+    (purpose, rules, commits): (Purpose, CopyRules<'_>, &HashSet<CommitDigest>),
+) -> Result<Vec<Batch>> {
+    let mut records = found.batches.iter().flat_map(|batch| &batch.records);
+    if target.continues(&found) && records.all(|record| stays(record, purpose, rules.cap)) {
+        return target.copy(segment, found);
+    }
+    let batches = found.batches.iter();
+    let group = batches.map(|batch| Ok((of_target(batch, purpose, rules, commits)?, batch.commit)));
+    target.add(segment, group.collect::<Result<_>>()?)
+}
+
+/// Returns whether a record of an interrupted call has this cap. That call may have had another one (CLE-2).
+fn has_cap(record: &Record, cap: Origin) -> bool {
+    let class = cap_in(record.flags);
+    record.flags == capped(record, cap) && (class == 0 || class == cap.tag())
+}
+
+/// Takes in the batches of a clone that is being written.
+struct Reading<'a> {
+    /// None after an error. Then the files are read, which names the first wrong batch (CLE-4).
+    bulk: Option<Bulk<'a>>,
+    bytes: u64,
+}
+
+impl<'a> Reading<'a> {
+    fn new(store: &'a Store, go_on: GoOn<'a>, is_whole: bool) -> Result<Self> {
+        let bulk = is_whole.then(|| Bulk::new(store, go_on)).transpose()?;
+        let bulk = bulk.map(Bulk::newest_root);
+        Ok(Self { bulk, bytes: 0 })
+    }
+
+    /// Takes in batches whose segment is durable.
+    fn add(&mut self, batches: Vec<Batch>) {
+        for batch in batches {
+            self.bytes += body_bytes(&batch);
+            self.bulk = self
+                .bulk
+                .take()
+                .and_then(|mut bulk| bulk.add(batch).ok().map(|()| bulk));
+        }
+    }
+
+    /// Takes in the last batches. Returns the bytes of all records; `None` if the store must not be used.
+    fn finish(mut self, last: Vec<Batch>) -> Option<u64> {
+        self.add(last);
+        self.bulk?.finish().ok().map(|()| self.bytes)
+    }
+}
+
+/// Returns whether [`of_target`] leaves a record as it is.
+fn stays(record: &Record, purpose: Purpose, cap: Origin) -> bool {
+    let is_renamed = matches!(record.kind, RecordKind::Line | RecordKind::Reference);
+    record.flags == capped(record, cap) && !(is_renamed && purpose == Purpose::Shared)
 }
 
 /// Returns a batch of the clone, whose versions are at most of the class `cap` (RCS-3). The side lines of a remote become

@@ -21,7 +21,7 @@ use crate::disk::random_bytes;
 use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind, Result};
 use crate::log::closed::{
     ClosedLog, ClosedSegment, FORMAT_FILE, FORMAT_LIMIT, Group, LIVE_FILE, MANIFEST_FILE, MANIFEST_LIMIT,
-    NewSegment, Purpose, Source,
+    NewSegment, Purpose, ReadSegment, Source,
 };
 use crate::log::{Batch, Format, sealed_format};
 
@@ -384,6 +384,14 @@ impl Place {
     /// # Errors
     /// `Corrupt` if it is missing or damaged; `Io`.
     pub(super) fn batches(&self, log: &ClosedLog, index: usize) -> Result<Vec<Batch>> {
+        self.read_segment(log, index).map(|read| read.batches)
+    }
+
+    /// Reads a listed segment.
+    ///
+    /// # Errors
+    /// The errors of [`Self::batches`].
+    pub(super) fn read_segment(&self, log: &ClosedLog, index: usize) -> Result<ReadSegment> {
         let read = log.read(index, self.segment(log, index)?);
         read.map_err(|error| self.damaged(error))
     }

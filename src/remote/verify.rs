@@ -98,7 +98,7 @@ fn read_all(place: &Place, published: &Published, options: &Options) -> Result<V
             if bytes.is_empty() {
                 return Err(Error::damaged(Damage::new(segment.name(), 0, Cause::Missing)));
             }
-            let (batches, mut commits) = (log.read(index, bytes)?, 0);
+            let (batches, mut commits) = (log.read(index, bytes)?.batches, 0);
             for batch in &batches {
                 commits += u64::from(ForeignCommit::of(batch, log.suite())?.is_some());
                 references_in(batch)?;

@@ -602,11 +602,12 @@ pub(crate) fn cap_of(flags: u8) -> Origin {
 pub(crate) fn capped(record: &Record, cap: Origin) -> u8 {
     let cap = Origin::least(cap_of(record.flags), cap);
     let is_lower = match record.kind {
+        // Nothing is above the best class, so most records need not be read.
         RecordKind::Object => {
             let digest = ObjectDigest::from_bytes([0; DIGEST_LEN]);
             // The digest has no effect here.
-            let object = Object::from_verified(record.body.clone(), digest);
-            object.stored_origin().is_above(cap)
+            let object = || Object::from_verified(record.body.clone(), digest);
+            Origin::DirectUser.is_above(cap) && object().stored_origin().is_above(cap)
         }
         RecordKind::Commit => Origin::DirectUser.is_above(cap),
         _ => return record.flags,

@@ -103,15 +103,10 @@ pub(crate) fn open_log(disk: &Arc<dyn Disk>, mode: Mode, options: LogOptions) ->
 /// is no checkpoint.
 pub(crate) fn newest_store(opened: &Opened, log: &mut Log) -> Result<Store> {
     let (suite, sizes) = (opened.store().suite, opened.settings.sizes);
-    // A checkpoint cannot contain the collisions of a test's hash suite.
-    if !opened.settings.checkpoints || opened.settings.suite.is_some() {
-        return Ok(Store::new(suite, log.reader()).with_sizes(sizes));
+    let empty = |log: &Log| opened.settings.empty_store(log.reader());
+    if !opened.settings.has_checkpoints() {
+        return Ok(empty(log));
     }
-    let empty = |log: &Log| {
-        let store = Store::new(suite, log.reader()).with_sizes(sizes);
-        store.keep_order();
-        store
-    };
     let (found, _) = store::open_newest(&*opened.disk, LogId::of(log), opened.settings.map)?;
     // Reads the log instead of a checkpoint with places that a recovery made invalid. Damage of the checkpoint itself is
     // found later, and `Base` rebuilds it.

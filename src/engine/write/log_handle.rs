@@ -29,6 +29,10 @@ use crate::engine::upkeep::{Checkpoints, newest_store, remove_outdated};
 /// The maximal number of attempts to load a log that other processes keep rewriting.
 const LOADS: u32 = 8;
 
+/// A log that this process has read while it wrote it, with its store in memory and the bytes of its records.
+#[cfg(feature = "remote")]
+pub(crate) type ReadLog = (Log, Store, u64);
+
 /// The state of the writer, which a mutex protects.
 #[expect(clippy::struct_excessive_bools, reason = "the flags are independent")]
 pub(crate) struct LogHandle {
@@ -73,6 +77,18 @@ impl LogHandle {
             is_tidy: false,
             has_written: false,
         }
+    }
+
+    /// Returns the handle of a log that this process has read while it wrote it.
+    #[cfg(feature = "remote")]
+    pub(crate) fn of_read((log, store, bytes): ReadLog) -> (Self, Store) {
+        let handle = Self {
+            tail_bytes: bytes,
+            looked_at_bytes: log.batch_bytes(),
+            checkpoints: Checkpoints::of(&store),
+            ..Self::new(log)
+        };
+        (handle, store)
     }
 
     /// Returns whether every commit in memory is known to be durable.

@@ -41,6 +41,8 @@ pub(crate) use authorisation::{
 pub(crate) use commit::{Note, Ready};
 pub(crate) use draft::{Draft, Staged, StagedChange, StagedObject, changed_meanwhile, named};
 pub use fork::LiveFork;
+#[cfg(feature = "remote")]
+pub(crate) use log_handle::ReadLog;
 pub(crate) use log_handle::{LogHandle, body_bytes};
 pub(crate) use policy::{PolicyVerdict, WritePolicy};
 pub(crate) use request::{Committed, Queue, Request};

@@ -32,7 +32,7 @@ use crate::digest::{CommitDigest, HashSuite};
 use crate::disk::Disk;
 use crate::error::{Cause, Damage, Result};
 
-pub(crate) use segment::NewSegment;
+pub(crate) use segment::{NewSegment, ReadSegment};
 pub(crate) use target::Target;
 
 use super::files::{damage, read_small, undecodable};

@@ -10,6 +10,7 @@ use crate::digest::Domain;
 use crate::error::{Cause, Error, Result};
 use crate::log::batch::{Batch, Continue, encode_group};
 use crate::log::files::{damage, undecodable};
+use crate::log::frame::FrameSeed;
 use crate::log::seal::Chain;
 use crate::log::segment::{
     FIRST_OFFSET, LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentEnd, SegmentHeader, parse_segment_name,
@@ -37,6 +38,17 @@ impl NewSegment {
         first: u64,
         group: Group,
     ) -> Result<Self> {
+        Ok(Self::encode_with(log, id, nonce, first, group)?.0)
+    }
+
+    /// Encodes batches as [`Self::encode`] does, and returns them at their places, too.
+    pub(super) fn encode_with(
+        log: &ClosedLog,
+        id: u64,
+        nonce: [u8; 16],
+        first: u64,
+        group: Group,
+    ) -> Result<(Self, Vec<Batch>)> {
         for (batch, _) in &group {
             batch.check()?;
         }
@@ -65,11 +77,12 @@ impl NewSegment {
             length: bytes.len() as u64,
             digest: [0; 32],
         };
-        Ok(Self {
+        let new = Self {
             header,
             bytes,
             listed,
-        })
+        };
+        Ok((new, batches))
     }
 
     /// Gives the segment a number, and computes the digest of its file.
@@ -107,11 +120,11 @@ impl ClosedSegment {
 }
 
 impl ClosedLog {
-    /// Returns the batches of the segment at `index`, whose file has these bytes.
+    /// Reads the segment at `index`, whose file has these bytes.
     ///
     /// # Errors
     /// `Corrupt` if the bytes are not those that the manifest names, or are no such segment (CLO-1).
-    pub(crate) fn read(&self, index: usize, bytes: Vec<u8>) -> Result<Vec<Batch>> {
+    pub(crate) fn read(&self, index: usize, bytes: Vec<u8>) -> Result<ReadSegment> {
         let segment = &self.segments[index];
         // INVARIANT CLO-1: compares length and digest before anything of the segment is used.
         self.check_bytes(index, &bytes)?;
@@ -125,11 +138,11 @@ impl ClosedLog {
             // INVARIANT CLO-2
             may_be_moved: index + 1 < self.segments.len(),
         };
-        let end = read_segment(self, &place, bytes.into())?;
-        if end.end != segment.entry().end() {
+        let read = read_segment(self, &place, bytes.into())?;
+        if read.end != segment.entry().end() {
             return Err(damage(&segment.name(), segment.length, Cause::LastBatch));
         }
-        Ok(end.batches)
+        Ok(read)
     }
 
     /// Returns an error if a segment has other bytes than the section names.
@@ -144,10 +157,16 @@ impl ClosedLog {
     }
 }
 
-/// The batches of a segment, and its end.
-pub(super) struct ReadSegment {
-    pub(super) batches: Vec<Batch>,
+/// A segment that was read.
+#[derive(Debug)]
+pub(crate) struct ReadSegment {
+    pub(crate) batches: Vec<Batch>,
     pub(super) end: SegmentEnd,
+    /// The end of the segment before it, if its batches continue it.
+    pub(super) before: Option<SegmentEnd>,
+    /// The bytes of the whole file, and the seed of its frames.
+    pub(super) bytes: Bytes,
+    pub(super) seed: FrameSeed,
 }
 
 /// The place of a segment in its log.
@@ -203,5 +222,11 @@ pub(super) fn read_segment(log: &ClosedLog, place: &Expected, bytes: Bytes) -> R
         last_batch: walk.chain.batch,
         last_digest: walk.chain.digest.unwrap_or_default(),
     };
-    Ok(ReadSegment { batches, end })
+    Ok(ReadSegment {
+        batches,
+        end,
+        before: continues.then_some(before),
+        seed: window.origin.seed,
+        bytes: window.bytes,
+    })
 }

@@ -6,27 +6,30 @@
 //! # Invariants
 //! - CLN-1: the folder has no `format` before every segment is durable. So an interrupted clone is no store.
 //! - CLN-2: a clone that goes on keeps a segment only if the whole file reads back as the continuation of the one before.
+//! - CLN-3: a segment is copied byte for byte behind its header only if the same end is before it here. So each seal holds
+//!   here, too, and the seed of the frames is the same (SEG-2).
 
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::segment::{Expected, read_segment};
-use super::{ClosedLog, ClosedSegment, Group, NewSegment};
+use super::{ClosedLog, ClosedSegment, Group, NewSegment, ReadSegment};
 use crate::digest::{CommitDigest, Root};
 use crate::disk::{self, Disk, LockGuard, lock_within, read_whole, unfinished_name};
 use crate::error::{Error, ErrorCode, OrIo as _, Result};
-use crate::log::Batch;
 use crate::log::batch::HeadMark;
-use crate::log::format_file::{FORMAT_BYTES, FORMAT_NAME, Format};
-use crate::log::handle::LogOptions;
+use crate::log::format_file::{FORMAT_BYTES, FORMAT_NAME, Format, Mode};
+use crate::log::handle::{Log, LogOptions};
 use crate::log::live::{LIVE_NAME, Live};
 use crate::log::lock::LOCK_NAME;
 use crate::log::manifest::{MANIFEST_NAME, Manifest, SegmentEntry};
 use crate::log::rotate::create_segment;
 use crate::log::segment::{
-    FIRST_OFFSET, LOG_FOLDER, SEGMENT_BYTES_LIMIT, SegmentHeader, parse_segment_name, segment_name,
+    FIRST_OFFSET, LOG_FOLDER, SEGMENT_BYTES_LIMIT, SEGMENT_HEADER_BYTES, SegmentHeader, parse_segment_name,
+    segment_name,
 };
+use crate::log::{Batch, LogReader};
 
 /// The folder of an unfinished clone.
 pub(crate) struct Target {
@@ -36,6 +39,10 @@ pub(crate) struct Target {
     log: ClosedLog,
     /// The number of segments that an interrupted clone left.
     pub(crate) found: usize,
+    /// The log of the clone, behind the segments that this process wrote.
+    opened: Log,
+    /// The number of the segment behind those of the closed log.
+    active: u64,
 }
 
 impl Target {
@@ -48,6 +55,7 @@ impl Target {
     pub(crate) fn begin(
         disk: Arc<dyn Disk>,
         of: &ClosedLog,
+        options: LogOptions,
         fits: &mut dyn FnMut(&Batch) -> bool,
     ) -> Result<Self> {
         let known = known_format(&*disk)?;
@@ -67,11 +75,21 @@ impl Target {
         begin().or_io(&failed)?;
         let mut log = ClosedLog { format, ..of.clone() };
         log.segments.clear();
+        let active = of.highest_id() + 1;
+        let opened = Log::at_start(
+            Arc::clone(&disk),
+            Mode::ReadWrite,
+            options,
+            format,
+            manifest_of(&log, active),
+        );
         let mut target = Self {
             disk,
             _alone: alone,
             log,
             found: 0,
+            opened,
+            active,
         };
         target.keep_found(of, fits).or_io(&failed)?;
         Ok(target)
@@ -125,54 +143,104 @@ impl Target {
         self.log.format.instance
     }
 
-    /// Writes the batches of the next segment of the closed log.
+    /// Returns a reader of the segments that this call wrote.
+    pub(crate) fn reader(&self) -> LogReader {
+        self.opened.reader()
+    }
+
+    /// Returns whether [`Self::copy`] can write the next segment.
+    pub(crate) fn continues(&self, read: &ReadSegment) -> bool {
+        read.before == Some(self.log.end())
+    }
+
+    /// Writes the next segment of the closed log as it is. Its batches continue those of the clone (CLN-3). Returns them.
     ///
     /// # Errors
     /// `Io`.
     ///
     /// # Durability
     /// When the call returns, the segment is durable.
-    pub(crate) fn add(&mut self, segment: &ClosedSegment, group: Group) -> Result<()> {
-        self.add_as(segment.id, segment.first_batch, group)
+    pub(crate) fn copy(&mut self, segment: &ClosedSegment, read: ReadSegment) -> Result<Vec<Batch>> {
+        let instance = self.log.format.instance;
+        let header = SegmentHeader {
+            instance,
+            id: segment.id,
+            nonce: read.seed.nonce(&instance, self.random(segment.id)?),
+            previous: self.log.end(),
+        };
+        // INVARIANT CLN-3
+        let parts = [&header.encode()[..], &read.bytes[SEGMENT_HEADER_BYTES..]];
+        self.write(*segment, parts, read.batches)
     }
 
-    fn add_as(&mut self, id: u64, first: u64, group: Group) -> Result<()> {
-        let name = segment_name(id);
-        let failed = format!("cannot write {name}");
-        let mut nonce = [0; 16];
-        self.disk.random(&mut nonce).or_io(&failed)?;
-        let new = NewSegment::encode(&self.log, id, nonce, first, group)?;
-        disk::create_whole(&*self.disk, &name, new.bytes(), 0).or_io(&failed)?;
-        self.log.segments.push(new.listed);
-        Ok(())
+    /// Writes the batches of the next segment of the closed log. Returns them at their places.
+    ///
+    /// # Errors
+    /// `Io`.
+    ///
+    /// # Durability
+    /// When the call returns, the segment is durable.
+    pub(crate) fn add(&mut self, segment: &ClosedSegment, group: Group) -> Result<Vec<Batch>> {
+        self.encode(segment.id, segment.first_batch, group)
     }
 
-    /// Makes the folder a store whose head is `head`, with the batches `own` behind those of the closed log.
+    /// Writes batches of the clone itself behind all those of the closed log, as [`Self::add`] does.
+    pub(crate) fn add_own(&mut self, group: Group) -> Result<Vec<Batch>> {
+        let id = self.active;
+        self.active += 1;
+        self.encode(id, self.log.last_batch() + 1, group)
+    }
+
+    fn encode(&mut self, id: u64, first: u64, group: Group) -> Result<Vec<Batch>> {
+        let nonce = self.random(id)?;
+        let (new, batches) = NewSegment::encode_with(&self.log, id, nonce, first, group)?;
+        self.write(new.listed, [new.bytes()], batches)
+    }
+
+    fn random(&self, id: u64) -> Result<[u8; 16]> {
+        let mut random = [0; 16];
+        let drawn = self.disk.random(&mut random);
+        drawn.or_io(format_args!("cannot write {}", segment_name(id)))?;
+        Ok(random)
+    }
+
+    /// Writes a segment, and moves the log behind it.
+    fn write<const N: usize>(
+        &mut self,
+        listed: ClosedSegment,
+        parts: [&[u8]; N],
+        batches: Vec<Batch>,
+    ) -> Result<Vec<Batch>> {
+        let name = listed.name();
+        disk::write_parts(&*self.disk, &unfinished_name(&name), parts, 0)
+            .and_then(|()| disk::finish_whole(&*self.disk, &name))
+            .or_io(format_args!("cannot write {name}"))?;
+        self.log.segments.push(listed);
+        if let Some(last) = batches.last() {
+            self.opened
+                .enter_written(manifest_of(&self.log, self.active), last)?;
+        }
+        Ok(batches)
+    }
+
+    /// Makes the folder a store whose head is `head`. Returns its log, behind all batches if this call wrote them all.
     ///
     /// # Errors
     /// `Io`.
     ///
     /// # Durability
     /// When the call returns, the store is durable.
-    pub(crate) fn finish(mut self, head: CommitDigest, own: Group) -> Result<()> {
-        if !own.is_empty() {
-            self.add_as(self.log.highest_id() + 1, self.log.last_batch() + 1, own)?;
-        }
+    pub(crate) fn finish(self, head: CommitDigest) -> Result<Log> {
         let failed = format!("cannot finish the clone in {}", self.disk.describe());
         let (disk, log) = (&*self.disk, &self.log);
-        let mut nonce = [0; 16];
-        disk.random(&mut nonce).or_io(&failed)?;
         let header = SegmentHeader {
             instance: log.format.instance,
-            id: log.highest_id() + 1,
-            nonce,
+            id: self.active,
+            nonce: self.random(self.active)?,
             previous: log.end(),
         };
         create_segment(disk, &header, &LogOptions::default())?;
-        let sealed = log.segments.iter().map(ClosedSegment::entry).collect();
-        let active = SegmentEntry::active(header.id, log.last_batch() + 1);
-        let generation = u64::from(log.epoch) + 1;
-        let manifest = Manifest::new(log.format.instance, generation, log.epoch, sealed, active);
+        let manifest = manifest_of(log, self.active);
         let live = Live {
             lineage: log.format.lineage,
             instance: log.format.instance,
@@ -193,8 +261,17 @@ impl Target {
             disk::finish_whole(disk, FORMAT_NAME)?;
             disk.sync_parent()
         };
-        finish().or_io(&failed)
+        finish().or_io(&failed)?;
+        Ok(self.opened)
     }
+}
+
+/// Returns the manifest of a clone that has the segments of `log`, and one without a batch behind them.
+fn manifest_of(log: &ClosedLog, active: u64) -> Manifest {
+    let sealed = log.segments.iter().map(ClosedSegment::entry).collect();
+    let active = SegmentEntry::active(active, log.last_batch() + 1);
+    let generation = u64::from(log.epoch) + 1;
+    Manifest::new(log.format.instance, generation, log.epoch, sealed, active)
 }
 
 /// Returns the format of an interrupted clone. Returns an error if the folder has anything else.

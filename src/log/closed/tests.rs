@@ -63,7 +63,7 @@ fn a_closed_log_reads_back() {
     );
     assert_eq!(Format::of_bytes(&log.format.to_bytes()).unwrap(), log.format);
     let read: Vec<_> = (0..3)
-        .map(|index| log.read(index, files[index].bytes().to_vec()).unwrap())
+        .map(|index| log.read(index, files[index].bytes().to_vec()).unwrap().batches)
         .collect();
     assert_eq!(
         read.iter().map(|batches| texts(batches)).collect::<Vec<_>>(),

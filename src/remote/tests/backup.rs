@@ -9,7 +9,7 @@ use crate::remote::backup::back_up;
 use crate::remote::bucket::{Bucket, Counted};
 use crate::remote::clone::clone_from;
 use crate::remote::place::Place;
-use crate::remote::{backup, clone};
+use crate::remote::{Remote, backup, clone};
 use crate::testing::sim_bucket::SimBucket;
 
 fn id(text: &str) -> Id {
@@ -324,6 +324,59 @@ fn a_damaged_backup_makes_no_clone() {
         &Options::new(),
     )
     .unwrap();
+}
+
+/// Returns for each segment of a closed log whether a clone has its bytes behind the header. No header is the same.
+fn copied(closed: &std::path::Path, clone: &std::path::Path) -> Vec<bool> {
+    let names = std::fs::read_dir(closed.join("log")).unwrap();
+    let mut names: Vec<_> = names.map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    let is_copied = |name: &std::ffi::OsString| {
+        let [of, here] = [closed, clone].map(|folder| std::fs::read(folder.join("log").join(name)).unwrap());
+        assert_ne!(of[..4_096], here[..4_096]);
+        of[4_096..] == here[4_096..]
+    };
+    names.iter().map(is_copied).collect()
+}
+
+/// CLN-3, CLE-3: what needs no change is copied, all else is written anew, and the memory of the clone says what its files do.
+#[test]
+fn a_clone_copies_what_needs_no_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let (memory, url) = store(&folder);
+    let shared = folder.path().join("shared");
+    let shared_url = format!("file://{}", shared.display());
+    let remote = Remote::create("origin", &shared_url, Origin::DirectUser).unwrap();
+    for number in 0..4 {
+        put(&memory, &format!("note/{number}"), "text");
+        put(&memory, "note/0", &format!("text {number}"));
+        backup(&memory, &url).unwrap();
+        remote.push(&memory, &Writer::user()).unwrap();
+        // The clone of a remote renames it.
+        let name = format!("at/{number}");
+        (number == 1).then(|| memory.snapshot(Some(&name), &Writer::user()).unwrap());
+    }
+    let backed_up = folder.path().join("backup");
+    for (closed, url, cap, expected) in [
+        (&backed_up, &url, Origin::DirectUser, [true; 4]),
+        (&backed_up, &url, Origin::Import, [false; 4]),
+        (
+            &shared,
+            &shared_url,
+            Origin::DirectUser,
+            [true, true, false, false],
+        ),
+    ] {
+        let path = folder.path().join("clone");
+        let (cloned, _) = clone(url, &path, cap, &Options::new()).unwrap();
+        assert_eq!(copied(closed, &path), expected, "{url} {cap:?}");
+        assert_same(&cloned, &Options::new().read_only(true).open(&path).unwrap());
+        assert_eq!(cloned.view().root(), memory.view().root());
+        put(&cloned, "note/0", "of the clone");
+        cloned.close().unwrap();
+        verified(&path);
+        std::fs::remove_dir_all(&path).unwrap();
+    }
 }
 
 /// CLN-1, CLN-2: an interrupted clone goes on, and what it finds damaged is written again.

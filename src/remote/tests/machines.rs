@@ -504,7 +504,10 @@ fn forge(service: &SimBucket, change: impl Fn(&mut Commit)) {
     let place = Place::of(Counted::new(Arc::new(service.clone())));
     let mut log = place.read().unwrap().log;
     let last = log.segments.len() - 1;
-    let batches = log.read(last, place.segment(&log, last).unwrap()).unwrap();
+    let batches = log
+        .read(last, place.segment(&log, last).unwrap())
+        .unwrap()
+        .batches;
     let (first, id) = (log.segments[last].first_batch, log.segments[last].id);
     log.segments.pop();
     log.generation -= 1;

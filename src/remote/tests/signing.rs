@@ -114,7 +114,10 @@ fn a_forged_signature_is_refused_as_damage() {
     let place = Place::of(Counted::new(std::sync::Arc::new(fleet.service.clone())));
     let mut log = place.read().unwrap().log;
     let last = log.segments.len() - 1;
-    let found = log.read(last, place.segment(&log, last).unwrap()).unwrap();
+    let found = log
+        .read(last, place.segment(&log, last).unwrap())
+        .unwrap()
+        .batches;
     let (first, id) = (log.segments[last].first_batch, log.segments[last].id);
     log.segments.pop();
     log.generation -= 1;
@@ -158,7 +161,10 @@ fn break_off(fleet: &Fleet) {
     let place = Place::of(Counted::new(std::sync::Arc::new(fleet.service.clone())));
     let mut log = place.read().unwrap().log;
     let last = log.segments.len() - 1;
-    let found = log.read(last, place.segment(&log, last).unwrap()).unwrap();
+    let found = log
+        .read(last, place.segment(&log, last).unwrap())
+        .unwrap()
+        .batches;
     let (first, id) = (log.segments[last].first_batch, log.segments[last].id);
     log.segments.pop();
     log.generation -= 1;
