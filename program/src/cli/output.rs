@@ -582,7 +582,7 @@ pub(crate) fn answer_of_clap(error: &clap::Error, json: bool) -> u8 {
             let mut output = Output::new(true);
             let text = output
                 .document(&Version {
-                    name: env!("CARGO_PKG_NAME"),
+                    name: "treering",
                     version: env!("CARGO_PKG_VERSION"),
                     format: FORMAT,
                 })

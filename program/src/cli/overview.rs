@@ -25,8 +25,7 @@ const ABOUT: usize = 35;
 pub(crate) fn overview(verbs: Groups, width: usize) -> String {
     let mut lines = Vec::new();
     let title = concat!(
-        env!("CARGO_PKG_NAME"),
-        " ",
+        "treering ",
         env!("CARGO_PKG_VERSION"),
         ": the memory of a long-running agent, with snapshots and rollback"
     );
