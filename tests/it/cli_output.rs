@@ -16,8 +16,8 @@ fn the_version_is_a_document_for_programs() {
     for arguments in [&["--version"][..], &["-V"]] {
         let version = Folder::new().json(arguments);
         assert_eq!(
-            (&version["version"], &version["format"]),
-            (&env!("CARGO_PKG_VERSION").into(), &1.into())
+            (&version["name"], &version["version"], &version["format"]),
+            (&"treering".into(), &env!("CARGO_PKG_VERSION").into(), &1.into())
         );
     }
 }
