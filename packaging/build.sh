@@ -26,9 +26,9 @@ export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
 release="$CARGO_TARGET_DIR/release"
 build=(rustc) wheel=() link=()
 if [ -n "$target" ]; then
-  "$venv/bin/python" -m pip install --quiet cargo-zigbuild ziglang
+  "$venv/bin/python" -m pip install --quiet cargo-zigbuild==0.24.1 ziglang==0.17.1
   export PATH="$venv/bin:$PATH"
-  rustup target add "$target" 2>/dev/null
+  rustup --quiet target add "$target"
   release="$CARGO_TARGET_DIR/$target/release"
   # The `strip` of this machine knows only its own files.
   export CARGO_PROFILE_RELEASE_STRIP=symbols
@@ -47,7 +47,7 @@ else
 fi
 
 # On musl, the program is static.
-cargo "${build[@]}" --release --locked --package treering-program --bin treering "${link[@]}"
+cargo "${build[@]}" --release --locked --package treering-program --bin treering ${link[@]+"${link[@]}"}
 name="treering-$version-$target"
 mkdir "$folder/$name"
 cp LICENSE-APACHE LICENSE-MIT model/layers/NOTICE README.md "$folder/$name"
@@ -62,8 +62,8 @@ case $target in
     export RUSTFLAGS="-C target-feature=-crt-static" CARGO_TARGET_DIR="$CARGO_TARGET_DIR/modules"
     ;;
 esac
-"$venv/bin/maturin" build --release --locked --compression-level 9 --manifest-path python/Cargo.toml --interpreter "$venv/bin/python" "${wheel[@]}" --out "$out" "${link[@]}"
-cargo "${build[@]}" --release --locked --lib --manifest-path javascript/Cargo.toml "${link[@]}"
+"$venv/bin/maturin" build --release --locked --compression-level 9 --manifest-path python/Cargo.toml --interpreter "$venv/bin/python" ${wheel[@]+"${wheel[@]}"} --out "$out" ${link[@]+"${link[@]}"}
+cargo "${build[@]}" --release --locked --lib --manifest-path javascript/Cargo.toml ${link[@]+"${link[@]}"}
 cp "$release/libtreering_node.so" "$out/$platform.node" 2>/dev/null || cp "$release/libtreering_node.dylib" "$out/$platform.node"
 # Keeps the names that a loader needs, also on macOS.
 strip -x "$out/$platform.node"

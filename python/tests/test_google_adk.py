@@ -83,6 +83,9 @@ async def test_a_deleted_memory_stays_away_and_an_undone_one_does_not(service: T
     assert await found(service, "Oslo") == []
     await service.add_session_to_memory(both)
     assert len(await found(service, "Oslo")) == 1
+    service.agent.memory.erase(*service.agent.view())
+    await service.add_session_to_memory(both)
+    assert len(service.agent.view()) == 0
 
 
 async def test_memories_are_added_directly(service: TreeringMemoryService) -> None:

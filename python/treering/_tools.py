@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from ._treering import Agent
-from .errors import DeniedError, InvalidInputError, NotFoundError
+from .errors import ConflictError, DeniedError, InvalidInputError, NotFoundError
 
 
 def memory_functions(
@@ -17,7 +17,7 @@ def memory_functions(
         """Stores one fact for later conversations. Write one whole sentence that needs no context."""
         try:
             stored = agent.remember(text, tags=tags or [], trust=trust)
-        except (DeniedError, InvalidInputError) as error:
+        except (ConflictError, DeniedError, InvalidInputError) as error:
             # The model reads the reason, and its run goes on.
             return {"status": error.code, "reason": error.message}
         return {"id": stored.id, "status": stored.status}
@@ -29,11 +29,13 @@ def memory_functions(
             {"id": hit.id, "text": hit.snippet, "time": hit.time.isoformat(), "trust": hit.trust} for hit in hits
         ]
 
-    def forget(id: str) -> dict[str, list[str]]:
+    def forget(id: str) -> dict[str, str | list[str]]:
         """Takes a stored fact away, by its id. It can be brought back."""
         try:
             return {"forgotten": [item.id for item in agent.forget(id).items]}
         except (NotFoundError, InvalidInputError):
             return {"forgotten": []}
+        except (ConflictError, DeniedError) as error:
+            return {"forgotten": [], "status": error.code, "reason": error.message}
 
     return [remember, recall, forget]

@@ -106,8 +106,9 @@ class TreeringMemoryService(BaseMemoryService):
             self.agent.remember_many(items, scope=scope, kind=_KIND, writer=writer)
 
     def _is_deleted(self, name: str) -> bool:
+        # Erased, forgotten, or removed on another machine. A session that was taken back may come again.
         history = self.agent.history(name)
-        return bool(history) and history[0].commit.op == "forget"
+        return bool(history) and history[0].commit.op not in ("undo", "rollback", "restore", "revert")
 
     def _delete(self, scope: str, memory: str) -> None:
         view = self.agent.refresh()

@@ -6,8 +6,8 @@
 //! # Invariants
 //! - CLE-1: a batch is written only after the digest of its segment matched the manifest, and its own digest its bytes.
 //! - CLE-2: each batch is written with the cap, before the folder is a store.
-//! - CLE-3: a clone knows its remote, and the user's register knows the clone, before the folder is a store. So a clone that
-//!   was killed is no store and goes on, or is whole.
+//! - CLE-3: a clone knows its remote before the folder is a store, and so does the caller's register, if there is one. So a
+//!   clone that was killed is no store and goes on, or is whole.
 //! - CLE-4: the memory of a clone has taken in the batches as they are in the files. After an error, the files are read.
 
 use std::collections::HashSet;
@@ -219,11 +219,17 @@ pub(super) fn copy_log(
 ) -> Result<Option<ReadLog>> {
     let CopyRules { cap, options, .. } = rules;
     let settings = &options.settings;
-    let mut commits = HashSet::new();
+    let (mut commits, mut head) = (HashSet::new(), log.head);
     let mut fits = |batch: &Batch| {
         let found = ForeignCommit::of(batch, log.suite()).ok().flatten();
         commits.extend(found.map(|found| found.digest));
-        batch.records.iter().all(|record| has_cap(record, cap))
+        head = batch.commit;
+        // A signature covers only what this call reads (RSG-2).
+        !rules.is_signed
+            && batch
+                .records
+                .iter()
+                .all(|record| has_cap(record, cap) && !is_own(record, log.purpose))
     };
     let mut target = Target::begin(Arc::clone(disk), log, settings.log_options(), &mut fits)?;
     let lengths = log.segments.iter().map(|segment| segment.length);
@@ -231,7 +237,9 @@ pub(super) fn copy_log(
     let mut done: u64 = lengths.take(target.found).sum();
     let (store, go_on) = (settings.empty_store(target.reader()), || settings.check_stop());
     let mut reading = Reading::new(&store, &go_on, target.found == 0)?;
-    let mut head = log.head;
+    if target.found == 0 {
+        head = log.head;
+    }
     let mut left = (target.found..log.segments.len()).peekable();
     let read = |index: Option<&usize>| index.map(|index| place.read_segment(log, *index));
     let (mut next, mut written) = (read(left.peek()), Vec::new());
@@ -302,6 +310,13 @@ fn has_cap(record: &Record, cap: Origin) -> bool {
     record.flags == capped(record, cap) && (class == 0 || class == cap.tag())
 }
 
+/// Returns whether an interrupted call wrote a record for the clone itself. Such a segment has the number of the next push.
+fn is_own(record: &Record, purpose: Purpose) -> bool {
+    purpose == Purpose::Shared
+        && record.kind == RecordKind::Reference
+        && Reference::decode(&record.body).is_ok_and(|own| own.name.class() == ReferenceClass::Remotes)
+}
+
 /// Takes in the batches of a clone that is being written.
 struct Reading<'a> {
     /// None after an error. Then the files are read, which names the first wrong batch (CLE-4).
@@ -341,8 +356,8 @@ fn stays(record: &Record, purpose: Purpose, cap: Origin) -> bool {
 }
 
 /// Returns a batch of the clone, whose versions are at most of the class `cap` (RCS-3). The side lines of a remote become
-/// lines of the remote `origin`, and its references get the names that a fetch gives them. A snapshot of none of the
-/// `commits` before it stays away.
+/// lines of the remote `origin`, and its references get the names that a fetch gives them. Leaves out
+/// snapshots whose commit is not among `commits`, those of the batches before it.
 fn of_target(
     batch: &Batch,
     purpose: Purpose,

@@ -31,7 +31,7 @@ pub struct VerifiedRemote {
     pub bytes: u64,
     /// The number of commits, those of side lines too.
     pub commits: u64,
-    /// What is damaged.
+    /// The damaged places.
     pub damage: Vec<Finding>,
 }
 
@@ -51,8 +51,8 @@ impl VerifiedRemote {
 }
 
 impl Remote {
-    /// Checks every file of the remote, or of a backup: its length and digest, the digest of each batch, and that each
-    /// continues the one before. Others may push meanwhile. Only a clone and its `verify` also check the states of commits.
+    /// Checks every file of the remote, or of a backup: its length and digest, the digest of each batch, and that the
+    /// newest segment continues the one before. Others may push meanwhile. Only a clone and its `verify` also check the states of commits.
     ///
     /// # Errors
     /// `NotFound` (code `not_a_remote`) if nothing is there; `InvalidInput` if the keys do not fit; `Io`. Damage is no error.

@@ -46,7 +46,7 @@ WHAT
   report    what the ledger comes to
 
 --from and --to say which seeds or rounds; what the ledger has of the same sources is not done again. --failures N ends
-a run behind so many failures.";
+a run after so many failures.";
 
 struct Asked {
     what: String,

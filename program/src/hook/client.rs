@@ -104,7 +104,7 @@ impl HookClient {
         !matches!(self, Self::Codex | Self::Vscode)
     }
 
-    /// Whether the client writes its transcript some time after what it tells. Copilot CLI takes about 0.1 seconds.
+    /// Whether the client writes its transcript later than it sends the event. Copilot CLI takes about 0.1 seconds.
     pub(crate) fn writes_late(self) -> bool {
         self == Self::Vscode
     }

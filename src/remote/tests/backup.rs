@@ -339,7 +339,7 @@ fn copied(closed: &std::path::Path, clone: &std::path::Path) -> Vec<bool> {
     names.iter().map(is_copied).collect()
 }
 
-/// CLN-3, CLE-3: what needs no change is copied, all else is written anew, and the memory of the clone says what its files do.
+/// CLN-3, CLE-4: a clone copies unchanged segments and encodes the others. Its memory equals its files.
 #[test]
 fn a_clone_copies_what_needs_no_change() {
     let folder = tempfile::tempdir().unwrap();

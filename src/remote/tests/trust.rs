@@ -207,7 +207,7 @@ fn a_capped_removal_is_no_more_trusted_than_the_cap() {
     assert!(memory.view().contains(&id("plan")).unwrap());
 }
 
-/// CLE-2: a killed clone is a store without the commit that stamps, and has its cap all the same.
+/// CLE-2: each batch that a killed clone wrote has the cap.
 #[test]
 fn a_killed_clone_has_its_cap() {
     let folder = tempfile::tempdir().unwrap();
@@ -242,6 +242,9 @@ fn a_killed_clone_knows_its_remote() {
         Err(Error::internal("the register is full"))
     };
     assert!(origin.clone_to(&path, &Options::new(), &refuse).is_err() && !is_store());
+    // The note of the interrupted call has the number of the next push.
+    put(&a, "later", "1");
+    origin.push(&a, &ann()).unwrap();
     // The process ends behind the file `format`.
     let disk: Arc<dyn Disk> = Arc::new(FileDisk::create(&path).unwrap());
     let (place, options) = (place(&fleet.service), Options::new());
@@ -265,6 +268,7 @@ fn a_killed_clone_knows_its_remote() {
     assert_eq!((state.ahead, state.behind), (0, 0));
     assert_eq!(origin.fetch(&memory, &ann()).unwrap().commits, 0);
     assert!(memory.at("remote:origin/here").is_ok());
+    assert!(memory.view().contains(&id("later")).unwrap());
     put(&memory, "plan", "two");
     assert_eq!(origin.push(&memory, &ann()).unwrap().commits, 1);
     drop(memory);

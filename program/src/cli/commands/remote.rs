@@ -387,7 +387,7 @@ impl Context {
         let places = counted(report.damage.len() as u64, "place");
         let error = Error::corrupt(format!("{} is damaged in {places}", one_line(&report.place)));
         Err(error.with_code(ErrorCode::Damaged).with_hint(
-            "your own store is not damaged: restore the place from a copy, or send to an empty place",
+            "restore the place from a copy, or send to an empty place; `treering verify` checks a store of your own",
         ))
     }
 
