@@ -121,7 +121,7 @@ fn a_backup_is_restored_by_a_clone() {
     let checked = two.folder.json(&["remote", "verify", &url]);
     assert_eq!(
         (&checked["ok"], &checked["commits"]),
-        (&Value::from(true), &Value::from(4))
+        (&Value::from(true), &Value::from(3))
     );
     let file = fs::read_dir(two.folder.path("disk/agent/log"))
         .unwrap()
