@@ -54,9 +54,9 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "a segment cut at an earlier seal",
         "src/log/closed/segment.rs",
         [
-            "if end.end != segment.entry().end() {",
-            "end.end != segment.entry().end()",
-            "false && end.end != segment.entry().end()",
+            "if read.end != segment.entry().end() {",
+            "read.end != segment.entry().end()",
+            "false && read.end != segment.entry().end()",
         ],
         "log::closed",
     ),
