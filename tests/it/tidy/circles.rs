@@ -166,7 +166,9 @@ fn inline(code: &str) -> Vec<Vec<String>> {
     let mut paths = Vec::new();
     let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
     for statement in code.split_inclusive([';', '{', '}']) {
-        let first = statement.trim_start();
+        let mut lines = statement.lines().map(str::trim_start);
+        let first = lines.find(|line| !line.is_empty() && !line.starts_with("#["));
+        let first = first.unwrap_or_default();
         if first.starts_with("use ") || first.starts_with("pub") && first.contains(" use ") {
             continue;
         }
@@ -239,7 +241,7 @@ fn a_circle_of_files_is_seen() {
     let c = file("src/x/c.rs", "fn g() { super::a::f() }");
     let root = file(
         "src/x/mod.rs",
-        "mod a;\nmod b;\nmod c;\npub use c::{C};\npub(crate) use a::f;\nstruct D;",
+        "mod a;\nmod b;\nmod c;\npub use c::{C};\n#[doc(hidden)]\npub(crate) use a::f;\nstruct D;",
     );
     expect_one(
         &circles(&[a, b, root, c], 2),
