@@ -49,6 +49,13 @@ fn a_process_writes_behind_an_older_one_of_its_machine() {
     run(236, false).unwrap();
 }
 
+/// OUT-1: in this schedule, a collection drops a side line, and its machine sends it anew without what it thinned. A version
+/// that only the dropped line had is no version of the remote.
+#[test]
+fn a_side_line_that_was_sent_anew_has_not_what_it_had() {
+    run(6450, false).unwrap();
+}
+
 /// The probe refuses a service that ignores conditions. Without the probe, it would lose pushes, and the checks see that.
 #[test]
 fn a_service_that_ignores_conditions_is_found_out() {
