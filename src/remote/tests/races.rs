@@ -104,7 +104,7 @@ fn only_a_write_minds_what_another_process_pulled() {
     let (remote, a) = (fleet.origin(), fleet.first());
     let b = fleet.clone("b", Origin::DirectUser);
     // The disk is opened apart, because one process has one handle of a folder.
-    let disk = FileDisk::open(&fleet.folder.path().join("b")).unwrap();
+    let disk = FileDisk::open(fleet.folder.path().join("b")).unwrap();
     let other = Memory::on_disk(Arc::new(disk), Options::new(), false, None).unwrap();
     for next in ["write", "pull", "push"] {
         put(&a, "shared", next);
