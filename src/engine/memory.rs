@@ -543,7 +543,7 @@ impl Memory {
         (count.load(Ordering::Relaxed), waited)
     }
 
-    /// Starts a draft based on the state at the head.
+    /// Starts a draft on the newest state that this process has read (see [`Self::refresh`]).
     pub fn draft(&self, writer: &Writer) -> Draft {
         Draft::new(self.view(), writer.clone())
     }
@@ -557,7 +557,8 @@ impl Memory {
     /// Commits one object.
     ///
     /// # Errors
-    /// The errors of [`Draft::put`] and [`Self::commit`].
+    /// The errors of [`Draft::put`] and [`Self::commit`]. `Conflict` if another process wrote the id after the newest state
+    /// that this one has read (see [`Self::refresh`]).
     pub fn put(&self, object: NewObject, writer: &Writer) -> Result<Committed> {
         let mut draft = self.admitted(writer)?;
         draft.put(object)?;

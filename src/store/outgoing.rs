@@ -26,7 +26,7 @@ use crate::log::{
     with_cap,
 };
 use crate::object::{Object, Time};
-use crate::trie::Entry;
+use crate::trie::{Entry, Trie};
 
 /// The changes of ids in a batch, in rising order of their key paths.
 #[derive(Default)]
@@ -59,20 +59,36 @@ impl Changed {
 /// What a remote has, as far as the batches of a push know.
 #[derive(Default)]
 pub(crate) struct Has {
-    /// The names of the lines here whose commits it has.
-    lines: HashSet<String>,
-    /// Those that were opened. They stay open, so that each is read once.
+    /// The name of its main line here.
+    main: Option<String>,
+    /// Its newest state, with the line that has it.
+    newest: Option<(Arc<Store>, Trie)>,
+    /// The lines that were opened. They stay open, so that each is read once.
     opened: HashMap<u64, Arc<Store>>,
     /// The versions that earlier batches of the push brought because others are derived from them.
     sources: HashSet<ObjectDigest>,
 }
 
 impl Has {
-    pub(crate) fn of(lines: HashSet<String>) -> Self {
-        Self {
-            lines,
+    /// Returns what a remote has whose main line has the name `main` here, and whose newest commit is `head`.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the state cannot be read.
+    pub(crate) fn of(main: String, line: &Arc<Store>, head: &CommitEntry) -> Result<Self> {
+        Ok(Self {
+            main: Some(main),
+            newest: Some((Arc::clone(line), line.state(head)?)),
             ..Self::default()
-        }
+        })
+    }
+
+    /// Returns whether the newest state of the remote has a version.
+    fn is_current(&self, version: &Entry) -> Result<bool> {
+        let Some((line, trie)) = &self.newest else {
+            return Ok(false);
+        };
+        let now = trie.get(&version.key, &**line)?;
+        Ok(now.is_some_and(|now| now.digest == version.digest))
     }
 }
 
@@ -139,14 +155,15 @@ impl Store {
         Ok((batch, gap))
     }
 
-    /// Returns whether the remote has the record of a version: an earlier commit of this line, or one of a line that the remote
-    /// has, has the version in its state and its record in its batch (OUT-1).
+    /// Returns whether the remote has the record of a version: an earlier commit of this line, or one of its main line, has the
+    /// version in its state and its record in its batch (OUT-1). Or the newest state of the remote has the version.
     ///
-    /// The batch alone says nothing: a rewrite moves the records of thinned commits to the next batch, of whatever line.
+    /// The batch alone says nothing: a rewrite moves the records of thinned commits to the next batch, of whatever line. A side
+    /// line here says nothing either: after a collection of the remote, its machine sends it anew, without what it thinned.
     fn was_sent(self: &Arc<Self>, entry: &CommitEntry, version: &Entry, has: &mut Has) -> Result<bool> {
         let batch = self.records.batch_of(version.place)?;
         let line = match self.line_of_batch(batch) {
-            Some(line) if !has.lines.contains(&*line.name) => return Ok(false),
+            Some(line) if has.main.as_deref() != Some(&*line.name) => return has.is_current(version),
             Some(line) => match has.opened.entry(line.first_batch) {
                 Slot::Occupied(opened) => opened.get().clone(),
                 Slot::Vacant(slot) => slot.insert(self.line_of(line.first_batch)?).clone(),

@@ -203,6 +203,8 @@ impl Schedule {
                     self.random.below(9).to_string(),
                 );
                 let machine = &self.machines[at];
+                // A rival from before a crash is another process of its machine. It may have pulled another version.
+                machine.memory.refresh().map_err(said)?;
                 machine
                     .memory
                     .put(object(&id, &content), &writer(machine.number))

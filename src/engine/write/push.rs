@@ -82,11 +82,9 @@ pub(crate) struct Outgoing {
 }
 
 impl Known<'_> {
-    /// Returns what a remote has: its main line and its side lines. A line that a collection dropped is not among them.
-    fn having(self, target: &PushTarget<'_>) -> Has {
-        let names = target.lines.iter().map(|line| line.name.as_str());
-        let names = names.chain(target.head.map(|_| MAIN));
-        Has::of(names.map(|name| self.line(name)).collect())
+    /// Returns what a remote has whose newest commit is `head`.
+    fn having(self, line: &Arc<Store>, head: &CommitEntry) -> Result<Has> {
+        Has::of(self.line(MAIN), line, head)
     }
 }
 
@@ -156,13 +154,13 @@ impl Inner {
         let head = store.head()?;
         check_clock(&head, self.settings().latest())?;
         let Some(remote) = target.head else {
-            return self.plan_main(&store, &head, 0, known.having(target));
+            return self.plan_main(&store, &head, 0, Has::default());
         };
         if let Some(base) = store.by_digest(remote)? {
             if base.digest == head.digest {
                 return Ok(PushPlan::Nothing);
             }
-            return self.plan_main(&store, &head, base.seq() + 1, known.having(target));
+            return self.plan_main(&store, &head, base.seq() + 1, known.having(&store, &base)?);
         }
         // INVARIANT PSH-1
         let line = store.line(&known.line(MAIN))?;
@@ -229,7 +227,7 @@ impl Inner {
             mut batches,
             count,
             erasure,
-        } = self.commits_behind(store, since + 1, known.having(target), Some(&info))?;
+        } = self.commits_behind(store, since + 1, known.having(line, theirs)?, Some(&info))?;
         if side.head == side.base {
             let mut batch = BatchBuilder::new();
             let begins = line_record(&info, Some(side.base), info.time)?;
@@ -337,7 +335,7 @@ impl Inner {
         Ok((new, base.seq()))
     }
 
-    /// Returns the batches of the kept commits from a seq on, for a remote that has the lines `has` of this store. With `side`,
+    /// Returns the batches of the kept commits from a seq on, for a remote that has what `has` says. With `side`,
     /// they are of a side line.
     fn commits_behind(
         &self,

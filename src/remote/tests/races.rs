@@ -6,9 +6,11 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 
 use super::backup::put;
-use super::machines::{Fleet, ann, pull};
+use super::machines::{Fleet, ann, id, pull};
+use crate::disk::FileDisk;
+use crate::engine::{Memory, Options};
 use crate::error::ErrorCode;
-use crate::object::Origin;
+use crate::object::{Kind, NewObject, Origin};
 use crate::remote::Remote;
 use crate::remote::bucket::{Bucket, BucketResult, Stored, Version};
 
@@ -92,5 +94,36 @@ fn segments_that_others_replaced_are_no_damage() {
     let collected = raced(&fleet, push("collect", 50)).collect_idle(&a, 0).unwrap();
     assert!(collected.segments_before > 0);
     pull(&remote, &b);
+    assert_eq!(a.view().root(), b.view().root());
+}
+
+/// Another process of the machine pulls. A write over what this process has not read is refused. A pull or push is not.
+#[test]
+fn only_a_write_minds_what_another_process_pulled() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let b = fleet.clone("b", Origin::DirectUser);
+    // The disk is opened apart, because one process has one handle of a folder.
+    let disk = FileDisk::open(fleet.folder.path().join("b")).unwrap();
+    let other = Memory::on_disk(Arc::new(disk), Options::new(), false, None).unwrap();
+    for next in ["write", "pull", "push"] {
+        put(&a, "shared", next);
+        remote.sync(&a, &ann()).unwrap();
+        other.refresh().unwrap();
+        put(&other, "of other", next);
+        pull(&remote, &other);
+        if next == "write" {
+            let note = NewObject::new(id("shared"), Kind::new("note").unwrap());
+            let error = b.put(note, &ann()).unwrap_err();
+            assert_eq!(error.code(), ErrorCode::Conflict);
+            assert_eq!(error.ids(), ["shared"]);
+            b.refresh().unwrap();
+            put(&b, "shared", "of b");
+        } else if next == "pull" {
+            assert!(pull(&remote, &b).merged.conflicts.is_empty());
+        }
+        assert!(remote.push(&b, &ann()).unwrap().commits > 0);
+    }
+    pull(&remote, &a);
     assert_eq!(a.view().root(), b.view().root());
 }
