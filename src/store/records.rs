@@ -21,7 +21,7 @@ use crate::digest::{
     CommitDigest, ContentDigest, DIGEST_LEN, Domain, HashSuite, KeyPath, ObjectDigest, TextDigest,
 };
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::log::{Batch, Locator, LogReader, Record, RecordKind, cap_in, with_cap};
+use crate::log::{Batch, Locator, LogReader, Record, RecordKind, cap_in};
 use crate::object::{Commit, Id, Object, Origin};
 use crate::threads::{Mutex, RwLock};
 
@@ -612,7 +612,7 @@ pub(crate) fn capped(record: &Record, cap: Origin) -> u8 {
         RecordKind::Commit => Origin::DirectUser.is_above(cap),
         _ => return record.flags,
     };
-    with_cap(record.flags, if is_lower { cap.tag() } else { 0 })
+    crate::log::with_cap(record.flags, if is_lower { cap.tag() } else { 0 })
 }
 
 /// Returns whether the flags of its record lower the class of an object.

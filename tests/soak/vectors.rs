@@ -153,8 +153,14 @@ fn check(agent: &Agent, numbers: &[u64], random: &mut u64) -> u64 {
     let view = agent.memory().view();
     let found = |question: &str| -> Vec<String> {
         let query = RecallQuery::new(question, Reach::All);
-        let found = agent.recall(&view, &query).unwrap();
-        found.hits.iter().map(|hit| hit.snippet.clone()).collect()
+        loop {
+            let found = agent.recall(&view, &query).unwrap();
+            // A recall that finds damage computes the vectors anew, for a limited time. It says how many are missing.
+            if found.vectors.is_none_or(|vectors| vectors.pending == 0) {
+                return found.hits.iter().map(|hit| hit.snippet.clone()).collect();
+            }
+            agent.embed(None).unwrap();
+        }
     };
     let count = CHECKED.min(numbers.len());
     for _ in 0..count {
