@@ -56,7 +56,7 @@ impl Changed {
     }
 }
 
-/// What a remote has, as far as the batches of a push know.
+/// The versions that a remote is known to have, for the batches of a push.
 #[derive(Default)]
 pub(crate) struct Has {
     /// The name of its main line here.
