@@ -17,15 +17,11 @@ use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, OnceLock};
 
-use crate::codec;
-use crate::digest::KeyPath;
-use crate::log::{Batch, LINK_BYTES, Locator, Record, RecordKind, UNLINK_BYTES, UNLINKED};
-use crate::object::Object;
+use crate::log::{Record, RecordKind};
 use crate::threads::Mutex;
-use crate::trie::{NodeSource, Trie};
 
+use super::changed::Coming;
 use super::commits::CommitEntry;
-use super::records::Records;
 
 /// The number of places in a line, which a processor loads at once.
 const PLACES_A_LINE: usize = 8;
@@ -68,6 +64,10 @@ impl IdHash {
     fn tag(self) -> u64 {
         self.0 << TAG_SHIFT
     }
+
+    pub(super) fn halves(self) -> [u32; 2] {
+        [self.0 as u32, (self.0 >> u32::BITS) as u32]
+    }
 }
 
 /// Returns the place as the lower bits of a slot.
@@ -105,7 +105,7 @@ impl Line {
     }
 }
 
-/// The places of the newest versions of ids that somebody has read.
+/// The places of the newest versions of ids that somebody has read in the main line, or in a line that has not changed them.
 pub(super) struct PlaceCache {
     /// The first batch whose state the cache may serve (PCH-1).
     floor: AtomicU64,
@@ -191,23 +191,14 @@ impl PlaceCache {
     }
 }
 
-/// A commit that is about to be published.
-pub(super) struct Coming<'a> {
-    pub(super) batch: &'a Batch,
-    /// The newest state before it.
-    pub(super) before: &'a Trie,
-    pub(super) records: &'a Records,
-    pub(super) nodes: &'a dyn NodeSource,
-}
-
 impl PlaceCache {
     /// Notes the place of an id in the state of the batch `batch`, which has `objects` objects. `head` is the newest batch that
     /// is published. Does nothing if that is not the newest state, or if another thread changes the cache.
-    pub(super) fn keep(&self, hash: IdHash, place: u64, (batch, objects): (u64, u64), head: Option<u64>) {
+    pub(super) fn keep(&self, hash: IdHash, place: u64, (batch, objects): (u64, u64), head: u64) {
         let (Some(packed), Some(mut newest)) = (packed(place), self.newest.try_lock()) else {
             return;
         };
-        if newest.is_none() && head == Some(batch) {
+        if newest.is_none() && head == batch {
             *newest = Some(batch);
             self.floor.store(batch, Ordering::Release);
         }
@@ -246,34 +237,9 @@ impl PlaceCache {
     }
 
     fn forget_change(&self, coming: &Coming<'_>, record: &Record) -> Option<()> {
-        match record.kind {
-            RecordKind::Object if record.flags & UNLINKED == 0 => self.forget(Object::id_in(&record.body)?),
-            RecordKind::Link => {
-                self.floor.store(coming.batch.number, Ordering::Release);
-                for link in codec::as_arrays::<LINK_BYTES>(&record.body).ok()? {
-                    let (key, _) = link.split_first_chunk()?;
-                    self.forget_key(coming, &KeyPath::from_bytes(*key))?;
-                }
-            }
-            RecordKind::Unlink => {
-                for key in codec::as_arrays::<UNLINK_BYTES>(&record.body).ok()? {
-                    self.forget_key(coming, &KeyPath::from_bytes(key))?;
-                }
-            }
-            RecordKind::Base | RecordKind::Delta | RecordKind::Gap | RecordKind::Erased => return None,
-            _ => {}
+        if record.kind == RecordKind::Link {
+            self.floor.store(coming.batch.number, Ordering::Release);
         }
-        Some(())
-    }
-
-    fn forget_key(&self, coming: &Coming<'_>, key: &KeyPath) -> Option<()> {
-        if let Some(entry) = coming.before.get(key, coming.nodes).ok()? {
-            let record = coming.records.record(Locator::from_u64(entry.place)).ok()?;
-            // Nothing else than objects is ever cached.
-            if record.kind == RecordKind::Object {
-                self.forget(Object::id_in(&record.body)?);
-            }
-        }
-        Some(())
+        coming.ids_of(record, &mut |id| self.forget(id))
     }
 }

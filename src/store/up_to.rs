@@ -13,6 +13,7 @@ use crate::threads::{ArcSwapOption, Mutex, RwLock};
 use crate::trie::{NodeSource, StoredNode, Trie};
 
 use super::catalog::Catalog;
+use super::changed::ChangedIds;
 use super::commits::CommitEntry;
 use super::lines::{LineInfo, LineRecord};
 use super::replay;
@@ -135,6 +136,8 @@ impl NodeSource for UpTo {
 pub(super) struct OwnLine {
     pub(super) name: Arc<str>,
     pub(super) first_batch: u64,
+    /// What the commits of the line changed.
+    pub(super) changed: ChangedIds,
 }
 
 impl Store {
@@ -410,7 +413,11 @@ impl Store {
             head: ArcSwapOption::empty(),
             places: ArcSwapOption::empty(),
             below: Below::Line(below),
-            own: Some(OwnLine { name, first_batch }),
+            own: Some(OwnLine {
+                name,
+                first_batch,
+                changed: ChangedIds::new(),
+            }),
             opened: Mutex::default(),
             catalog: RwLock::new(catalog),
             runs: Mutex::default(),
@@ -442,6 +449,9 @@ impl Store {
             let (batch, _) = self.records.reader().batch_from(place)?;
             let entry = replay::apply_known_records(self, &batch);
             let entry = entry.map_err(|error| error.context(format!("batch {}", batch.number)))?;
+            if let Some(entry) = &entry {
+                self.note_changes(&batch, entry);
+            }
             self.head.store(entry);
             done = batch.number;
         }

@@ -203,8 +203,8 @@ impl View {
     /// the trie, and returns the error.
     fn cached(&self, id: &Id, hash: IdHash) -> Option<Object> {
         let (store, batch) = (&self.state.store, self.entry.batch);
-        let place = store.cached_place(hash, batch)?;
-        store.records.object_named(id, place, batch).ok()?
+        let (place, upto) = store.cached_place(hash, batch)?;
+        store.records.object_named(id, place, upto).ok()?
     }
 
     /// Returns the object of each id, in the order of the ids; see [`Self::get`]. This is several times as fast as one
@@ -238,13 +238,15 @@ impl View {
         let (store, batch) = (&self.state.store, self.entry.batch);
         let first = objects.len();
         let hashes: Vec<IdHash> = ids.iter().map(|id| IdHash::of(id.as_str())).collect();
-        let places: Vec<Option<u64>> = hashes
+        let places: Vec<Option<(u64, u64)>> = hashes
             .iter()
             .map(|hash| store.cached_place(*hash, batch))
             .collect();
-        store.records.touch(places.iter().flatten().copied());
+        store
+            .records
+            .touch(places.iter().flatten().map(|(place, _)| *place));
         objects.extend(ids.iter().zip(places).map(|(id, place)| {
-            let object = place.map(|place| store.records.object_named(id, place, batch));
+            let object = place.map(|(place, upto)| store.records.object_named(id, place, upto));
             object.and_then(|object| object.ok().flatten())
         }));
         let rest: Vec<usize> = (0..ids.len())
@@ -265,7 +267,7 @@ impl View {
             return Ok(None);
         }
         let of_state = (self.entry.batch, self.len());
-        self.state.store.cache_place(hash, entry.place, of_state);
+        self.state.store.cache_place(id, hash, entry.place, of_state);
         Ok(Some(object))
     }
 

@@ -83,7 +83,9 @@ fn change(memory: &mut Memory, other: &Memory, random: &mut SplitMix64, step: us
         13 | 14 => {
             let fork = memory.fork(&format!("f{step}")).by(&session).unwrap();
             drop(fork.put(note(&name, &format!("in a fork {step}")), &session));
-            put(memory, &format!("o/{}", random.below(IDS)), "beside a fork");
+            // The version may be erased.
+            let beside = id(&format!("o/{}", random.below(IDS)));
+            drop(memory.put(note(beside.as_str(), "beside a fork"), &by("beside")));
             let merged = memory.merge(&format!("f{step}")).by(&session);
             format!("merge of {name}: {}", merged.is_ok())
         }
@@ -122,6 +124,53 @@ fn change(memory: &mut Memory, other: &Memory, random: &mut SplitMix64, step: us
     }
 }
 
+/// Makes a random change in a fork that stays, or in one of that fork. Returns what it was, and the fork.
+fn change_fork(memory: &Memory, random: &mut SplitMix64) -> Result<(String, Memory)> {
+    let (session, is_inner) = (by("three"), random.one_in(3));
+    let names = ["live", "inner"];
+    let open = |below: &Memory, name: &str| match below.open_fork(name) {
+        Err(_) => below.fork(name).by(&session),
+        opened => opened,
+    };
+    let mut fork = open(memory, names[0])?;
+    if is_inner {
+        fork = open(&fork, names[1])?;
+    }
+    let name = format!("o/{}", random.below(IDS));
+    let base = fork.fork_base()?.unwrap().commit.seq;
+    let what = match random.below(12) {
+        0..=4 => {
+            let text = ["red", "green", "long "][random.below(3)];
+            format!("put {name}: {}", fork.put(note(&name, text), &session).is_ok())
+        }
+        5 => format!("remove {name}: {}", fork.remove(&id(&name), &session).is_ok()),
+        6 => format!("undo: {}", fork.undo(&session).is_ok()),
+        7 => format!("redo: {}", fork.redo(&session).is_ok()),
+        8 => {
+            let seq = fork.view().commit().commit.seq;
+            // Sometimes to before the base.
+            let target = base.saturating_sub(2) + random.below((seq - base) as usize + 3) as u64;
+            let back = fork.rollback(format!("seq:{target}").as_str()).across_lanes();
+            format!("rollback to {target}: {}", back.by(&session).is_ok())
+        }
+        9 => {
+            let selection = Selection::default().session("three");
+            format!("revert: {}", fork.revert(selection).by(&Writer::user()).is_ok())
+        }
+        10 => {
+            format!("merge of main: {}", fork.merge("main").by(&session).is_ok())
+        }
+        _ => {
+            let dropped = memory.drop_fork(names[usize::from(is_inner)], true, &session);
+            format!("drop: {}", dropped.is_ok())
+        }
+    };
+    Ok((
+        format!("{what} in the fork {}", names[usize::from(is_inner)]),
+        fork,
+    ))
+}
+
 fn run(seed: u64) -> Result<()> {
     let disk = SimDisk::new(seed);
     let mut memory = on_disk(&disk, options(HOUR), true)?;
@@ -138,6 +187,17 @@ fn run(seed: u64) -> Result<()> {
         }
         held.push(Held::of(memory.refresh()?));
         held.push(Held::of(other.refresh()?));
+        if random.one_in(2)
+            && let Ok((what, fork)) = change_fork(&memory, &mut random)
+        {
+            held.push(Held::of(fork.view()));
+            let base = fork.fork_base()?.unwrap().commit.seq;
+            let past = base.saturating_sub(1) + random.below(4) as u64;
+            held.extend(fork.at(format!("seq:{past}").as_str()).map(Held::of));
+            held.iter()
+                .rev()
+                .for_each(|held| held.check(&format!("{what}, seed {seed}, step {step}")));
+        }
         let seq = memory.view().commit().commit.seq;
         let past = format!("seq:{}", random.below(seq as usize + 1));
         if let Ok(past) = memory.at(past.as_str()).map(Held::of) {
