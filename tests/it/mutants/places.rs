@@ -3,6 +3,8 @@
 use super::{Mutant, mutant};
 
 const FILE: &str = "src/store/places.rs";
+const CHANGED: &str = "src/store/changed.rs";
+const STORE: &str = "src/store/mod.rs";
 const TESTS: &str = "engine::tests::places";
 
 /// The mutants of the cache of places.
@@ -21,7 +23,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "the floor stays when an older version comes back",
         FILE,
         [
-            "self.floor.store(coming.batch.number, Ordering::Release);\n                for link",
+            "if record.kind == RecordKind::Link {\n            self.floor.store(coming.batch.number, Ordering::Release);",
             "self.floor.store(coming.batch.number, Ordering::Release);",
             "",
         ],
@@ -29,20 +31,20 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "a version that was written stays hidden",
-        FILE,
+        CHANGED,
         [
-            "self.forget(Object::id_in(&record.body)?),\n            RecordKind::Link",
-            "self.forget(Object::id_in(&record.body)?)",
+            "change(Object::id_in(&record.body)?),\n            RecordKind::Link",
+            "change(Object::id_in(&record.body)?)",
             "()",
         ],
         TESTS,
     ),
     mutant(
         "an object that was removed or linked stays",
-        FILE,
+        CHANGED,
         [
-            "self.forget(Object::id_in(&record.body)?);\n            }",
-            "self.forget(Object::id_in(&record.body)?);",
+            "change(Object::id_in(&record.body)?);\n            }",
+            "change(Object::id_in(&record.body)?);",
             "",
         ],
         TESTS,
@@ -74,6 +76,66 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "record.batch > upto",
             "record.batch > upto",
             "false && record.batch > upto",
+        ],
+        TESTS,
+    ),
+    mutant(
+        "a fork reads what its base has, also if it changed it",
+        CHANGED,
+        [
+            "if found.may_have(hash) {",
+            "found.may_have(hash)",
+            "false && found.may_have(hash)",
+        ],
+        TESTS,
+    ),
+    mutant(
+        "a fork reads what the main line wrote after the base",
+        STORE,
+        [
+            "(line, upto) = (&below.store, upto.min(below.base.batch))",
+            "upto.min(below.base.batch)",
+            "upto",
+        ],
+        TESTS,
+    ),
+    mutant(
+        "a fork that went back to before its base reads from the base",
+        STORE,
+        [
+            "self.is_state_of_line(next.commit.root).then_some(())",
+            "self.is_state_of_line(next.commit.root).then_some(())",
+            "Some(())",
+        ],
+        TESTS,
+    ),
+    mutant(
+        "a fork fills the cache with what only it has",
+        STORE,
+        [
+            "&& has_place() == Some(true)",
+            "has_place() == Some(true)",
+            "has_place().is_some()",
+        ],
+        TESTS,
+    ),
+    mutant(
+        "a fork of an older state fills the cache",
+        STORE,
+        [
+            "if base.base.batch == head.batch && has_place",
+            "base.base.batch == head.batch",
+            "true || base.base.batch == head.batch",
+        ],
+        TESTS,
+    ),
+    mutant(
+        "a fork that is opened again has changed nothing",
+        "src/store/up_to.rs",
+        [
+            "self.note_changes(&batch, entry);",
+            "self.note_changes(&batch, entry);",
+            "let _ = entry;",
         ],
         TESTS,
     ),
