@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::clean_texts::CleanTexts;
 use super::embedding::Embedding;
 use super::envelope::Shelves;
 use super::inbox::{Compared, Noted};
@@ -19,7 +20,7 @@ use crate::error::Result;
 use crate::object::Origin;
 use crate::threads::{Builder, Mutex};
 use treering_text::recall::{Embedder, Index, Scratch, TextMeaning};
-use treering_text::scan::{Author, MarkerKey, Scanner, VerdictTable};
+use treering_text::scan::{Author, Finding, MarkerKey, Scanner, VerdictTable};
 
 /// Returns a scanner whose markers belong to the store of `memory`.
 pub fn scanner_of(memory: &Memory, verdicts: VerdictTable) -> Scanner {
@@ -55,6 +56,7 @@ pub struct Agent {
     memory: Memory,
     settings: Arc<Settings>,
     scanner: Arc<Scanner>,
+    clean_texts: Arc<CleanTexts>,
     names_key: [u8; 32],
     recall_index: Arc<RecallIndex>,
     duplicate_index: Arc<Holder<Texts>>,
@@ -73,6 +75,7 @@ impl Agent {
             memory,
             settings: Arc::new(settings),
             scanner: Arc::new(scanner),
+            clean_texts: Arc::default(),
             names_key,
             recall_index: Arc::default(),
             duplicate_index: Arc::default(),
@@ -141,6 +144,11 @@ impl Agent {
     #[doc(hidden)]
     pub fn scanner(&self) -> &Scanner {
         &self.scanner
+    }
+
+    /// Returns what the scan finds in a stored `text` of this class.
+    pub(super) fn scan_stored(&self, text: &str, class: Origin) -> Vec<Finding> {
+        self.clean_texts.scan(&self.scanner, author_of(class), text)
     }
 
     /// Returns the key of the hashes in names that are derived from texts. Without the key, nobody can test a guessed

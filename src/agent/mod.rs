@@ -46,6 +46,7 @@ mod bisect;
 pub(crate) mod blocks;
 mod caller;
 mod change;
+mod clean_texts;
 pub(crate) mod command;
 pub(crate) mod decay;
 mod embedding;

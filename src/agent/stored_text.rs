@@ -14,10 +14,10 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::agent::{Agent, author_of};
+use super::agent::Agent;
 use super::item::{Item, add_new};
 use crate::object::{Object, Origin};
-use treering_text::scan::{Category, Scanner};
+use treering_text::scan::Category;
 
 /// The number of bytes of a long text that its start has, and of those behind it that the scan reads for it.
 const START_MAX: usize = 4 << 10;
@@ -73,7 +73,7 @@ impl StoredText {
     #[doc(hidden)]
     pub fn of_text(agent: &Agent, object: &Object, text: &str, with_untrusted: bool) -> Self {
         let is_withheld = !with_untrusted && !object.origin().is_trusted();
-        let (clean, rules) = clean(agent.scanner(), text, object.origin());
+        let (clean, rules) = clean(agent, text, object.origin());
         Self {
             trust: object.origin(),
             flags: flags(object, rules),
@@ -84,11 +84,11 @@ impl StoredText {
 }
 
 /// Returns a text of this class with markers instead of its secrets, and the rules of the scan that it matches (STX-1).
-pub(super) fn clean(scanner: &Scanner, text: &str, class: Origin) -> (String, Vec<&'static str>) {
-    let found = scanner.scan(author_of(class), text).findings;
+pub(super) fn clean(agent: &Agent, text: &str, class: Origin) -> (String, Vec<&'static str>) {
+    let found = agent.scan_stored(text, class);
     let has_secret = found.iter().any(|finding| finding.category == Category::Secret);
     let clean = if has_secret {
-        scanner.redact(text).into_owned()
+        agent.scanner().redact(text).into_owned()
     } else {
         text.to_owned()
     };

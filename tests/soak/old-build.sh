@@ -7,7 +7,8 @@ set -euo pipefail
 cd "$(dirname "$0")/../.."
 
 commit=${1:-4996a276}
-out=$PWD/target/old-build
+# Outside of this folder, whose Cargo.toml would count it as a part of the workspace.
+out=${TMPDIR:-/tmp}/treering-old-build
 mkdir -p "$out/source"
 git archive "$commit" | tar -x -C "$out/source"
 (cd "$out/source" && CARGO_TARGET_DIR="$out/target" cargo build --quiet --bin treering)

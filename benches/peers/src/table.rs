@@ -133,9 +133,10 @@ impl Row {
     pub fn comparison(&self) -> Option<Comparison<'_>> {
         let treering = self.cells.iter().find(|cell| cell.role == Role::Treering)?.value;
         let best = self.yardstick()?;
-        let goal = self.work.goal.map(|goal| match goal {
-            Goal::Ratio(ratio) => ratio,
-            Goal::Value(value) => value / best.value,
+        let goal = self.work.goal.and_then(|goal| match goal.at(self.n) {
+            Goal::Ratio(ratio) => Some(ratio),
+            Goal::Value(value) => Some(value / best.value),
+            _ => None,
         });
         Some(Comparison {
             treering,
@@ -167,20 +168,33 @@ mod tests {
         });
         let comparison = row.comparison().unwrap();
         assert_eq!((comparison.best.name.as_str(), comparison.ratio), ("fast", 3.0));
-        assert_eq!(comparison.is_reached(row.work), Some(false), "the goal is 4");
+        assert_eq!(comparison.is_reached(row.work), Some(true), "the goal is 3");
     }
 
     #[test]
     fn a_time_is_compared_with_the_least_and_a_goal_in_its_unit_becomes_a_ratio() {
         let row = row(|table| {
-            table.treering("open-crash", 10, 20.0);
-            table.peer("open-crash", 10, "slow", 30.0);
-            table.peer("open-crash", 10, "fast", 10.0);
+            table.treering("open-checkpoints", 10, 20.0);
+            table.peer("open-checkpoints", 10, "slow", 30.0);
+            table.peer("open-checkpoints", 10, "fast", 10.0);
         });
         let comparison = row.comparison().unwrap();
         assert_eq!((comparison.best.name.as_str(), comparison.ratio), ("fast", 2.0));
-        assert_eq!(comparison.goal, Some(5.0), "50 ms over 10 ms");
+        assert_eq!(comparison.goal, Some(10.0), "100 ms over 10 ms");
         assert_eq!(comparison.is_reached(row.work), Some(true));
+    }
+
+    #[test]
+    fn a_goal_may_depend_on_the_size() {
+        let goal = |name, n| {
+            let row = row(|table| {
+                table.treering(name, n, 1.0);
+                table.peer(name, n, "hashbrown", 2.0);
+            });
+            row.comparison().unwrap().goal.unwrap()
+        };
+        assert_eq!((goal("get", 10_000), goal("get", 300_000)), (1.3, 1.1));
+        assert_eq!(goal("open-crash", 1_000_000), 250.0, "500 ms over 2 ms");
     }
 
     #[test]

@@ -22,7 +22,6 @@ use super::render::{Boundary, Omitted, Record, Request};
 use super::sections::Section;
 use super::selection::Selection;
 use super::shelves::{Shelf, Shelves, times};
-use crate::agent::agent::author_of;
 use crate::agent::index_keys::key_at;
 use crate::agent::item::{Item, Sensitivity};
 use crate::agent::search::search;
@@ -36,7 +35,7 @@ use crate::engine::{Memory, View};
 use crate::error::Result;
 use crate::object::{Id, Object, Time};
 use treering_text::recall::{Key, tokens};
-use treering_text::scan::{Category, Scanner, Severity};
+use treering_text::scan::{Category, Severity};
 
 /// The maximum number of candidates of a section. More candidates would not fit into a usual budget.
 const CANDIDATES_MAX: usize = 300;
@@ -149,7 +148,7 @@ pub(in crate::agent) fn envelope(
             request,
             shelves,
             hits: hits.as_deref(),
-            scanner: agent.scanner(),
+            agent,
         };
         assembly.select(&of_page)
     })?;
@@ -221,7 +220,7 @@ struct Assembly<'a> {
     shelves: &'a Shelves,
     /// The hits of the query.
     hits: Option<&'a [FoundItem]>,
-    scanner: &'a Scanner,
+    agent: &'a Agent,
 }
 
 impl Assembly<'_> {
@@ -369,7 +368,7 @@ impl Assembly<'_> {
 
     /// Returns the record of an item. Markers replace the secrets in its texts.
     fn record_of(&self, item: &Item, rank: u32) -> Result<Record> {
-        let (object, scanner) = (item.object(), self.scanner);
+        let object = item.object();
         // In a damaged store, the times may be unknown.
         let unknown = object.event_time().unwrap_or(Time::from_micros(0));
         let (created, updated) = self.view.stamps(object.id())?.unwrap_or((unknown, unknown));
@@ -377,7 +376,7 @@ impl Assembly<'_> {
         let section = Section::of_kind(object.kind()).unwrap_or(Section::PersistentMemory);
         // The scan reads more text than is shown, to recognise a secret that the limit would cut in two.
         let text: String = item.text().chars().take(4 * section.chars_max()).collect();
-        let findings = scanner.scan(author_of(object.origin()), &text).findings;
+        let findings = self.agent.scan_stored(&text, object.origin());
         let has_secret = findings.iter().any(|one| one.category == Category::Secret);
         let shown = findings.into_iter();
         let shown = shown.filter(|one| one.category != Category::Secret && one.severity > Severity::Low);
@@ -386,7 +385,7 @@ impl Assembly<'_> {
             rules.push(kind::MERGE_CONFLICT);
         }
         // MKE-1: secrets that the scan recognises are never shown.
-        let clean = |text: &str| scanner.redact(text).into_owned();
+        let clean = |text: &str| self.agent.scanner().redact(text).into_owned();
         let titles = Titles::of(object, |id| self.view.get(id))?;
         Ok(Record {
             section,

@@ -117,11 +117,7 @@ impl Agent {
         found.truncate(limit);
         for one in &mut found {
             // INVARIANT STX-1: a snippet shows no secret, not even a part that the scan does not recognise.
-            let (text, _) = clean(
-                self.scanner(),
-                one.note.item.text(),
-                one.note.item.object().origin(),
-            );
+            let (text, _) = clean(self, one.note.item.text(), one.note.item.object().origin());
             one.snippet = snippet(&text, query, settings);
         }
         Ok(found)

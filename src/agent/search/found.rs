@@ -196,18 +196,17 @@ impl<'a> Found<'a> {
     /// Returns the hit for an item. The score and the reasons of the hit are placeholders that the caller replaces.
     pub(super) fn hit(&self, item: &Item, time: Time) -> Result<RecallHit> {
         let object = item.object();
-        let scanner = self.agent.scanner();
         let mut text = self.query.full.then(|| self.full_text(item)).transpose()?;
         // The size is that of the stored text, so markers do not change which hits fit into a budget.
         let tokens = tokens(text.as_deref().unwrap_or_else(|| item.text()));
         // INVARIANT STX-1: neither the snippet nor the whole text shows a secret.
-        let (shown, mut rules) = clean(scanner, self.near_match(item.text()), object.origin());
+        let (shown, mut rules) = clean(self.agent, self.near_match(item.text()), object.origin());
         if let Some(text) = &mut text {
-            (*text, rules) = clean(scanner, text, object.origin());
+            (*text, rules) = clean(self.agent, text, object.origin());
         }
         let titles = Titles::of(object, |id| self.view.get(id))?.into_path();
         let titles = titles.iter().map(|title| {
-            let (title, matched) = clean(scanner, title, object.origin());
+            let (title, matched) = clean(self.agent, title, object.origin());
             rules.extend(matched);
             title
         });

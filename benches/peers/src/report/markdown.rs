@@ -38,10 +38,10 @@ fn goal(row: &Row, comparison: &Comparison<'_>) -> String {
     } else {
         "at most"
     };
-    let goal = match row.work.goal {
-        None => return "none".to_owned(),
+    let goal = match row.work.goal.map(|goal| goal.at(row.n)) {
         Some(Goal::Ratio(ratio)) => format!("{bound} {} x", number(ratio)),
         Some(Goal::Value(value)) => format!("{bound} {} {}", number(value), row.work.unit),
+        _ => return "none".to_owned(),
     };
     let reached = comparison.is_reached(row.work).unwrap_or_default();
     if reached { format!("{goal}: reached") } else { goal }

@@ -79,10 +79,16 @@ pub fn after_close(run: &mut Run, n: u64, folder: &Path, stores: Stores) {
     race.run(ROUNDS).record(["open", "first-gets"], n, &mut run.table);
 }
 
-/// Copies the files of the open stores, as a crash leaves them, and opens the copies. Treering does not read its
-/// checkpoints.
+/// Copies the files of the open stores, as a crash leaves them, and opens the copies: first without the checkpoints of
+/// Treering, and then with them.
 pub fn after_crash(run: &mut Run, n: u64, folder: &Path, stores: &Stores) {
-    run.progress.at("open-crash", n, 1, 1);
+    open_copies(run, "open-crash", (n, folder), stores);
+    open_copies(run, "open-checkpoints", (n, folder), stores);
+}
+
+fn open_copies(run: &mut Run, work: &'static str, (n, folder): (u64, &Path), stores: &Stores) {
+    run.progress.at(work, n, 1, 1);
+    let without_checkpoints = work == "open-crash";
     let rounds = (300_000 / n).clamp(1, 5);
     wait_until_idle(folder);
     let peers = run.peers();
@@ -102,7 +108,7 @@ pub fn after_crash(run: &mut Run, n: u64, folder: &Path, stores: &Stores) {
                 false,
             );
             let ids = ids(n, round);
-            let opener = openers(copy.path(), peers, true).swap_remove(at).2;
+            let opener = openers(copy.path(), peers, without_checkpoints).swap_remove(at).2;
             let (copied, [opening, _], seen) = open(&opener, &ids);
             assert_eq!(
                 seen,
@@ -114,7 +120,7 @@ pub fn after_crash(run: &mut Run, n: u64, folder: &Path, stores: &Stores) {
         });
     }
     race.run(rounds as usize)
-        .record(["open-crash"], n, &mut run.table);
+        .record([work], n, &mut run.table);
 }
 
 /// Copies the files of a folder. The copy is durable if `is_durable`.
