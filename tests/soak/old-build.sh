@@ -41,7 +41,7 @@ done
 "$old" --store "$work/plain" verify >/dev/null
 "$old" --store "$work/plain" put c --kind note --content "by the old build" >/dev/null
 "$new" --store "$work/plain" --json get c | grep -q '"by the old build"'
-for verb in "get a" "verify" "put d --kind note" "salvage $work/saved"; do
+for verb in "get a" "verify" "put d --kind note" "salvage $work/forked $work/saved"; do
   # shellcheck disable=SC2086 # The verb and its arguments are words.
   code=$(refused "$old" --store "$work/forked" --json $verb)
   [ "$code" = '"code":"unsupported_format"' ] || { echo "$verb: $code" >&2; exit 1; }
