@@ -24,9 +24,11 @@ venv="$folder/venv"
 
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-$PWD/target}"
 release="$CARGO_TARGET_DIR/release"
-build=(rustc) wheel=() link=()
+build=(rustc) wheel=() link=() maturin=("$venv/bin/maturin")
 if [ -n "$target" ]; then
-  "$venv/bin/python" -m pip install --quiet cargo-zigbuild==0.24.1 ziglang==0.17.1
+  # maturin contains this version. With the same path of the linker, its builds and cargo's share the dependencies.
+  "$venv/bin/python" -m pip install --quiet cargo-zigbuild==0.24.0 ziglang==0.17.1
+  maturin=(env "CARGO_BIN_EXE_cargo-zigbuild=$venv/bin/cargo-zigbuild" "$venv/bin/maturin")
   export PATH="$venv/bin:$PATH"
   rustup --quiet target add "$target"
   release="$CARGO_TARGET_DIR/$target/release"
@@ -62,7 +64,7 @@ case $target in
     export RUSTFLAGS="-C target-feature=-crt-static" CARGO_TARGET_DIR="$CARGO_TARGET_DIR/modules"
     ;;
 esac
-"$venv/bin/maturin" build --release --locked --compression-level 9 --manifest-path python/Cargo.toml --interpreter "$venv/bin/python" ${wheel[@]+"${wheel[@]}"} --out "$out" ${link[@]+"${link[@]}"}
+"${maturin[@]}" build --release --locked --compression-level 9 --manifest-path python/Cargo.toml --interpreter "$venv/bin/python" ${wheel[@]+"${wheel[@]}"} --out "$out" ${link[@]+"${link[@]}"}
 cargo "${build[@]}" --release --locked --lib --manifest-path javascript/Cargo.toml ${link[@]+"${link[@]}"}
 cp "$release/libtreering_node.so" "$out/$platform.node" 2>/dev/null || cp "$release/libtreering_node.dylib" "$out/$platform.node"
 # Keeps the names that a loader needs, also on macOS.

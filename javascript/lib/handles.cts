@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 // The handles: Memory and Agent, and the views, drafts and watches that are made from them.
 import { AssertionError } from "node:assert";
 import { fileURLToPath } from "node:url";

@@ -42,12 +42,16 @@ test("the packages install into an empty folder, and remember there", (t) => {
     import { open } from "treering";
     const agent = await open("memory");
     await agent.remember("The office is in Oslo");
-    console.log((await agent.recall("where is the office")).hits[0].snippet);
+    console.log((await agent.recall("where is the office")).hits[0]?.snippet);
   `;
   writeFileSync(join(work, "first.mjs"), code);
   const started = Date.now();
   assert.equal(run(process.execPath, ["first.mjs"], work), "The office is in Oslo\n");
   assert.ok(Date.now() - started < 15_000);
+  // The types compile with the defaults of a new project, which checks libraries and has no types of Node.
+  writeFileSync(join(work, "first.mts"), code);
+  const options = ["--strict", "--noEmit", "--module", "nodenext", "--target", "es2022"];
+  run(process.execPath, [join(root, "node_modules/typescript/bin/tsc"), ...options, "first.mts"], work);
   writeFileSync(join(work, "first.cjs"), 'console.log(require("treering").version)');
   assert.equal(run(process.execPath, ["first.cjs"], work).trim(), version);
   const found = run("npx", ["treering", "--store", "memory", "recall", "office"], work);
