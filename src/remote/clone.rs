@@ -27,7 +27,7 @@ use crate::log::closed::{ClosedLog, ClosedSegment, Group, Purpose, ReadSegment, 
 use crate::log::{Batch, BatchBuilder, Record, RecordKind, cap_in};
 use crate::object::{Origin, Reference, ReferenceClass, ReferenceName};
 use crate::store::{Bulk, ForeignCommit, GoOn, Store, capped, check_time};
-use crate::threads::beside;
+use crate::threads::{BESIDE_BYTES, beside_if};
 
 /// The result of a clone.
 #[derive(Clone, Debug)]
@@ -234,6 +234,7 @@ pub(super) fn copy_log(
     let mut target = Target::begin(Arc::clone(disk), log, settings.log_options(), &mut fits)?;
     let lengths = log.segments.iter().map(|segment| segment.length);
     let total: u64 = lengths.clone().sum();
+    let is_much = total >= BESIDE_BYTES;
     let mut done: u64 = lengths.take(target.found).sum();
     let (store, go_on) = (settings.empty_store(target.reader()), || settings.check_stop());
     let mut reading = Reading::new(&store, &go_on, target.found == 0)?;
@@ -262,9 +263,10 @@ pub(super) fn copy_log(
         let before = std::mem::take(&mut written);
         // The next segment is read and checked while this one is written, and the one before it becomes part of the store.
         let added;
-        (added, ((), next)) = beside(
+        (added, ((), next)) = beside_if(
+            is_much,
             || add(&mut target),
-            || beside(|| reading.add(before), || read(left.peek())),
+            || beside_if(is_much, || reading.add(before), || read(left.peek())),
         );
         written = added?;
         done += segment.length;
@@ -283,7 +285,7 @@ pub(super) fn copy_log(
         written.extend(own);
         register(target.instance())?;
     }
-    let (finished, bytes) = beside(|| target.finish(log.head), || reading.finish(written));
+    let (finished, bytes) = beside_if(is_much, || target.finish(log.head), || reading.finish(written));
     let finished = finished?;
     Ok(bytes.map(|bytes| (finished, store, bytes)))
 }

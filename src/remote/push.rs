@@ -61,6 +61,7 @@ impl Remote {
         memory.inner.check_main()?;
         memory.sync()?;
         memory.refresh()?;
+        let _open = memory.inner.main().store().hold_lines();
         let seen = memory.inner.seen(self.known())?;
         // The manifest that this store read or wrote last saves the requests for it.
         let cached = self.cached(memory)?;

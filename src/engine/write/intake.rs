@@ -96,11 +96,8 @@ impl Inner {
         })
     }
 
-    /// Returns the lines of a remote here. While the caller has them, nobody reads them again.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if a line cannot be read.
-    pub(crate) fn lines_of(&self, known: Known<'_>) -> Result<Vec<Arc<Store>>> {
+    /// Returns the lines of a remote here.
+    fn lines_of(&self, known: Known<'_>) -> Result<Vec<Arc<Store>>> {
         let (main, start) = (self.main().store(), known.line(""));
         let lines: Vec<_> = main.lines().live().map(|line| Arc::clone(&line.name)).collect();
         let own = lines.iter().filter(|name| name.starts_with(&start));
