@@ -280,6 +280,7 @@ impl Rebuilt {
     /// Examines a store that has read the whole log. `known` is a commit that the log must contain.
     fn of(store: &Arc<Store>, dangling: Dangling, known: Option<&CommitEntry>) -> Result<Self> {
         store.head()?;
+        let _open = store.hold_lines();
         // The roots of the lines were not computed yet.
         let forks = store.check_lines()?;
         if let Some(known) = known
