@@ -54,6 +54,22 @@ pub(crate) fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() 
     (here(), there())
 }
 
+/// The bytes of work from which on starting a thread costs less time than it saves.
+pub(crate) const BESIDE_BYTES: u64 = 256 << 10;
+
+/// Runs both closures as [`beside`] does, if they have much to do; otherwise one after the other.
+pub(crate) fn beside_if<A, B: Send>(
+    is_much: bool,
+    here: impl FnOnce() -> A,
+    there: impl FnOnce() -> B + Send,
+) -> (A, B) {
+    if is_much {
+        beside(here, there)
+    } else {
+        (here(), there())
+    }
+}
+
 /// The least items for each thread of [`in_parallel`]. With fewer items, a thread costs more time than it saves.
 #[cfg(feature = "ingest")]
 const THREAD_ITEMS_MIN: usize = 64;

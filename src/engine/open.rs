@@ -183,7 +183,7 @@ impl Memory {
         let options = Options { settings, policy };
         let memory = Self::of_log((LogHandle::new(log), store), disk, options, path)?;
         memory.inner.log.lock().load(&memory.inner.source)?;
-        memory.tell_opened(create, timer)?;
+        memory.report_opened(create, timer)?;
         Ok(memory)
     }
 
@@ -199,7 +199,7 @@ impl Memory {
             Some(read) if !(options.settings.read_only || options.settings.degraded) => {
                 let timer = Timer::start();
                 let memory = Self::of_log(LogHandle::of_read(read), disk, options, path)?;
-                memory.tell_opened(false, timer)?;
+                memory.report_opened(false, timer)?;
                 Ok(memory)
             }
             _ => Self::on_disk(disk, options, false, path),
@@ -238,7 +238,7 @@ impl Memory {
     }
 
     /// Warns of a wrong clock, and traces the opening.
-    fn tell_opened(&self, create: bool, timer: Timer) -> Result<()> {
+    fn report_opened(&self, create: bool, timer: Timer) -> Result<()> {
         let inner = &self.inner;
         let newest = inner.store().head()?.commit.time.as_micros();
         let wall = inner.settings().clock.now().as_micros();

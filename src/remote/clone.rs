@@ -27,7 +27,7 @@ use crate::log::closed::{ClosedLog, ClosedSegment, Group, Purpose, ReadSegment, 
 use crate::log::{Batch, BatchBuilder, Record, RecordKind, cap_in};
 use crate::object::{Origin, Reference, ReferenceClass, ReferenceName};
 use crate::store::{Bulk, ForeignCommit, GoOn, Store, capped, check_time};
-use crate::threads::beside;
+use crate::threads::{BESIDE_BYTES, beside_if};
 
 /// The result of a clone.
 #[derive(Clone, Debug)]
@@ -234,9 +234,10 @@ pub(super) fn copy_log(
     let mut target = Target::begin(Arc::clone(disk), log, settings.log_options(), &mut fits)?;
     let lengths = log.segments.iter().map(|segment| segment.length);
     let total: u64 = lengths.clone().sum();
+    let is_much = total >= BESIDE_BYTES;
     let mut done: u64 = lengths.take(target.found).sum();
     let (store, go_on) = (settings.empty_store(target.reader()), || settings.check_stop());
-    let mut reading = Reading::new(&store, &go_on, target.found == 0)?;
+    let mut memory = CloneMemory::new(&store, &go_on, target.found == 0)?;
     if target.found == 0 {
         head = log.head;
     }
@@ -258,13 +259,14 @@ pub(super) fn copy_log(
                 }
             }
         }
-        let add = |target| add(target, segment, found, (log.purpose, rules, &commits));
+        let write = |target| write_segment(target, segment, found, (log.purpose, rules, &commits));
         let before = std::mem::take(&mut written);
         // The next segment is read and checked while this one is written, and the one before it becomes part of the store.
         let added;
-        (added, ((), next)) = beside(
-            || add(&mut target),
-            || beside(|| reading.add(before), || read(left.peek())),
+        (added, ((), next)) = beside_if(
+            is_much,
+            || write(&mut target),
+            || beside_if(is_much, || memory.take_in(before), || read(left.peek())),
         );
         written = added?;
         done += segment.length;
@@ -283,13 +285,13 @@ pub(super) fn copy_log(
         written.extend(own);
         register(target.instance())?;
     }
-    let (finished, bytes) = beside(|| target.finish(log.head), || reading.finish(written));
+    let (finished, bytes) = beside_if(is_much, || target.finish(log.head), || memory.finish(written));
     let finished = finished?;
     Ok(bytes.map(|bytes| (finished, store, bytes)))
 }
 
 /// Writes the next segment of a closed log. Returns its batches as they are written.
-fn add(
+fn write_segment(
     target: &mut Target,
     segment: &ClosedSegment,
     found: ReadSegment,
@@ -317,14 +319,14 @@ fn is_own(record: &Record, purpose: Purpose) -> bool {
         && Reference::decode(&record.body).is_ok_and(|own| own.name.class() == ReferenceClass::Remotes)
 }
 
-/// Takes in the batches of a clone that is being written.
-struct Reading<'a> {
+/// The store in memory of a clone that is being written.
+struct CloneMemory<'a> {
     /// None after an error. Then the files are read, which names the first wrong batch (CLE-4).
     bulk: Option<Bulk<'a>>,
     bytes: u64,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> CloneMemory<'a> {
     fn new(store: &'a Store, go_on: GoOn<'a>, is_whole: bool) -> Result<Self> {
         let bulk = is_whole.then(|| Bulk::new(store, go_on)).transpose()?;
         let bulk = bulk.map(Bulk::newest_root);
@@ -332,7 +334,7 @@ impl<'a> Reading<'a> {
     }
 
     /// Takes in batches whose segment is durable.
-    fn add(&mut self, batches: Vec<Batch>) {
+    fn take_in(&mut self, batches: Vec<Batch>) {
         for batch in batches {
             self.bytes += body_bytes(&batch);
             self.bulk = self
@@ -344,7 +346,7 @@ impl<'a> Reading<'a> {
 
     /// Takes in the last batches. Returns the bytes of all records; `None` if the store must not be used.
     fn finish(mut self, last: Vec<Batch>) -> Option<u64> {
-        self.add(last);
+        self.take_in(last);
         self.bulk?.finish().ok().map(|()| self.bytes)
     }
 }

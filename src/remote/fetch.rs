@@ -11,6 +11,7 @@
 use std::cell::OnceCell;
 #[cfg(feature = "signed")]
 use std::collections::HashSet;
+#[cfg(feature = "signed")]
 use std::sync::Arc;
 
 use super::Fetched;
@@ -23,7 +24,7 @@ use crate::engine::{FetchedPart, Memory, Seen, Writer};
 use crate::error::{Error, Result};
 use crate::log::Batch;
 use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLog, Purpose};
-use crate::store::{Store, Supply};
+use crate::store::{OpenHold, Supply};
 
 /// How often a part is read again because another process changed what its check relied on.
 const TAKE_TRIES: u32 = 4;
@@ -39,20 +40,21 @@ impl Remote {
         self.fetch_open(memory, writer).map(|(fetched, _)| fetched)
     }
 
-    /// Fetches as [`Self::fetch`] does. Also returns the lines that it read, so that the caller need not read them again.
-    pub(super) fn fetch_open(&self, memory: &Memory, writer: &Writer) -> Result<(Fetched, Vec<Arc<Store>>)> {
+    /// Fetches as [`Self::fetch`] does. While the caller has the hold, the lines that were read stay open.
+    pub(super) fn fetch_open(&self, memory: &Memory, writer: &Writer) -> Result<(Fetched, OpenHold)> {
         let (place, writer) = (self.place(memory), &self.lane_of(writer));
         memory.inner.check_main()?;
         memory.refresh()?;
+        let open = memory.inner.main().store().hold_lines();
         let seen = memory.inner.seen(self.known())?;
         let published = Self::read_on(memory, &place, self.cached(memory)?, seen)?;
-        let mut fetched = (Fetched::nothing(&self.name, published.log.head), Vec::new());
+        let mut fetched = Fetched::nothing(&self.name, published.log.head);
         place.reading(published, &mut |published| {
             self.fetch_of(memory, &place, published, writer, &mut fetched)
         })?;
-        fetched.0.bytes = place.bucket.received();
-        fetched.0.requests = place.bucket.requests();
-        Ok(fetched)
+        fetched.bytes = place.bucket.received();
+        fetched.requests = place.bucket.requests();
+        Ok((fetched, open))
     }
 
     /// Takes in what a manifest lists behind what was read before. No lock is held while it is read and checked, so another
@@ -63,7 +65,7 @@ impl Remote {
         place: &Place,
         published: &Published,
         writer: &Writer,
-        (fetched, open): &mut (Fetched, Vec<Arc<Store>>),
+        fetched: &mut Fetched,
     ) -> Result<()> {
         let log = &published.log;
         place.check_purpose(log, Purpose::Shared)?;
@@ -81,8 +83,6 @@ impl Remote {
                 return Ok(());
             }
             place.check_related(&log.format, &own)?;
-            // They stay open, so that each is read once.
-            *open = memory.inner.lines_of(self.known())?;
             let mut part = self.read_part(memory, (place, log), seen)?;
             #[cfg(feature = "signed")]
             if is_first && let Some(covered) = self.check_signature(memory, (place, log), &part)? {

@@ -6,45 +6,84 @@
 //! # Invariants
 //! - JOI-1: a manifest that lists a join names the segments that it replaces. They stay for some pushes, so a reader of an
 //!   older manifest has time to finish (FET-2).
+//! - JOI-2: a push with a join sends at most 64 KiB, or twice what it sends without the join. Only in a remote of more than
+//!   [`SEGMENTS_MAX`] segments it may send more.
+
+use std::ops::Range;
 
 use super::place::Place;
 use crate::error::Result;
 use crate::log::BatchBuilder;
-use crate::log::closed::{ClosedLog, ClosedSegment, Group, Leaving};
+use crate::log::closed::{
+    CLOSED_HEADER_BYTES, CLOSED_SEGMENT_BYTES, ClosedLog, ClosedSegment, Group, Leaving,
+};
 
-/// The number of segments in a join.
+/// The number of neighbours of one class from which on they are joined, and the most segments in a join.
 const JOINED: usize = 8;
-/// The length of the largest segments of the lowest class. The next classes have eight times as much each.
-const LOWEST_CLASS: u64 = 64 << 10;
-/// The number of classes. Eight segments of the highest class still fit into one segment.
-const CLASSES: u64 = 3;
+/// The most bytes of the batches of a segment of the lowest class. The next classes have eight times as much each.
+const LOWEST_CLASS: u64 = 2 << 10;
+/// The number of classes.
+const CLASSES: u64 = 5;
+/// The most bytes that a small push with a join sends.
+const SENT_MAX: u64 = 64 << 10;
+/// What a join adds to the manifest, and encryption to the files.
+const ADDED_MAX: u64 = 2 << 10;
+/// A remote with more segments is joined whatever a push sends. Every push sends the manifest, and a clone reads each segment.
+const SEGMENTS_MAX: usize = 128;
 /// The number of generations for which replaced segments stay. A reader of a few dozen segments takes as long as a fleet
 /// needs for so many pushes.
 pub(super) const STAYS: u64 = 32;
 
 /// Returns the class of a segment by its length; `None` if it is not small.
 fn class(segment: &ClosedSegment) -> Option<u64> {
-    (0..CLASSES).find(|class| segment.length <= LOWEST_CLASS << (3 * class))
+    (0..CLASSES).find(|class| batch_bytes(segment) <= LOWEST_CLASS << (3 * class))
 }
 
-/// Returns the index of the first of eight neighbours of one class.
-fn due(log: &ClosedLog) -> Option<usize> {
-    let is_due = |window: &[ClosedSegment]| {
-        let first = window.first().and_then(class);
-        first.is_some() && window.iter().all(|segment| class(segment) == first)
-    };
-    log.segments.windows(JOINED).position(is_due)
+fn batch_bytes(segment: &ClosedSegment) -> u64 {
+    segment.length.saturating_sub(CLOSED_HEADER_BYTES)
 }
 
-/// Returns the log with a join in place of eight small segments, if there are so many. The caller publishes it with a
-/// segment of its own at the end, under the next generation.
-pub(super) fn with_join(place: &Place, log: &ClosedLog, floor: u64) -> Result<ClosedLog> {
+/// Returns the most bytes of the segment of a join, if the push sends a segment of `own` bytes (JOI-2).
+fn room(log: &ClosedLog, own: u64) -> u64 {
+    if log.segments.len() > SEGMENTS_MAX {
+        return CLOSED_SEGMENT_BYTES;
+    }
+    let others = own + log.encode().len() as u64 + ADDED_MAX;
+    SENT_MAX.saturating_sub(others).max(own).min(CLOSED_SEGMENT_BYTES)
+}
+
+/// Returns which segments are to be joined: of eight neighbours of one class, the first ones that fit into `room` bytes.
+fn due(log: &ClosedLog, room: u64) -> Option<Range<usize>> {
+    let windows = log.segments.windows(JOINED).enumerate();
+    let mut found = windows.filter_map(|(at, window)| {
+        let first = window.first().and_then(class)?;
+        let mut bytes = CLOSED_HEADER_BYTES;
+        let fits = |segment: &&ClosedSegment| {
+            bytes += batch_bytes(segment);
+            bytes <= room
+        };
+        let is_due = window.iter().all(|segment| class(segment) == Some(first));
+        let count = if is_due {
+            window.iter().take_while(fits).count()
+        } else {
+            0
+        };
+        (count > 1).then(|| at..at + count)
+    });
+    found.next()
+}
+
+/// Returns the log with a join in place of small segments, if there are eight. The caller publishes it with a segment of
+/// `own` bytes at the end, under the next generation.
+pub(super) fn with_join(place: &Place, log: &ClosedLog, floor: u64, own: u64) -> Result<ClosedLog> {
     let mut next = log.clone();
     let since = log.generation + 1;
     next.leaving.retain(|old| old.since + STAYS > since);
-    let Some(at) = due(log) else { return Ok(next) };
-    let mut group = Group::new();
-    for index in at..at + JOINED {
+    let Some(due) = due(log, room(log, own)) else {
+        return Ok(next);
+    };
+    let (at, mut group) = (due.start, Group::new());
+    for index in due.clone() {
         let batches = place.batches(log, index)?;
         let copies = batches
             .iter()
@@ -58,7 +97,7 @@ pub(super) fn with_join(place: &Place, log: &ClosedLog, floor: u64) -> Result<Cl
     };
     let floor = floor.max(log.highest_id());
     let join = place.put(&before, floor, log.segments[at].first_batch, group)?;
-    let replaced = next.segments.splice(at..at + JOINED, [join.listed]);
+    let replaced = next.segments.splice(due, [join.listed]);
     // INVARIANT JOI-1
     let replaced: Vec<Leaving> = replaced.map(|old| Leaving { id: old.id, since }).collect();
     next.leaving.extend(replaced);

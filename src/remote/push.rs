@@ -16,7 +16,9 @@ use super::remote::Remote;
 use super::{Pushed, join, rewrite};
 use crate::engine::{Memory, Outgoing, PushPlan, PushTarget, RemoteLine, Seen, Writer, went_back};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
-use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLine, Group, Leaving, Purpose, Source};
+use crate::log::closed::{
+    CLOSED_HEADER_BYTES, CLOSED_SEGMENT_BYTES, ClosedLine, Group, Leaving, Purpose, Source,
+};
 
 impl Remote {
     /// Sends the commits of the main line that the remote lacks. If it lacks none, sends the signatures that it lacks.
@@ -61,6 +63,7 @@ impl Remote {
         memory.inner.check_main()?;
         memory.sync()?;
         memory.refresh()?;
+        let _open = memory.inner.main().store().hold_lines();
         let seen = memory.inner.seen(self.known())?;
         // The manifest that this store read or wrote last saves the requests for it.
         let cached = self.cached(memory)?;
@@ -199,7 +202,12 @@ impl Remote {
         // INVARIANT RPL-2: the new numbers are above those of all files that are deleted.
         let floor = highest_number(&listed);
         let before = published.log.clone();
-        let mut log = join::with_join(place, &before, floor)?;
+        let own: u64 = outgoing
+            .batches
+            .iter()
+            .map(|sent| sent.batch.encoded_bytes())
+            .sum();
+        let mut log = join::with_join(place, &before, floor, CLOSED_HEADER_BYTES + own)?;
         while left.peek().is_some() {
             let (mut group, mut bytes, mut side) = (Group::new(), 0, None);
             while let Some(sent) = left.next_if(|sent| {

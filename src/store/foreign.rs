@@ -24,7 +24,7 @@ use super::up_to::UpTo;
 use crate::codec::Reader;
 use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, ObjectDigest, Root};
 use crate::error::{Error, ErrorCode, Result};
-use crate::log::{Batch, BatchBuilder, Fixed, LINK_BYTES, Record, RecordKind, UNLINK_BYTES, UNLINKED};
+use crate::log::{Batch, BatchBuilder, Fixed, Record, RecordKind, UNLINK_BYTES, UNLINKED};
 use crate::object::{Commit, HistoryTree, Object, Origin, Reference, Time};
 use crate::trie::{Shape, Trie};
 
@@ -274,21 +274,23 @@ impl ForeignLine {
     fn build(&self, checked: &Checked<'_>) -> Result<BatchBuilder> {
         let &Checked { batch, supply, .. } = checked;
         let mut built = BatchBuilder::new();
+        let mut own = Supply::default();
+        if batch.records.iter().any(|record| record.kind == RecordKind::Gap) {
+            // The maps of a batch behind thinned commits also name its own versions.
+            own.add(batch, self.store.suite, &|_| true)?;
+        }
         for record in &batch.records {
-            match record.kind {
-                RecordKind::Link => {
-                    for pair in record.body.as_chunks::<LINK_BYTES>().0 {
-                        let digest = pair.last_chunk::<DIGEST_LEN>().copied().unwrap_or_default();
-                        if !self.store.is_stored(&digest, RecordKind::Object)?
-                            && let Some(version) = supply.0.get(&digest)
-                        {
-                            self.add_content_of(version, checked, &mut built)?;
-                            self.add(version, UNLINKED, checked, &mut built)?;
-                        }
-                    }
+            for digest in changes_of(record).into_iter().filter_map(|(_, digest)| digest) {
+                if !own.has(&digest)
+                    && !self.store.is_stored(&digest, RecordKind::Object)?
+                    && let Some(version) = supply.0.get(&digest)
+                {
+                    self.add_content_of(version, checked, &mut built)?;
+                    self.add(version, UNLINKED, checked, &mut built)?;
                 }
-                RecordKind::Object => self.add_content_of(record, checked, &mut built)?,
-                _ => {}
+            }
+            if record.kind == RecordKind::Object {
+                self.add_content_of(record, checked, &mut built)?;
             }
         }
         for record in &batch.records {
@@ -412,34 +414,38 @@ pub(crate) fn gaps_in(batch: &Batch) -> Result<Vec<CommitDigest>> {
     Ok(digests)
 }
 
-/// Returns the changes of ids that a batch links, unlinks or maps: the key path, and the digest of the version if there is one.
-pub(crate) fn changes_in(batch: &Batch) -> Vec<([u8; DIGEST_LEN], Option<[u8; DIGEST_LEN]>)> {
-    let mut changes = Vec::new();
-    for record in &batch.records {
-        match record.kind {
-            RecordKind::Link => {
-                let pairs = record.body.as_chunks::<DIGEST_LEN>().0.chunks_exact(2);
-                changes.extend(pairs.map(|pair| (pair[0], Some(pair[1]))));
-            }
-            RecordKind::Unlink => {
-                let keys = record.body.as_chunks::<UNLINK_BYTES>().0;
-                changes.extend(keys.iter().map(|key| (*key, None)));
-            }
-            RecordKind::Base | RecordKind::Delta => {
-                for entry in record.body.as_chunks::<MAP_ENTRY_BYTES>().0 {
-                    // An entry that cannot be decoded is refused when the batch is checked.
-                    if let Ok(entry) = MapEntry::take(&mut Reader::new(entry)) {
-                        changes.push((
-                            *entry.key.as_bytes(),
-                            entry.digest.map(|digest| *digest.as_bytes()),
-                        ));
-                    }
-                }
-            }
-            _ => {}
+/// A change of an id: the key path, and the digest of the version if there is one.
+type IdChange = ([u8; DIGEST_LEN], Option<[u8; DIGEST_LEN]>);
+
+/// Returns the changes of ids that a batch links, unlinks or maps.
+pub(crate) fn changes_in(batch: &Batch) -> Vec<IdChange> {
+    batch.records.iter().flat_map(changes_of).collect()
+}
+
+fn changes_of(record: &Record) -> Vec<IdChange> {
+    let body = &record.body;
+    match record.kind {
+        RecordKind::Link => {
+            let pairs = body.as_chunks::<DIGEST_LEN>().0.chunks_exact(2);
+            pairs.map(|pair| (pair[0], Some(pair[1]))).collect()
         }
+        RecordKind::Unlink => {
+            let keys = body.as_chunks::<UNLINK_BYTES>().0;
+            keys.iter().map(|key| (*key, None)).collect()
+        }
+        RecordKind::Base | RecordKind::Delta => {
+            let entries = body.as_chunks::<MAP_ENTRY_BYTES>().0.iter();
+            // An entry that cannot be decoded is refused when the batch is checked.
+            let entries = entries.filter_map(|entry| MapEntry::take(&mut Reader::new(entry)).ok());
+            entries
+                .map(|entry| {
+                    let digest = entry.digest.map(|digest| *digest.as_bytes());
+                    (*entry.key.as_bytes(), digest)
+                })
+                .collect()
+        }
+        _ => Vec::new(),
     }
-    changes
 }
 
 /// Returns the digests of the versions and contents that a batch names.

@@ -49,9 +49,9 @@ mod states;
 mod up_to;
 mod versions;
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 
 use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath, Root};
 use crate::error::{Error, Result};
@@ -106,7 +106,8 @@ pub(crate) use salvage::salvage;
 pub(crate) use shared::Shared;
 pub(crate) use sizes::Sizes;
 pub(crate) use states::{BothStores, settle};
-use up_to::{OwnLine, UpTo};
+pub(crate) use up_to::OpenHold;
+use up_to::{OpenLines, OwnLine, UpTo};
 
 /// One line of the store: its commits and states, which all readers and the one writer of this process share.
 pub(crate) struct Store {
@@ -116,7 +117,7 @@ pub(crate) struct Store {
     /// The line of this store; `None` for the main line.
     own: Option<OwnLine>,
     /// The stores of the lines in use, by the first batch of the line. Empty for a fork.
-    opened: Mutex<HashMap<u64, Weak<Self>>>,
+    opened: Mutex<OpenLines>,
     catalog: RwLock<Catalog>,
     head: ArcSwapOption<CommitEntry>,
     /// The places of what was read by id. `None` for another line than the main one, which uses the places of that one.

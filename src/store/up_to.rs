@@ -3,6 +3,7 @@
 //! # Layer
 //! Layer 4.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Weak};
 
 use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath};
@@ -129,6 +130,32 @@ impl NodeSource for UpTo {
 
     fn suite(&self) -> HashSuite {
         self.store.suite
+    }
+}
+
+/// The lines in use, by their first batch.
+#[derive(Default)]
+pub(super) struct OpenLines {
+    lines: HashMap<u64, Weak<Store>>,
+    /// The number of [`OpenHold`]s, and the lines that were opened since there is one.
+    holders: usize,
+    held: Vec<Arc<Store>>,
+}
+
+/// While it lives, lines that are opened stay open. So each is read once.
+pub(crate) struct OpenHold(Arc<Store>);
+
+impl Drop for OpenHold {
+    fn drop(&mut self) {
+        let mut opened = self.0.opened.lock();
+        opened.holders -= 1;
+        let held = if opened.holders == 0 {
+            std::mem::take(&mut opened.held)
+        } else {
+            Vec::new()
+        };
+        drop(opened);
+        drop(held);
     }
 }
 
@@ -380,9 +407,16 @@ impl Store {
         Ok(live.into_iter().map(|(_, commits)| commits).sum())
     }
 
+    /// Keeps lines open from now on.
+    pub(crate) fn hold_lines(self: &Arc<Self>) -> OpenHold {
+        let main = self.main_line();
+        main.opened.lock().holders += 1;
+        OpenHold(main)
+    }
+
     /// Returns the store of the line that a batch created, if the line is in use.
     pub(super) fn opened_line(&self, first_batch: u64) -> Option<Arc<Self>> {
-        self.opened.lock().get(&first_batch).and_then(Weak::upgrade)
+        self.opened.lock().lines.get(&first_batch).and_then(Weak::upgrade)
     }
 
     /// Returns the store of the line that a batch created.
@@ -437,8 +471,11 @@ impl Store {
                 .is_some_and(|rest| rest.is_empty())
         );
         let mut opened = self.opened.lock();
-        opened.retain(|_, line| line.strong_count() > 0);
-        opened.insert(first_batch, Arc::downgrade(&store));
+        opened.lines.retain(|_, line| line.strong_count() > 0);
+        opened.lines.insert(first_batch, Arc::downgrade(&store));
+        if opened.holders > 0 {
+            opened.held.push(Arc::clone(&store));
+        }
         drop(opened);
         Ok(store)
     }

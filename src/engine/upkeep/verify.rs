@@ -16,7 +16,7 @@ use crate::disk::{Disk, FileDisk};
 use crate::error::{Cause, Damage, Error, ErrorCode, ErrorKind as Kind, Finding, Result, Severity};
 use crate::log::{self, Batch, CheckItem, Log, LogOptions, LogReader, Mode, RecordKind, segment_name};
 use crate::store::{self, Bulk, CommitEntry, GoOn, LogId, Store};
-use crate::threads::beside;
+use crate::threads::{BESIDE_BYTES, beside_if};
 
 use super::{Dangling, not_regular, open_log, places_of};
 use crate::engine::options::Options;
@@ -100,7 +100,8 @@ pub(crate) fn examine(
         tell("verify contents", done);
         options.check_stop()
     };
-    let (derived, rebuilt) = beside(
+    let (derived, rebuilt) = beside_if(
+        total >= BESIDE_BYTES,
         || check_derived(disk, options, &mut report),
         || {
             let together = rebuilding?.finish(known, is_intact);
@@ -279,6 +280,7 @@ impl Rebuilt {
     /// Examines a store that has read the whole log. `known` is a commit that the log must contain.
     fn of(store: &Arc<Store>, dangling: Dangling, known: Option<&CommitEntry>) -> Result<Self> {
         store.head()?;
+        let _open = store.hold_lines();
         // The roots of the lines were not computed yet.
         let forks = store.check_lines()?;
         if let Some(known) = known

@@ -7,8 +7,9 @@
 //! - RML-1: each part of what was fetched is checked whole before its first batch is written, and the reference is written
 //!   last. So after a crash, the next fetch finds a part of it and takes in the rest.
 //! - RML-2: a commit that this store has, kept or thinned, is not taken in again. Nor is a side line that begins at a
-//!   thinned commit: the main line of the remote brings what it merged of it. But the newest commits of the main line are
-//!   taken in also if they were thinned here: the next push continues them.
+//!   thinned commit: the main line of the remote brings what it merged of it. But of the commits of the main line that
+//!   this store had, the newest ones are taken in also if they were thinned: the next push, or another machine, continues
+//!   them.
 //! - RML-4: a store erases what a remote erased before it takes in the commit of the erasure. So after a crash, the next
 //!   fetch erases the rest. Only a remote whose cap is a person or a host can erase.
 
@@ -96,11 +97,8 @@ impl Inner {
         })
     }
 
-    /// Returns the lines of a remote here. While the caller has them, nobody reads them again.
-    ///
-    /// # Errors
-    /// `Corrupt` or `Io` if a line cannot be read.
-    pub(crate) fn lines_of(&self, known: Known<'_>) -> Result<Vec<Arc<Store>>> {
+    /// Returns the lines of a remote here.
+    fn lines_of(&self, known: Known<'_>) -> Result<Vec<Arc<Store>>> {
         let (main, start) = (self.main().store(), known.line(""));
         let lines: Vec<_> = main.lines().live().map(|line| Arc::clone(&line.name)).collect();
         let own = lines.iter().filter(|name| name.starts_with(&start));
@@ -112,7 +110,7 @@ impl Inner {
         let epoch = self.log.lock().log.epoch();
         let main = self.main();
         let mut intake = Intake::new(main, known, main.relied_on(known, epoch)?, supply);
-        intake.note_newest(batches)?;
+        intake.note_continued(batches)?;
         Ok(intake)
     }
 
@@ -228,7 +226,7 @@ struct Intake<'a> {
     links: HashMap<CommitDigest, Links>,
     /// The lines of the remote here, and the thinned commits of the main line, if somebody asked.
     own: Option<(Vec<Arc<Store>>, HashSet<CommitDigest>)>,
-    /// The newest commits of the main line of the remote, if they were thinned here (RML-2).
+    /// The thinned commits of the main line of the remote that are taken in again (RML-2).
     again: HashSet<CommitDigest>,
     latest: Time,
     group: Vec<BatchBuilder>,
@@ -327,13 +325,20 @@ impl<'a> Intake<'a> {
         Ok(())
     }
 
-    /// Notes the newest commits of the main line that were thinned here.
-    fn note_newest(&mut self, batches: &[Batch]) -> Result<()> {
+    /// Notes the thinned commits that something continues (RML-2): the newest ones that this store had.
+    fn note_continued(&mut self, batches: &[Batch]) -> Result<()> {
+        if self.store.gaps().is_empty() {
+            return Ok(());
+        }
         for batch in batches.iter().rev() {
-            match ForeignCommit::of(batch, self.store.suite)?.filter(|commit| commit.line.is_none()) {
-                Some(commit) if self.is_thinned(commit.digest)? => drop(self.again.insert(commit.digest)),
-                Some(_) => break,
-                None => {}
+            let commit = ForeignCommit::of(batch, self.store.suite)?.filter(|commit| commit.line.is_none());
+            let Some(ForeignCommit { digest, .. }) = commit else {
+                continue;
+            };
+            if self.is_thinned(digest)? {
+                self.again.insert(digest);
+            } else if !self.again.is_empty() || self.has(digest)? {
+                break;
             }
         }
         Ok(())

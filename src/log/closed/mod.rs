@@ -26,7 +26,7 @@ use super::format_file::{Format, LINES, Mode};
 use super::manifest::{
     MANIFEST_BYTES_MAX, MANIFEST_NAME, Manifest, SECTION_MAGIC, SegmentEntry, plain_length,
 };
-use super::segment::SegmentEnd;
+use super::segment::{FIRST_OFFSET, SegmentEnd};
 use crate::codec::{DecodeError, Reader, put_sized};
 use crate::digest::{CommitDigest, HashSuite};
 use crate::disk::Disk;
@@ -49,6 +49,8 @@ pub(crate) const MANIFEST_LIMIT: u64 = MANIFEST_BYTES_MAX as u64 + 1;
 
 /// The most bytes of batches in a segment, unless one batch is larger.
 pub(crate) const CLOSED_SEGMENT_BYTES: u64 = 16 << 20;
+/// The bytes of a segment before its first batch.
+pub(crate) const CLOSED_HEADER_BYTES: u64 = FIRST_OFFSET;
 
 /// What a closed log is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -212,17 +212,16 @@ fn a_push_deletes_each_file_once() {
     let (remote, a) = (fleet.origin(), fleet.first());
     put(&a, "one", "1");
     erase(&a, "one");
-    let leaving = || {
-        let place = Place::of(Counted::new(Arc::new(fleet.service.clone())));
-        place.read().unwrap().log.leaving.len()
-    };
     let first = (0..60).find_map(|number| {
         put(&a, "counter", &number.to_string());
-        let before = leaving();
+        let before = fleet.service.objects();
         let pushed = remote.push(&a, &ann()).unwrap();
-        (before > leaving()).then_some(pushed.requests)
+        let after = fleet.service.objects();
+        let is_gone = before.keys().any(|name| !after.contains_key(name));
+        is_gone.then_some(pushed.requests)
     });
-    assert_eq!(first, Some(11), "a list, a segment, a manifest, and 8 files");
+    let what = "a list, a segment, a manifest, 8 files, and the next join: 8 segments read and one written";
+    assert_eq!(first, Some(20), "{what}");
 }
 
 /// What a fetch erased counts, also if another process then takes in the commits first.

@@ -56,6 +56,15 @@ fn a_side_line_that_was_sent_anew_has_not_what_it_had() {
     run(6450, false).unwrap();
 }
 
+/// FOR-1: in these schedules, a thinned history names versions that the remote had in older batches, and a machine has
+/// thinned those. It gets them again.
+#[test]
+fn a_map_brings_the_versions_that_are_missing_here() {
+    for seed in [26_205, 62_051, 100_192, 182_494] {
+        run(seed, false).unwrap();
+    }
+}
+
 /// The probe refuses a service that ignores conditions. Without the probe, it would lose pushes, and the checks see that.
 #[test]
 fn a_service_that_ignores_conditions_is_found_out() {

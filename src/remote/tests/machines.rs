@@ -730,6 +730,11 @@ fn a_forged_commit_is_refused() {
         let error = remote.pull(&b, &ann()).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Corrupt, "{name}: {error:?}");
         assert_eq!(b.inner.log.lock().log.newest_batch(), batches, "{name}");
+        // CLE-4: a clone whose memory cannot take in a batch reads its files, and they name what is wrong.
+        let place = Place::of(Counted::new(Arc::new(fleet.service.clone())));
+        let path = fleet.folder.path().join("c");
+        let error = clone_from(&place, &path, Origin::DirectUser, &Options::new()).unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Corrupt, "{name}: {error:?}");
     }
 }
 

@@ -1,5 +1,7 @@
 //! Tests of signed pushes, and of fetches that demand a signature.
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use super::backup::put;
 use super::machines::{Fleet, ann, content};
 use crate::engine::{Memory, Options, Retention};
@@ -249,4 +251,33 @@ fn what_no_signature_covers_is_left_out() {
         assert_eq!(c.view().is_tainted("s1").unwrap(), all);
         assert_eq!(c.at("remote:origin/alone").is_ok(), all);
     }
+}
+
+/// RSG-2: a clone that demands a signature keeps no segment of an interrupted call, which may have demanded none.
+#[test]
+fn a_clone_that_demands_a_signature_begins_anew() {
+    let fleet = Fleet::new();
+    let (vera, a) = (key("vera"), fleet.first());
+    a.snapshot(Some("alone"), &ann()).unwrap();
+    fleet.origin().push(&a, &ann()).unwrap();
+    put(&a, "plan", "two");
+    signing(&fleet, &vera).push(&a, &ann()).unwrap();
+    let (demands, all) = (demanding(&fleet, &vera), fleet.origin());
+    let mut interrupted = 0;
+    for stop_after in 1..20 {
+        let path = fleet.folder.path().join(format!("clone-{stop_after}"));
+        let asked = AtomicU32::new(0);
+        let stopped = Options::new().stop(move || asked.fetch_add(1, Ordering::Relaxed) >= stop_after);
+        if all.clone_to(&path, &stopped, &|_| Ok(())).is_ok() {
+            break;
+        }
+        if path.join("format").exists() {
+            break;
+        }
+        interrupted += 1;
+        let (clone, _) = demands.clone_to(&path, &Options::new(), &|_| Ok(())).unwrap();
+        assert!(clone.at("remote:origin/alone").is_err(), "{stop_after}");
+        assert_eq!(content(&clone, "plan").as_deref(), Some("two"));
+    }
+    assert!(interrupted > 1, "{interrupted}");
 }

@@ -84,3 +84,52 @@ fn a_pushed_commit_that_was_thinned_is_continued() {
     verified(&old);
     verified(&fleet.folder.path().join("b"));
 }
+
+/// RML-2: the answer of a push was lost, and its machine thinned what it sent. Another machine has continued that.
+#[test]
+fn a_thinned_commit_that_another_machine_continued_is_taken_in_again() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let b = fleet.clone("b", Origin::DirectUser);
+    let [path, old] = ["first", "old"].map(|name| fleet.folder.path().join(name));
+    put(&a, "plan", "two");
+    put(&a, "of a", "1");
+    drop(a);
+    copy(&path, &old);
+    remote.push(&Memory::open(&path).unwrap(), &ann()).unwrap();
+    let a = Memory::open(&old).unwrap();
+    put(&a, "of a", "2");
+    assert!(thin(&a, 1) > 1);
+    put(&b, "of b", "1");
+    pull(&remote, &b);
+    remote.push(&b, &ann()).unwrap();
+    assert!(pull(&remote, &a).merged.conflicts.is_empty());
+    remote.push(&a, &ann()).unwrap();
+    pull(&remote, &b);
+    assert_eq!(a.view().root(), b.view().root());
+    assert_eq!(content(&b, "of a").as_deref(), Some("2"));
+    drop((a, b));
+    verified(&old);
+}
+
+/// RML-2: a thinned commit before a kept one counts as had.
+#[test]
+fn a_thinned_commit_before_a_kept_one_is_not_taken_in() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let b = fleet.clone("b", Origin::DirectUser);
+    let [path, old] = ["first", "old"].map(|name| fleet.folder.path().join(name));
+    put(&a, "plan", "two");
+    put(&a, "of a", "1");
+    drop(a);
+    copy(&path, &old);
+    remote.push(&Memory::open(&path).unwrap(), &ann()).unwrap();
+    let a = Memory::open(&old).unwrap();
+    assert!(thin(&a, 1) > 0);
+    put(&b, "of b", "1");
+    pull(&remote, &b);
+    remote.push(&b, &ann()).unwrap();
+    let pulled = pull(&remote, &a);
+    assert_eq!(pulled.fetched.commits, 3, "of b, its merge and its push");
+    assert_eq!(a.view().root(), b.view().root());
+}

@@ -86,6 +86,31 @@ fn small_segments_are_joined_and_leave_later() {
     }
 }
 
+/// JOI-2: no push of one commit sends more than 64 KiB, and yet segments and what a pull reads stay few.
+#[test]
+fn a_push_with_a_join_stays_small() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let b = fleet.clone("b", Origin::DirectUser);
+    let text = "x".repeat(1_500);
+    for number in 0..150 {
+        put(&a, "counter", &format!("{number} {}", &text[..number * 10]));
+        let pushed = remote.push(&a, &ann()).unwrap();
+        assert!(pushed.bytes <= 64 << 10, "{number}: {} bytes", pushed.bytes);
+        if number % 10 == 9 {
+            let pulled = pull(&remote, &b).fetched;
+            assert!(
+                (2..=11).contains(&pulled.requests),
+                "{number}: {} requests",
+                pulled.requests
+            );
+            assert!(pulled.bytes < 128 << 10, "{number}: {} bytes", pulled.bytes);
+        }
+    }
+    let segments = log(&fleet).segments.len();
+    assert!(segments <= 20, "{segments}");
+}
+
 /// Rule 15: a damaged segment is damage, however often the manifest is read.
 #[test]
 fn a_missing_segment_of_the_newest_manifest_is_damage() {

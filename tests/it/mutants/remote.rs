@@ -207,6 +207,46 @@ pub(super) const MUTANTS: &[Mutant] = &[
         THINNED,
     ),
     mutant(
+        "only the newest thinned commits are taken in again",
+        "src/engine/write/intake.rs",
+        [
+            "!self.again.is_empty() || self.has(digest)?",
+            "!self.again.is_empty() || self.has(digest)?",
+            "!self.again.is_empty() || self.has(digest)? || true",
+        ],
+        THINNED,
+    ),
+    mutant(
+        "a thinned commit before a kept one is taken in again",
+        "src/engine/write/intake.rs",
+        [
+            "self.is_thinned(digest)? && !self.again.contains(&digest)",
+            "self.is_thinned(digest)? && !self.again.contains(&digest)",
+            "false && self.is_thinned(digest)?",
+        ],
+        THINNED,
+    ),
+    mutant(
+        "a thinned history does not bring the versions that it names",
+        "src/store/foreign.rs",
+        [
+            "if !own.has(&digest)",
+            "own.has(&digest)",
+            "(record.kind != RecordKind::Link || own.has(&digest))",
+        ],
+        "remote::tests::fleet",
+    ),
+    mutant(
+        "a join sends as much as it likes",
+        "src/remote/join.rs",
+        [
+            "if log.segments.len() > SEGMENTS_MAX {",
+            "log.segments.len() > SEGMENTS_MAX",
+            "true || log.segments.len() > SEGMENTS_MAX",
+        ],
+        UPKEEP,
+    ),
+    mutant(
         "a merge does not find thinned commits on the line of a remote",
         "src/engine/write/merge/graph.rs",
         [
