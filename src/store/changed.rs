@@ -76,7 +76,7 @@ const BITS_AN_ID: u64 = 16;
 /// lock, because bits are only ever set.
 pub(super) struct ChangedIds {
     is_known: AtomicBool,
-    first: OnceLock<Box<Part>>,
+    first: OnceLock<Part>,
 }
 
 struct Part {
@@ -87,15 +87,15 @@ struct Part {
 }
 
 impl Part {
-    fn for_ids(ids: u64) -> Box<Self> {
+    fn for_ids(ids: u64) -> Self {
         let words = ids * BITS_AN_ID / u64::from(u64::BITS);
-        Box::new(Self {
+        Self {
             bits: std::iter::repeat_with(AtomicU64::default)
                 .take(words as usize)
                 .collect(),
             ids: AtomicU64::new(0),
             next: OnceLock::new(),
-        })
+        }
     }
 
     fn room(&self) -> u64 {
@@ -137,7 +137,7 @@ impl ChangedIds {
             if found.may_have(hash) {
                 return true;
             }
-            part = found.next.get();
+            part = found.next.get().map(Box::as_ref);
         }
         false
     }
@@ -146,7 +146,9 @@ impl ChangedIds {
     fn add(&self, hash: IdHash) {
         let mut part = self.first.get_or_init(|| Part::for_ids(IDS_MIN));
         while part.ids.load(Ordering::Relaxed) >= part.room() {
-            part = part.next.get_or_init(|| Part::for_ids(part.room() * GROWTH));
+            part = part
+                .next
+                .get_or_init(|| Box::new(Part::for_ids(part.room() * GROWTH)));
         }
         if !part.may_have(hash) {
             part.ids.fetch_add(1, Ordering::Relaxed);

@@ -749,9 +749,12 @@ impl Store {
 
     /// Adds what a commit changes to the changed ids of this line.
     fn note_changed(&self, own: &OwnLine, batch: &Batch, next: &CommitEntry) {
-        let noted = self.with_changes(batch, next, |coming| match next.takes_state {
-            true => self.is_state_of_line(next.commit.root).then_some(()),
-            false => own.changed.take_in(coming),
+        let noted = self.with_changes(batch, next, |coming| {
+            if next.takes_state {
+                self.is_state_of_line(next.commit.root).then_some(())
+            } else {
+                own.changed.take_in(coming)
+            }
         });
         if noted.is_none() {
             own.changed.give_up();
