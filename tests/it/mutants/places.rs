@@ -4,7 +4,6 @@ use super::{Mutant, mutant};
 
 const FILE: &str = "src/store/places.rs";
 const CHANGED: &str = "src/store/changed.rs";
-const STORE: &str = "src/store/mod.rs";
 const TESTS: &str = "engine::tests::places";
 
 /// The mutants of the cache of places.
@@ -91,7 +90,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "a fork reads what the main line wrote after the base",
-        STORE,
+        FILE,
         [
             "(line, upto) = (&below.store, upto.min(below.base.batch))",
             "upto.min(below.base.batch)",
@@ -101,7 +100,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "a fork that went back to before its base reads from the base",
-        STORE,
+        CHANGED,
         [
             "self.is_state_of_line(next.commit.root).then_some(())",
             "self.is_state_of_line(next.commit.root).then_some(())",
@@ -111,7 +110,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "a fork fills the cache with what only it has",
-        STORE,
+        FILE,
         [
             "&& has_place() == Some(true)",
             "has_place() == Some(true)",
@@ -121,7 +120,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "a fork of an older state fills the cache",
-        STORE,
+        FILE,
         [
             "if base.base.batch == head.batch && has_place",
             "base.base.batch == head.batch",
