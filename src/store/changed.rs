@@ -10,17 +10,15 @@
 //! - CHD-1: before a commit of a line is published, the line's [`ChangedIds`] contain every id of the base whose
 //!   version differs from that in the base, or are not known. They may contain other ids.
 
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 
 use crate::codec;
-use crate::digest::{KeyPath, Root};
+use crate::digest::KeyPath;
 use crate::log::{Batch, LINK_BYTES, Locator, Record, RecordKind, UNLINK_BYTES, UNLINKED};
 use crate::object::Object;
 use crate::trie::{NodeSource, Trie};
 
-use super::Store;
-use super::commits::CommitEntry;
 use super::places::IdHash;
 use super::records::Records;
 
@@ -170,71 +168,6 @@ impl ChangedIds {
     /// Notes that the line may have changed any id, from now on.
     pub(super) fn give_up(&self) {
         self.is_known.store(false, Ordering::Release);
-    }
-}
-
-impl Store {
-    /// Notes which ids a commit changes, before the commit is published.
-    pub(super) fn note_changes(&self, batch: &Batch, next: &CommitEntry) {
-        match &self.own {
-            Some(own) => self.note_changed(&own.changed, batch, next),
-            None => self.forget_places(batch, next),
-        }
-    }
-
-    /// Makes the cache of places forget what a commit changes.
-    fn forget_places(&self, batch: &Batch, next: &CommitEntry) {
-        let Some(cache) = self.places.load_full() else {
-            return;
-        };
-        let anew = cache.take_in(batch.number, |cache| {
-            self.with_changes(batch, next, |coming| cache.forget_changes(coming, next))
-        });
-        if let Some(anew) = anew {
-            self.places.store(Some(Arc::new(anew)));
-        }
-    }
-
-    /// Adds what a commit changes to the changed ids of this line.
-    fn note_changed(&self, changed: &ChangedIds, batch: &Batch, next: &CommitEntry) {
-        let noted = self.with_changes(batch, next, |coming| {
-            if next.takes_state {
-                self.is_state_of_line(next.commit.root).then_some(())
-            } else {
-                changed.take_in(coming)
-            }
-        });
-        if noted.is_none() {
-            changed.give_up();
-        }
-    }
-
-    /// Returns whether the base or a commit before the newest one has this root: then the line has noted what it changed.
-    fn is_state_of_line(&self, root: Root) -> bool {
-        let catalog = self.catalog.read_recursive();
-        let before = catalog.line.kept.len().saturating_sub(1);
-        let is_base = self.base().is_some_and(|base| base.commit.root == root);
-        is_base || catalog.line.newest_with_root(root, before).is_some()
-    }
-
-    /// Calls `change` with a commit if it changes the state. Returns `None` if `change` does, or if the state before it cannot
-    /// be read.
-    fn with_changes(
-        &self,
-        batch: &Batch,
-        next: &CommitEntry,
-        change: impl FnOnce(&Coming<'_>) -> Option<()>,
-    ) -> Option<()> {
-        let head = self.head.load_full()?;
-        if head.commit.root == next.commit.root {
-            return Some(());
-        }
-        change(&Coming {
-            batch,
-            before: &self.state(&head).ok()?,
-            records: &self.records,
-            nodes: self,
-        })
     }
 }
 

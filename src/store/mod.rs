@@ -15,6 +15,7 @@
 
 mod base;
 mod bulk;
+mod cached;
 mod catalog;
 mod changed;
 mod checkpoint;

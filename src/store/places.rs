@@ -18,12 +18,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, OnceLock};
 
 use crate::log::{Record, RecordKind};
-use crate::object::Id;
 use crate::threads::Mutex;
 
 use super::changed::Coming;
 use super::commits::CommitEntry;
-use super::{Below, Store};
 
 /// The number of places in a line, which a processor loads at once.
 const PLACES_A_LINE: usize = 8;
@@ -243,54 +241,5 @@ impl PlaceCache {
             self.floor.store(coming.batch.number, Ordering::Release);
         }
         coming.ids_of(record, &mut |id| self.forget(id))
-    }
-}
-
-impl Store {
-    /// Returns the place of the version of an id in the state of a commit of the batch `batch`, if the cache has it, and a
-    /// batch. The caller must check that the record has this id, and that its batch is not newer than that batch.
-    pub(crate) fn cached_place(&self, hash: IdHash, batch: u64) -> Option<(u64, u64)> {
-        let (main, upto) = self.unchanged_since(hash, batch)?;
-        Some((main.places.load().as_ref()?.find(hash, upto)?, upto))
-    }
-
-    /// Notes the place of an id in the state of a commit of the batch `batch`, which has `objects` objects.
-    pub(crate) fn cache_place(&self, id: &Id, hash: IdHash, place: u64, (batch, objects): (u64, u64)) {
-        let (mut main, mut base) = (self, None);
-        while let Below::Line(below) = &main.below {
-            (main, base) = (&below.store, Some(below));
-        }
-        let (Some(cache), Some(head)) = (main.places.load_full(), main.head.load_full()) else {
-            return;
-        };
-        let Some(base) = base else {
-            cache.keep(hash, place, (batch, objects), head.batch);
-            return;
-        };
-        // INVARIANT PCH-1: the line may have this version from elsewhere, so the state of the main line is asked.
-        let has_place = || {
-            let entry = base
-                .base_state()
-                .ok()?
-                .get(&self.suite.key_path(id.as_str()), self)
-                .ok()??;
-            Some(entry.place == place)
-        };
-        if base.base.batch == head.batch && has_place() == Some(true) {
-            cache.keep(hash, place, (head.batch, objects), head.batch);
-        }
-    }
-
-    /// Returns the main line, and the batch of a state of it that has the same version of an id as the state of the batch
-    /// `batch`. `None` if this line, or one below it, may have changed the id (CHD-1).
-    fn unchanged_since(&self, hash: IdHash, batch: u64) -> Option<(&Self, u64)> {
-        let (mut line, mut upto) = (self, batch);
-        while let Below::Line(below) = &line.below {
-            if line.own.as_ref()?.changed.may_have(hash) {
-                return None;
-            }
-            (line, upto) = (&below.store, upto.min(below.base.batch));
-        }
-        Some((line, upto))
     }
 }

@@ -3,6 +3,7 @@
 use super::{Mutant, mutant};
 
 const FILE: &str = "src/store/places.rs";
+const CACHED: &str = "src/store/cached.rs";
 const CHANGED: &str = "src/store/changed.rs";
 const TESTS: &str = "engine::tests::places";
 
@@ -90,7 +91,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "a fork reads what the main line wrote after the base",
-        FILE,
+        CACHED,
         [
             "(line, upto) = (&below.store, upto.min(below.base.batch))",
             "upto.min(below.base.batch)",
@@ -100,7 +101,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "a fork that went back to before its base reads from the base",
-        CHANGED,
+        CACHED,
         [
             "self.is_state_of_line(next.commit.root).then_some(())",
             "self.is_state_of_line(next.commit.root).then_some(())",
@@ -110,7 +111,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "a fork fills the cache with what only it has",
-        FILE,
+        CACHED,
         [
             "&& has_place() == Some(true)",
             "has_place() == Some(true)",
@@ -120,7 +121,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     ),
     mutant(
         "a fork of an older state fills the cache",
-        FILE,
+        CACHED,
         [
             "if base.base.batch == head.batch && has_place",
             "base.base.batch == head.batch",
