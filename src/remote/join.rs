@@ -18,12 +18,10 @@ use crate::log::closed::{
     CLOSED_HEADER_BYTES, CLOSED_SEGMENT_BYTES, ClosedLog, ClosedSegment, Group, Leaving,
 };
 
-/// The number of neighbours of one class from which on they are joined, and the most segments in a join.
+/// The number of neighbours from which on they are joined, and the most segments in a join.
 const JOINED: usize = 8;
-/// The most bytes of the batches of a segment of the lowest class. The next classes have eight times as much each.
-const LOWEST_CLASS: u64 = 2 << 10;
-/// The number of classes.
-const CLASSES: u64 = 5;
+/// The most bytes of the batches of a segment that is joined with others.
+const SMALL_MAX: u64 = 8 << 20;
 /// The most bytes that a small push with a join sends.
 const SENT_MAX: u64 = 64 << 10;
 /// What a join adds to the manifest, and encryption to the files.
@@ -33,11 +31,6 @@ const SEGMENTS_MAX: usize = 128;
 /// The number of generations for which replaced segments stay. A reader of a few dozen segments takes as long as a fleet
 /// needs for so many pushes.
 pub(super) const STAYS: u64 = 32;
-
-/// Returns the class of a segment by its length; `None` if it is not small.
-fn class(segment: &ClosedSegment) -> Option<u64> {
-    (0..CLASSES).find(|class| batch_bytes(segment) <= LOWEST_CLASS << (3 * class))
-}
 
 fn batch_bytes(segment: &ClosedSegment) -> u64 {
     segment.length.saturating_sub(CLOSED_HEADER_BYTES)
@@ -52,22 +45,23 @@ fn room(log: &ClosedLog, own: u64) -> u64 {
     SENT_MAX.saturating_sub(others).max(own).min(CLOSED_SEGMENT_BYTES)
 }
 
-/// Returns which segments are to be joined: of eight neighbours of one class, the first ones that fit into `room` bytes.
+/// Returns which segments are to be joined: of the first eight small neighbours of which none is larger than the others
+/// together, the first ones that fit into `room` bytes. So bytes that are joined again are then in a segment of twice the
+/// size, whatever the sizes of the pushes are.
 fn due(log: &ClosedLog, room: u64) -> Option<Range<usize>> {
     let windows = log.segments.windows(JOINED).enumerate();
     let mut found = windows.filter_map(|(at, window)| {
-        let first = window.first().and_then(class)?;
+        let sizes = window.iter().map(batch_bytes);
+        let (largest, sum) = (sizes.clone().max()?, sizes.sum::<u64>());
+        if largest > SMALL_MAX || 2 * largest > sum {
+            return None;
+        }
         let mut bytes = CLOSED_HEADER_BYTES;
         let fits = |segment: &&ClosedSegment| {
             bytes += batch_bytes(segment);
             bytes <= room
         };
-        let is_due = window.iter().all(|segment| class(segment) == Some(first));
-        let count = if is_due {
-            window.iter().take_while(fits).count()
-        } else {
-            0
-        };
+        let count = window.iter().take_while(fits).count();
         (count > 1).then(|| at..at + count)
     });
     found.next()

@@ -24,28 +24,20 @@ impl Store {
 
     /// Notes the place of an id in the state of a commit of the batch `batch`, which has `objects` objects.
     pub(crate) fn cache_place(&self, id: &Id, hash: IdHash, place: u64, (batch, objects): (u64, u64)) {
-        let (mut main, mut base) = (self, None);
-        while let Below::Line(below) = &main.below {
-            (main, base) = (&below.store, Some(below));
-        }
+        let Some((main, upto)) = self.unchanged_since(hash, batch) else {
+            return;
+        };
         let (Some(cache), Some(head)) = (main.places.load_full(), main.head.load_full()) else {
             return;
         };
-        let Some(base) = base else {
-            cache.keep(hash, place, (batch, objects), head.batch);
-            return;
+        // INVARIANT PCH-1: a line may have linked a version of an id that its base lacks, so the main line is asked.
+        let is_of_main = || {
+            let key = self.suite.key_path(id.as_str());
+            let entry = main.state(&head).ok()?.get(&key, main).ok()?;
+            Some(entry?.place == place)
         };
-        // INVARIANT PCH-1: the line may have this version from elsewhere, so the state of the main line is asked.
-        let has_place = || {
-            let entry = base
-                .base_state()
-                .ok()?
-                .get(&self.suite.key_path(id.as_str()), self)
-                .ok()??;
-            Some(entry.place == place)
-        };
-        if base.base.batch == head.batch && has_place() == Some(true) {
-            cache.keep(hash, place, (head.batch, objects), head.batch);
+        if self.own.is_none() || upto == head.batch && is_of_main() == Some(true) {
+            cache.keep(hash, place, (upto, objects), head.batch);
         }
     }
 
@@ -97,12 +89,15 @@ impl Store {
         }
     }
 
-    /// Returns whether the base or a commit before the newest one has this root: then the line has noted what it changed.
+    /// Returns whether the base or a commit of the line has this root: then the line has noted what it changed.
     fn is_state_of_line(&self, root: Root) -> bool {
         let catalog = self.catalog.read_recursive();
-        let before = catalog.line.kept.len().saturating_sub(1);
         let is_base = self.base().is_some_and(|base| base.commit.root == root);
-        is_base || catalog.line.newest_with_root(root, before).is_some()
+        is_base
+            || catalog
+                .line
+                .newest_with_root(root, catalog.line.kept.len())
+                .is_some()
     }
 
     /// Calls `change` with a commit if it changes the state. Returns `None` if `change` does, or if the state before it cannot

@@ -684,7 +684,6 @@ impl Store {
         let entry = replay::apply(self, batch, named, known)?;
         // STO-2: the log already contains the batch. Sets the head last, after all other data of the commit.
         if let Some(entry) = &entry {
-            self.note_changes(batch, entry);
             self.head.store(Some(Arc::clone(entry)));
         }
         Ok(entry)

@@ -43,6 +43,7 @@ pub(super) fn apply(
             let objects = known.state.map(|state| state.objects).unwrap_or_default();
             store.records.add_all(batch, &objects, true)?;
             let contents = Decoded::with_references(known.references);
+            note_changes(store, batch, applied.as_ref());
             return Ok(publish(store, batch.number, contents, applied));
         }
     }
@@ -138,7 +139,9 @@ fn take_in(
         };
         Ok((Arc::new(entry), history, unlinked))
     });
-    Ok(publish(store, batch.number, contents, applied.transpose()?))
+    let applied = applied.transpose()?;
+    note_changes(store, batch, applied.as_ref());
+    Ok(publish(store, batch.number, contents, applied))
 }
 
 /// The commit of a batch, with the history tree and the ids that it removed.
@@ -238,6 +241,14 @@ pub(super) fn next_commit(
         trie: StateSlot::default(),
     };
     Ok(Some((entry, history)))
+}
+
+/// Notes which ids a commit changes, before anybody can read the commit (PCH-2, CHD-1): readers find commits in the catalog,
+/// too.
+fn note_changes(store: &Store, batch: &Batch, applied: Option<&Applied>) {
+    if let Some((entry, ..)) = applied {
+        store.note_changes(batch, entry);
+    }
 }
 
 /// Adds a checked batch to the catalog, completely: no step can fail. `applied` is its commit, with the ids that the

@@ -486,9 +486,6 @@ impl Store {
             let (batch, _) = self.records.reader().batch_from(place)?;
             let entry = replay::apply_known_records(self, &batch);
             let entry = entry.map_err(|error| error.context(format!("batch {}", batch.number)))?;
-            if let Some(entry) = &entry {
-                self.note_changes(&batch, entry);
-            }
             self.head.store(entry);
             done = batch.number;
         }

@@ -8,7 +8,8 @@ cd "$(dirname "$0")/../.."
 
 commit=${1:-4996a276}
 # Outside of this folder, whose Cargo.toml would count it as a part of the workspace.
-out=${TMPDIR:-/tmp}/treering-old-build
+out=${TMPDIR:-/tmp}/treering-old-build-$commit
+rm -rf "$out/source"
 mkdir -p "$out/source"
 git archive "$commit" | tar -x -C "$out/source"
 (cd "$out/source" && CARGO_TARGET_DIR="$out/target" cargo build --quiet --bin treering)

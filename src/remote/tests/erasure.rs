@@ -220,8 +220,8 @@ fn a_push_deletes_each_file_once() {
         let is_gone = before.keys().any(|name| !after.contains_key(name));
         is_gone.then_some(pushed.requests)
     });
-    let what = "a list, a segment, a manifest, 8 files, and the next join: 8 segments read and one written";
-    assert_eq!(first, Some(20), "{what}");
+    let what = "a list, a segment, a manifest and 8 files";
+    assert_eq!(first, Some(11), "{what}");
 }
 
 /// What a fetch erased counts, also if another process then takes in the commits first.

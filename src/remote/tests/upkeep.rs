@@ -92,9 +92,11 @@ fn a_push_with_a_join_stays_small() {
     let fleet = Fleet::new();
     let (remote, a) = (fleet.origin(), fleet.first());
     let b = fleet.clone("b", Origin::DirectUser);
-    let text = "x".repeat(1_500);
+    let text = "x".repeat(3_000);
     for number in 0..150 {
-        put(&a, "counter", &format!("{number} {}", &text[..number * 10]));
+        // As of an agent that stores what a person says, and what it answers.
+        let size = [50, 3_000, 900][number % 3];
+        put(&a, "counter", &format!("{number} {}", &text[..size]));
         let pushed = remote.push(&a, &ann()).unwrap();
         assert!(pushed.bytes <= 64 << 10, "{number}: {} bytes", pushed.bytes);
         if number % 10 == 9 {
@@ -108,7 +110,7 @@ fn a_push_with_a_join_stays_small() {
         }
     }
     let segments = log(&fleet).segments.len();
-    assert!(segments <= 20, "{segments}");
+    assert!(segments <= 30, "{segments}");
 }
 
 /// Rule 15: a damaged segment is damage, however often the manifest is read.

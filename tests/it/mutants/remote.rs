@@ -197,12 +197,12 @@ pub(super) const MUTANTS: &[Mutant] = &[
         THINNED,
     ),
     mutant(
-        "what was pushed and thinned is not taken in",
+        "a thinned commit before a kept one is taken in again",
         "src/engine/write/intake.rs",
         [
             "self.is_thinned(digest)? && !self.again.contains(&digest)",
-            "!self.again.contains(&digest)",
-            "(true || !self.again.contains(&digest))",
+            "self.is_thinned(digest)? && !self.again.contains(&digest)",
+            "false && self.is_thinned(digest)?",
         ],
         THINNED,
     ),
@@ -217,12 +217,12 @@ pub(super) const MUTANTS: &[Mutant] = &[
         THINNED,
     ),
     mutant(
-        "a thinned commit before a kept one is taken in again",
+        "what was pushed and thinned is not taken in",
         "src/engine/write/intake.rs",
         [
             "self.is_thinned(digest)? && !self.again.contains(&digest)",
-            "self.is_thinned(digest)? && !self.again.contains(&digest)",
-            "false && self.is_thinned(digest)?",
+            "!self.again.contains(&digest)",
+            "(true || !self.again.contains(&digest))",
         ],
         THINNED,
     ),
