@@ -297,12 +297,12 @@ impl Log {
         durability: Durability,
     ) -> Result<Vec<Batch>> {
         let mut segment = self.segment(self.cursor.segment)?;
-        let (mut file, mut length) = self.open_to_write(&segment)?;
+        let (mut file, length) = self.open_to_write(&segment)?;
         // INVARIANT APP-3: creates a new segment before writing.
         if self.is_full(length, needed) {
             self.sync_group()?;
             segment = self.rotate(lock)?;
-            (file, length) = self.open_to_write(&segment)?;
+            (file, _) = self.open_to_write(&segment)?;
         }
         let after = Continue {
             segment: segment.header.id,
@@ -317,8 +317,7 @@ impl Log {
         file.write_shared(after.start, &bytes).map_err(writing)?;
         self.unsynced = Some(head);
         let end = after.start + bytes.len() as u64;
-        let filled = self.fill_ahead(&*file, length, end, needed);
-        self.set_written_length(filled.map_err(writing)?.max(end));
+        self.fill_ahead(end, needed).map_err(writing)?;
         if let Some(last) = batches.last() {
             self.cursor = self.cursor.after(last, end);
         }
@@ -354,15 +353,9 @@ impl Log {
             segment: id,
             file: Arc::clone(&file),
             length,
+            filled: 0,
         });
         Ok((file, length))
-    }
-
-    /// Notes that the file of the active segment has at least `length` bytes.
-    fn set_written_length(&mut self, length: u64) {
-        if let Some(writing) = &mut self.writing {
-            writing.length = writing.length.max(length);
-        }
     }
 
     /// Syncs the earlier appends. An error does not have an unknown outcome: the earlier `append` calls have already

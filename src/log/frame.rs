@@ -2,8 +2,8 @@
 //!
 //! Both checksums of a frame start from the store's instance, the segment's nonce and the frame's offset. So the
 //! checksums do not match if a frame was copied from another store, segment or offset, except in a segment that a clone
-//! copied as a whole (SEG-2). The header has a separate
-//! checksum, which verifies the length of the body before a reader uses the length.
+//! copied as a whole (SEG-2). The header has a separate checksum, which verifies the length of the body before a reader
+//! uses the length.
 //!
 //! # Layer
 //! Layer 2. Defines the tag of each record kind, but does not interpret the bodies of records.

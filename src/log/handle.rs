@@ -70,6 +70,8 @@ pub(super) struct Writing {
     pub(super) file: Arc<dyn DiskFile>,
     /// The length of the file. Only this handle makes the file longer while no other handle has the lock (SEG-1).
     pub(super) length: u64,
+    /// The number of bytes of zeros that were last added behind a group that reached the end of the file.
+    pub(super) filled: u64,
 }
 
 /// A handle of an open log.

@@ -7,7 +7,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::batch::BatchBuilder;
-use super::handle::{Log, LogOptions};
+use super::handle::{Log, LogOptions, Writing};
 use super::lock::WriteLock;
 use super::manifest::{MANIFEST_NAME, Manifest, SegmentEntry};
 use super::reader::SegmentFile;
@@ -15,7 +15,7 @@ use super::segment::{
     FIRST_OFFSET, LOG_FOLDER, SEGMENT_HEADER_BYTES, SegmentEnd, SegmentHeader, parse_segment_name,
     segment_name,
 };
-use crate::disk::{self, Disk, DiskFile, if_there, unfinished_name};
+use crate::disk::{self, Disk, if_there, unfinished_name};
 use crate::error::{Error, OrIo as _, Result};
 
 /// The smallest reserve in bytes.
@@ -23,11 +23,13 @@ const RESERVE_LEAST: u64 = 128 << 10;
 /// The largest reserve in bytes.
 const RESERVE_MOST: u64 = 64 << 20;
 
-/// The zeros behind a small group are this part of the log, within limits in bytes.
+/// The bytes of zeros behind a large group. Each time small groups used the zeros up, twice as many are added.
+const FILLED_FIRST: u64 = 4 << 10;
+/// At most this part of the log is added, within limits in bytes.
 const FILLED_PART: u64 = 64;
 const FILLED_LEAST: u64 = 64 << 10;
 const FILLED_MOST: u64 = 256 << 10;
-/// A group is small if the zeros have room for this many of its size.
+/// A group is small if the most zeros have room for this many of its size.
 const GROUPS_FILLED: u64 = 16;
 
 impl Log {
@@ -59,31 +61,36 @@ impl Log {
         next_segment_bytes(&self.options, used.min((log / 16).max(RESERVE_LEAST / 2)), 0)
     }
 
-    /// Adds zeros behind a small group that ends at `end`, the end of the file, so that the next small groups are written to
-    /// blocks that the file has. Their syncs then need no change of the file system's own tables. A large group costs more
-    /// than its sync, and a bulk load would write every byte twice. `length` is the length of the file before the group.
-    /// Returns the new length.
+    /// Adds zeros behind a group that ends at `end`, the end of the file, so that the next small groups are written to
+    /// blocks that the file has. Their syncs then need no change of the file system's own tables. The zeros grow with the
+    /// small groups that follow each other, because the next large group writes over them.
     ///
     /// # Errors
     /// The errors of a write. A full disk is no error: the zeros only save time.
-    pub(super) fn fill_ahead(
-        &self,
-        file: &dyn DiskFile,
-        length: u64,
-        end: u64,
-        needed: u64,
-    ) -> io::Result<u64> {
+    pub(super) fn fill_ahead(&mut self, end: u64, needed: u64) -> io::Result<()> {
+        let Some(mut writing) = self.writing.take_if(|writing| end > writing.length) else {
+            return Ok(());
+        };
+        writing.length = self.fill_upto(&writing, end, needed)?;
+        writing.filled = writing.length - end;
+        self.writing = Some(writing);
+        Ok(())
+    }
+
+    /// Adds zeros behind `end`, the new end of the file, and returns the end of the zeros.
+    fn fill_upto(&self, writing: &Writing, end: u64, needed: u64) -> io::Result<u64> {
         let log = self.size().1;
-        let ahead = (log / FILLED_PART).clamp(FILLED_LEAST, FILLED_MOST);
-        if end <= length || needed > ahead / GROUPS_FILLED {
-            return Ok(end);
-        }
+        let most = (log / FILLED_PART).clamp(FILLED_LEAST, FILLED_MOST);
+        let ahead = match needed.saturating_mul(GROUPS_FILLED) {
+            room if room > most => FILLED_FIRST,
+            room => room.max(2 * writing.filled).clamp(FILLED_FIRST, most),
+        };
         let upto = (end + ahead).min(self.active_limit()).max(end);
         let free = self.disk.free_bytes();
         if free.is_some_and(|free| free < upto - end + reserve_bytes(log)) {
             return Ok(end);
         }
-        match file.extend_to(upto) {
+        match writing.file.extend_to(upto) {
             Err(error) if is_full(&error) => Ok(end),
             filled => filled.map(|()| upto),
         }

@@ -248,7 +248,12 @@ fn seg_1_a_segment_grows_by_groups_and_by_zeros_behind_small_ones() {
             end <= length && length - end <= 64 << 10,
             "{number}: {length} behind {end}"
         );
-        assert!(!is_large || length == end, "{number}: {length} behind {end}");
+        let of_a_page = is_large.then_some(4096);
+        assert_eq!(
+            of_a_page.map(|_| length - end),
+            of_a_page,
+            "{number}: the room behind a large group"
+        );
         assert!(
             segment > before.0 || length >= before.1,
             "{number}: {length} after {before:?}"
@@ -256,7 +261,7 @@ fn seg_1_a_segment_grows_by_groups_and_by_zeros_behind_small_ones() {
         grown += usize::from((segment, length) != before);
         before = (segment, length);
     }
-    assert!(grown < 10, "most small groups found room: {grown}");
+    assert!(grown < 20, "most small groups found room: {grown}");
     let (texts, _) = read_all(&disk, Mode::ReadOnly, options).unwrap();
     assert_eq!(texts.len(), 202);
 }
@@ -299,18 +304,19 @@ fn on_a_full_disk_no_zeros_are_added_and_the_group_is_written() {
         segment_bytes_max: 1 << 20,
         ..SMALL
     };
+    let small = "x".repeat(3_000);
     let room_with = |fault: Option<(u64, Fault)>| {
         let disk = SimDisk::new(1);
         let mut log = create(&(Arc::new(disk.clone()) as Arc<dyn Disk>), options);
-        // The third group is too large for the room of the new segment, and ends its file.
-        for text in [&"y".repeat(20_000), "z", &"x".repeat(1_200)] {
+        // A large group has a page of zeros behind it. The third group takes most of the page, and the next one ends the file.
+        for text in [&"y".repeat(20_000), &"z".repeat(20_000), small.as_str()] {
             append(&mut log, &[text]).unwrap();
         }
         let before = disk.calls();
         if let Some((call, fault)) = fault {
             disk.fail_at(before + call, fault);
         }
-        let appended = append(&mut log, &["z"]);
+        let appended = append(&mut log, &[&small]);
         let is_spared = fault.is_none_or(|(_, fault)| fault != Fault::Device);
         assert_eq!(appended.is_ok(), is_spared, "{fault:?}");
         assert_eq!(disk.heal(), fault.is_some());
