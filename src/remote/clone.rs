@@ -358,8 +358,8 @@ fn stays(record: &Record, purpose: Purpose, cap: Origin) -> bool {
 }
 
 /// Returns a batch of the clone, whose versions are at most of the class `cap` (RCS-3). The side lines of a remote become
-/// lines of the remote `origin`, and its references get the names that a fetch gives them. Leaves out
-/// snapshots whose commit is not among `commits`, those of the batches before it.
+/// lines of the remote `origin`, and its references get the names that a fetch gives them. Leaves out snapshots whose
+/// commit is not among `commits`, those of the batches before it.
 fn of_target(
     batch: &Batch,
     purpose: Purpose,

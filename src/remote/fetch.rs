@@ -45,12 +45,12 @@ impl Remote {
         let (place, writer) = (self.place(memory), &self.lane_of(writer));
         memory.inner.check_main()?;
         memory.refresh()?;
-        let open = memory.inner.main().store().hold_lines();
+        let mut open = memory.inner.main().store().hold_lines();
         let seen = memory.inner.seen(self.known())?;
         let published = Self::read_on(memory, &place, self.cached(memory)?, seen)?;
         let mut fetched = Fetched::nothing(&self.name, published.log.head);
         place.reading(published, &mut |published| {
-            self.fetch_of(memory, &place, published, writer, &mut fetched)
+            self.fetch_of(memory, &place, published, writer, (&mut fetched, &mut open))
         })?;
         fetched.bytes = place.bucket.received();
         fetched.requests = place.bucket.requests();
@@ -65,7 +65,7 @@ impl Remote {
         place: &Place,
         published: &Published,
         writer: &Writer,
-        fetched: &mut Fetched,
+        (fetched, open): (&mut Fetched, &mut OpenHold),
     ) -> Result<()> {
         let log = &published.log;
         place.check_purpose(log, Purpose::Shared)?;
@@ -74,6 +74,7 @@ impl Remote {
         let (mut tries, mut is_first, signed) = (0, true, OnceCell::new());
         loop {
             memory.inner.settings().check_stop()?;
+            open.follow(&memory.inner.main().store());
             let seen = memory.inner.seen(self.known())?;
             Self::check_seen(memory, log, seen)?;
             if seen.is_some_and(|seen| seen.generation == log.generation) {

@@ -6,8 +6,8 @@
 //! # Invariants
 //! - JOI-1: a manifest that lists a join names the segments that it replaces. They stay for some pushes, so a reader of an
 //!   older manifest has time to finish (FET-2).
-//! - JOI-2: a push with a join sends at most 64 KiB, or twice what it sends without the join. Only in a remote of more than
-//!   [`SEGMENTS_MAX`] segments it may send more.
+//! - JOI-2: a push with a join sends at most 64 KiB, or twice what it sends without the join. It may send more in a remote of
+//!   more than [`SEGMENTS_MAX`] segments, and if it erases: it sends what it rewrites, too.
 
 use std::ops::Range;
 
@@ -20,11 +20,9 @@ use crate::log::closed::{
 
 /// The number of neighbours from which on they are joined, and the most segments in a join.
 const JOINED: usize = 8;
-/// The most bytes of the batches of a segment that is joined with others.
-const SMALL_MAX: u64 = 8 << 20;
 /// The most bytes that a small push with a join sends.
 const SENT_MAX: u64 = 64 << 10;
-/// What a join adds to the manifest, and encryption to the files.
+/// The most bytes that a join adds to the manifest, and encryption to the files.
 const ADDED_MAX: u64 = 2 << 10;
 /// A remote with more segments is joined whatever a push sends. Every push sends the manifest, and a clone reads each segment.
 const SEGMENTS_MAX: usize = 128;
@@ -37,7 +35,7 @@ fn batch_bytes(segment: &ClosedSegment) -> u64 {
 }
 
 /// Returns the most bytes of the segment of a join, if the push sends a segment of `own` bytes (JOI-2).
-fn room(log: &ClosedLog, own: u64) -> u64 {
+pub(super) fn room(log: &ClosedLog, own: u64) -> u64 {
     if log.segments.len() > SEGMENTS_MAX {
         return CLOSED_SEGMENT_BYTES;
     }
@@ -45,26 +43,20 @@ fn room(log: &ClosedLog, own: u64) -> u64 {
     SENT_MAX.saturating_sub(others).max(own).min(CLOSED_SEGMENT_BYTES)
 }
 
-/// Returns which segments are to be joined: of the first eight small neighbours of which none is larger than the others
-/// together, the first ones that fit into `room` bytes. So bytes that are joined again are then in a segment of twice the
-/// size, whatever the sizes of the pushes are.
-fn due(log: &ClosedLog, room: u64) -> Option<Range<usize>> {
-    let windows = log.segments.windows(JOINED).enumerate();
-    let mut found = windows.filter_map(|(at, window)| {
-        let sizes = window.iter().map(batch_bytes);
-        let (largest, sum) = (sizes.clone().max()?, sizes.sum::<u64>());
-        if largest > SMALL_MAX || 2 * largest > sum {
-            return None;
-        }
-        let mut bytes = CLOSED_HEADER_BYTES;
-        let fits = |segment: &&ClosedSegment| {
-            bytes += batch_bytes(segment);
-            bytes <= room
+/// Returns which segments are to be joined: of eight neighbours, the first ones that fit into `room` bytes, if none of them is
+/// larger than the others together. So each byte is sent again only into a segment of twice the size.
+pub(super) fn due(log: &ClosedLog, room: u64) -> Option<Range<usize>> {
+    let mut windows = log.segments.windows(JOINED).enumerate();
+    windows.find_map(|(at, window)| {
+        let mut sum = 0;
+        let fits = |size: &u64| {
+            sum += size;
+            CLOSED_HEADER_BYTES + sum <= room
         };
-        let count = window.iter().take_while(fits).count();
-        (count > 1).then(|| at..at + count)
-    });
-    found.next()
+        let sizes: Vec<u64> = window.iter().map(batch_bytes).take_while(fits).collect();
+        let is_due = sizes.len() > 1 && 2 * sizes.iter().max()? <= sizes.iter().sum();
+        is_due.then(|| at..at + sizes.len())
+    })
 }
 
 /// Returns the log with a join in place of small segments, if there are eight. The caller publishes it with a segment of

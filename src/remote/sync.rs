@@ -59,7 +59,6 @@ impl Remote {
     /// # Durability
     /// When the call returns, the remote has all that the store had at the begin of the call.
     pub fn sync(&self, memory: &Memory, writer: &Writer) -> Result<Synced> {
-        let _open = memory.inner.main().store().hold_lines();
         let mut pulled = self.pull_if_any(memory, writer)?;
         let mut lost = 0;
         loop {

@@ -275,8 +275,9 @@ impl ForeignLine {
         let &Checked { batch, supply, .. } = checked;
         let mut built = BatchBuilder::new();
         let mut own = Supply::default();
-        if batch.records.iter().any(|record| record.kind == RecordKind::Gap) {
-            // The maps of a batch behind thinned commits also name its own versions.
+        let is_map = |record: &Record| matches!(record.kind, RecordKind::Base | RecordKind::Delta);
+        if batch.records.iter().any(is_map) {
+            // A map also names the versions of its own batch.
             own.add(batch, self.store.suite, &|_| true)?;
         }
         for record in &batch.records {

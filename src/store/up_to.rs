@@ -16,7 +16,7 @@ use crate::trie::{NodeSource, StoredNode, Trie};
 use super::catalog::Catalog;
 use super::changed::ChangedIds;
 use super::commits::CommitEntry;
-use super::lines::{LineInfo, LineRecord};
+use super::lines::{LineInfo, LineRecord, REMOTE};
 use super::replay;
 use super::rows::Rows;
 use super::{Below, Store};
@@ -145,6 +145,16 @@ pub(super) struct OpenLines {
 /// While it lives, lines that are opened stay open. So each is read once.
 pub(crate) struct OpenHold(Arc<Store>);
 
+impl OpenHold {
+    /// Holds the lines of `store` instead, if a rewrite of the log replaced the store: the old one keeps the old files open,
+    /// which may have what was erased.
+    pub(crate) fn follow(&mut self, store: &Arc<Store>) {
+        if !store.is_beside(&self.0) {
+            *self = store.hold_lines();
+        }
+    }
+}
+
 impl Drop for OpenHold {
     fn drop(&mut self) {
         let mut opened = self.0.opened.lock();
@@ -163,7 +173,7 @@ impl Drop for OpenHold {
 pub(super) struct OwnLine {
     pub(super) name: Arc<str>,
     pub(super) first_batch: u64,
-    /// What the commits of the line changed.
+    /// The ids that the commits of the line changed. Not known for a line of a remote, which nobody reads by id.
     pub(super) changed: ChangedIds,
 }
 
@@ -442,6 +452,10 @@ impl Store {
             .line
             .gaps
             .extend(gaps.filter(|gap| gap.first < below.base.seq()));
+        let changed = ChangedIds::new();
+        if name.starts_with(REMOTE) {
+            changed.give_up();
+        }
         let store = Arc::new(Self {
             shared: Arc::clone(&self.shared),
             head: ArcSwapOption::empty(),
@@ -450,7 +464,7 @@ impl Store {
             own: Some(OwnLine {
                 name,
                 first_batch,
-                changed: ChangedIds::new(),
+                changed,
             }),
             opened: Mutex::default(),
             catalog: RwLock::new(catalog),

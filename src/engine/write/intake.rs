@@ -332,10 +332,11 @@ impl<'a> Intake<'a> {
         }
         for batch in batches.iter().rev() {
             let commit = ForeignCommit::of(batch, self.store.suite)?.filter(|commit| commit.line.is_none());
-            let Some(ForeignCommit { digest, .. }) = commit else {
+            let Some(ForeignCommit { digest, commit, .. }) = commit else {
                 continue;
             };
-            if self.is_thinned(digest)? {
+            // No commit is left here before the first one of all, on which it could be taken in.
+            if self.is_thinned(digest)? && !commit.parents.is_empty() {
                 self.again.insert(digest);
             } else if !self.again.is_empty() || self.has(digest)? {
                 break;

@@ -6,7 +6,9 @@ use super::backup::{put, verified};
 use super::machines::{Fleet, ann, content, pull};
 use super::travel::copy;
 use crate::engine::{Memory, Retention};
+use crate::error::{ErrorCode, ErrorKind};
 use crate::object::Origin;
+use crate::remote::Remote;
 
 /// Keeps the newest commits, and those that something needs.
 fn thin(memory: &Memory, newest: u64) -> u64 {
@@ -46,90 +48,126 @@ fn a_new_remote_gets_what_came_from_the_old_one() {
     put(&a, "of a", "2");
     remote.push(&a, &ann()).unwrap();
     pull(&remote, &b);
-    crate::remote::Remote::forget("origin", &b, &ann()).unwrap();
+    Remote::forget("origin", &b, &ann()).unwrap();
     other.origin().push(&b, &ann()).unwrap();
     let c = other.clone("c", Origin::DirectUser);
     assert_eq!(c.view().root(), b.view().root());
 }
 
+/// A machine of which a push arrived without its answer, and another machine that was cloned before.
+struct Unanswered {
+    fleet: Fleet,
+    remote: Remote,
+    a: Memory,
+    b: Memory,
+}
+
+impl Unanswered {
+    fn new() -> Self {
+        let fleet = Fleet::new();
+        let (remote, a) = (fleet.origin(), fleet.first());
+        let b = fleet.clone("b", Origin::DirectUser);
+        put(&a, "plan", "two");
+        put(&a, "of a", "1");
+        let a = without_answer(&fleet, a);
+        Self { fleet, remote, a, b }
+    }
+
+    /// The other machine continues what was pushed.
+    fn continued(&self) {
+        put(&self.b, "of b", "1");
+        pull(&self.remote, &self.b);
+        self.remote.push(&self.b, &ann()).unwrap();
+    }
+
+    fn verified(self) {
+        drop((self.a, self.b));
+        for name in ["old", "b"] {
+            verified(&self.fleet.folder.path().join(name));
+        }
+    }
+}
+
+/// Pushes the first memory of a fleet. Returns it as it was before.
+fn without_answer(fleet: &Fleet, memory: Memory) -> Memory {
+    drop(memory);
+    let [path, old] = ["first", "old"].map(|name| fleet.folder.path().join(name));
+    copy(&path, &old);
+    fleet
+        .origin()
+        .push(&Memory::open(&path).unwrap(), &ann())
+        .unwrap();
+    Memory::open(&old).unwrap()
+}
+
 /// RML-2, MGR-2: a push arrived, its store did not learn it, and thinned what it pushed. Nothing conflicts with itself.
 #[test]
 fn a_pushed_commit_that_was_thinned_is_continued() {
-    let fleet = Fleet::new();
-    let (remote, a) = (fleet.origin(), fleet.first());
-    let b = fleet.clone("b", Origin::DirectUser);
-    let [path, old] = ["first", "old"].map(|name| fleet.folder.path().join(name));
-    put(&a, "plan", "two");
-    put(&a, "of a", "1");
-    drop(a);
-    copy(&path, &old);
-    remote.push(&Memory::open(&path).unwrap(), &ann()).unwrap();
-    let a = Memory::open(&old).unwrap();
-    put(&a, "plan", "three");
-    assert!(thin(&a, 1) > 1);
+    let machines = Unanswered::new();
+    let Unanswered { remote, a, b, .. } = &machines;
+    put(a, "plan", "three");
+    assert!(thin(a, 1) > 1);
     for round in 0..3 {
-        let pulled = pull(&remote, &a);
+        let pulled = pull(remote, a);
         assert!(pulled.merged.conflicts.is_empty(), "{round}");
-        remote.push(&a, &ann()).unwrap();
-        assert!(pull(&remote, &b).merged.conflicts.is_empty(), "{round}");
-        assert_eq!(content(&b, "plan"), content(&a, "plan"));
+        remote.push(a, &ann()).unwrap();
+        assert!(pull(remote, b).merged.conflicts.is_empty(), "{round}");
+        assert_eq!(content(b, "plan"), content(a, "plan"));
         assert_eq!(a.view().root(), b.view().root());
-        put(&a, "plan", &format!("round {round}"));
-        put(&b, "of b", &format!("round {round}"));
-        thin(&a, 1);
-        pull(&remote, &b);
-        remote.push(&b, &ann()).unwrap();
+        put(a, "plan", &format!("round {round}"));
+        put(b, "of b", &format!("round {round}"));
+        thin(a, 1);
+        pull(remote, b);
+        remote.push(b, &ann()).unwrap();
     }
-    drop((a, b));
-    verified(&old);
-    verified(&fleet.folder.path().join("b"));
+    machines.verified();
 }
 
 /// RML-2: the answer of a push was lost, and its machine thinned what it sent. Another machine has continued that.
 #[test]
 fn a_thinned_commit_that_another_machine_continued_is_taken_in_again() {
-    let fleet = Fleet::new();
-    let (remote, a) = (fleet.origin(), fleet.first());
-    let b = fleet.clone("b", Origin::DirectUser);
-    let [path, old] = ["first", "old"].map(|name| fleet.folder.path().join(name));
-    put(&a, "plan", "two");
-    put(&a, "of a", "1");
-    drop(a);
-    copy(&path, &old);
-    remote.push(&Memory::open(&path).unwrap(), &ann()).unwrap();
-    let a = Memory::open(&old).unwrap();
-    put(&a, "of a", "2");
-    assert!(thin(&a, 1) > 1);
-    put(&b, "of b", "1");
-    pull(&remote, &b);
-    remote.push(&b, &ann()).unwrap();
-    assert!(pull(&remote, &a).merged.conflicts.is_empty());
-    remote.push(&a, &ann()).unwrap();
-    pull(&remote, &b);
+    let machines = Unanswered::new();
+    let Unanswered { remote, a, b, .. } = &machines;
+    put(a, "of a", "2");
+    assert!(thin(a, 1) > 1);
+    machines.continued();
+    assert!(pull(remote, a).merged.conflicts.is_empty());
+    remote.push(a, &ann()).unwrap();
+    pull(remote, b);
     assert_eq!(a.view().root(), b.view().root());
-    assert_eq!(content(&b, "of a").as_deref(), Some("2"));
-    drop((a, b));
-    verified(&old);
+    assert_eq!(content(b, "of a").as_deref(), Some("2"));
+    machines.verified();
+}
+
+/// RML-2: if nothing is left of what was pushed, not even the first commit, the remote must be cloned anew.
+#[test]
+fn a_first_push_that_was_thinned_cannot_be_continued() {
+    let fleet = Fleet::new();
+    let a = Memory::create(fleet.folder.path().join("first")).unwrap();
+    put(&a, "of a", "1");
+    put(&a, "of a", "2");
+    let a = without_answer(&fleet, a);
+    put(&a, "of a", "3");
+    assert!(thin(&a, 1) > 2);
+    let (remote, b) = (fleet.origin(), fleet.clone("b", Origin::DirectUser));
+    let machines = Unanswered { fleet, remote, a, b };
+    machines.continued();
+    let error = machines.remote.pull(&machines.a, &ann()).unwrap_err();
+    assert_eq!(
+        (error.kind(), error.code()),
+        (ErrorKind::NotFound, ErrorCode::Thinned)
+    );
+    machines.verified();
 }
 
 /// RML-2: a thinned commit before a kept one counts as had.
 #[test]
 fn a_thinned_commit_before_a_kept_one_is_not_taken_in() {
-    let fleet = Fleet::new();
-    let (remote, a) = (fleet.origin(), fleet.first());
-    let b = fleet.clone("b", Origin::DirectUser);
-    let [path, old] = ["first", "old"].map(|name| fleet.folder.path().join(name));
-    put(&a, "plan", "two");
-    put(&a, "of a", "1");
-    drop(a);
-    copy(&path, &old);
-    remote.push(&Memory::open(&path).unwrap(), &ann()).unwrap();
-    let a = Memory::open(&old).unwrap();
-    assert!(thin(&a, 1) > 0);
-    put(&b, "of b", "1");
-    pull(&remote, &b);
-    remote.push(&b, &ann()).unwrap();
-    let pulled = pull(&remote, &a);
+    let machines = Unanswered::new();
+    let Unanswered { remote, a, b, .. } = &machines;
+    assert!(thin(a, 1) > 0);
+    machines.continued();
+    let pulled = pull(remote, a);
     assert_eq!(pulled.fetched.commits, 3, "of b, its merge and its push");
     assert_eq!(a.view().root(), b.view().root());
 }

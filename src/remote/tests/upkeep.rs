@@ -6,10 +6,10 @@ use super::backup::{put, verified};
 use super::machines::{Fleet, ann, content, pull};
 use crate::engine::Memory;
 use crate::error::{ErrorCode, ErrorKind};
-use crate::log::closed::ClosedLog;
+use crate::log::closed::{CLOSED_HEADER_BYTES, CLOSED_SEGMENT_BYTES, ClosedLog};
 use crate::object::Origin;
 use crate::remote::bucket::{Bucket, Counted};
-use crate::remote::join::STAYS;
+use crate::remote::join::{self, STAYS};
 use crate::remote::place::Place;
 
 fn place(fleet: &Fleet) -> Place {
@@ -111,6 +111,46 @@ fn a_push_with_a_join_stays_small() {
     }
     let segments = log(&fleet).segments.len();
     assert!(segments <= 30, "{segments}");
+}
+
+/// JOI-2: how much a push may join, and which segments it chooses.
+#[test]
+fn a_join_is_worth_what_it_sends() {
+    let fleet = Fleet::new();
+    drop(fleet.first());
+    let of_sizes = |kibibytes: &[u64]| {
+        let mut log = log(&fleet);
+        let segment = log.segments[0].clone();
+        let with = |size: &u64| {
+            let mut segment = segment.clone();
+            segment.length = CLOSED_HEADER_BYTES + (size << 10);
+            segment
+        };
+        log.segments = kibibytes.iter().map(with).collect();
+        log
+    };
+    let due = |kibibytes: &[u64]| join::due(&of_sizes(kibibytes), 54 << 10);
+    assert_eq!(due(&[1; 7]), None, "too few");
+    assert_eq!(due(&[1; 8]), Some(0..8));
+    assert_eq!(due(&[1, 3, 1, 3, 1, 3, 1, 3]), Some(0..8), "of any sizes");
+    assert_eq!(
+        due(&[8, 1, 1, 1, 1, 1, 1, 1]),
+        None,
+        "one is larger than the others together"
+    );
+    assert_eq!(due(&[8, 1, 1, 1, 1, 1, 1, 1, 1]), Some(1..9));
+    assert_eq!(
+        due(&[60, 1, 1, 1, 1, 1, 1, 1, 1]),
+        Some(1..9),
+        "the first has no room"
+    );
+    assert_eq!(due(&[20, 20, 20, 1, 1, 1, 1, 1]), Some(0..2), "as many as fit");
+    let (few, many) = (of_sizes(&[1; 128]), of_sizes(&[1; 129]));
+    let (small, large) = (8 << 10, 1 << 20);
+    let sent = join::room(&few, small) + small + few.encode().len() as u64;
+    assert!((60 << 10..64 << 10).contains(&sent), "{sent}");
+    assert_eq!(join::room(&few, large), large, "twice what it sends anyway");
+    assert_eq!(join::room(&many, small), CLOSED_SEGMENT_BYTES);
 }
 
 /// Rule 15: a damaged segment is damage, however often the manifest is read.
