@@ -54,7 +54,7 @@ pub(crate) fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() 
     (here(), there())
 }
 
-/// The bytes of work from which on starting a thread costs less time than it saves.
+/// With fewer bytes of work, a thread costs more time than it saves.
 pub(crate) const BESIDE_BYTES: u64 = 256 << 10;
 
 /// Runs both closures as [`beside`] does, if they have much to do; otherwise one after the other.

@@ -237,3 +237,41 @@ fn what_waits_for_its_sync_is_seen_by_nobody_else() {
         witness.end(vec![memory, other, reader], &["a", "b", "c"], 3);
     });
 }
+
+#[test]
+fn a_commit_that_is_found_before_it_is_the_head_has_its_own_versions() {
+    under_schedules(|| {
+        let (_, memory) = Witness::new();
+        let put = |memory: &Memory, text: &str| {
+            let mut object = note("a");
+            object.content = Some(text.to_owned());
+            memory.put(object, &Writer::user()).unwrap();
+        };
+        put(&memory, "old");
+        let fork = memory.fork("f").by(&Writer::user()).unwrap();
+        let content = |view: &View| {
+            let found = view.get(&Id::new("a").unwrap()).unwrap().unwrap();
+            found.content().unwrap().to_owned()
+        };
+        // Each reads it once, so the cache of places has it.
+        assert_eq!(
+            [&memory, &fork].map(|memory| content(&memory.view())),
+            ["old", "old"]
+        );
+        let mut threads = Vec::new();
+        for memory in [memory, fork] {
+            let seq = memory.view().commit().commit.seq + 1;
+            let reader = memory.clone();
+            threads.push(thread::spawn(move || put(&memory, "new")));
+            threads.push(thread::spawn(move || {
+                for _ in 0..4 {
+                    if let Ok(view) = reader.at(format!("seq:{seq}").as_str()) {
+                        assert_eq!(content(&view), "new");
+                    }
+                    thread::yield_now();
+                }
+            }));
+        }
+        join(threads);
+    });
+}

@@ -12,10 +12,8 @@ use std::hash::{BuildHasher as _, RandomState};
 use crate::threads::Mutex;
 use treering_text::scan::{Author, Finding, Scanner};
 
-/// The number of texts that are known at once: about 400 KB. Then all are forgotten.
+/// The number of texts that are known at once: about 300 KB. Then all are forgotten.
 const KNOWN_MAX: usize = 8_192;
-/// To know a shorter text costs nearly as much as to scan it.
-const BYTES_MIN: usize = 32;
 
 /// The texts in which the scan found nothing. They are known by two hashes with seeds of this process, so nobody can choose
 /// a text that meets another one, and no text can be guessed from them.
@@ -28,15 +26,11 @@ pub(super) struct CleanTexts {
 impl CleanTexts {
     /// Returns what the scan finds in a text by `author`.
     pub(super) fn scan(&self, scanner: &Scanner, author: Author, text: &str) -> Vec<Finding> {
-        let scan = || scanner.scan(author, text).findings;
-        if text.len() < BYTES_MIN {
-            return scan();
-        }
         let key = self.seeds.each_ref().map(|seed| seed.hash_one((author, text)));
         if self.known.lock().contains(&key) {
             return Vec::new();
         }
-        let found = scan();
+        let found = scanner.scan(author, text).findings;
         if found.is_empty() {
             let mut known = self.known.lock();
             if known.len() >= KNOWN_MAX {

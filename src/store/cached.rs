@@ -67,7 +67,8 @@ impl Store {
         let Some(cache) = self.places.load_full() else {
             return;
         };
-        let anew = cache.take_in(batch.number, |cache| {
+        let objects = next.trie.get().map_or(0, |after| after.len());
+        let anew = cache.take_in((batch.number, objects), |cache| {
             self.with_changes(batch, next, |coming| cache.forget_changes(coming, next))
         });
         if let Some(anew) = anew {
@@ -77,6 +78,9 @@ impl Store {
 
     /// Adds what a commit changes to the changed ids of this line.
     fn note_changed(&self, changed: &ChangedIds, batch: &Batch, next: &CommitEntry) {
+        if !changed.is_known() {
+            return;
+        }
         let noted = self.with_changes(batch, next, |coming| {
             if next.takes_state {
                 self.is_state_of_line(next.commit.root).then_some(())

@@ -1,4 +1,4 @@
-//! What a commit changes, by id, and the ids that a line has changed since its base.
+//! The ids that a commit changes, and those that a line has changed since its base.
 //!
 //! An id that a line has not changed has the version that the base has, so a reader may ask the cache of places of the main
 //! line for it.
@@ -127,9 +127,14 @@ impl ChangedIds {
         }
     }
 
+    /// Returns whether the ids are known: not after [`Self::give_up`].
+    pub(super) fn is_known(&self) -> bool {
+        self.is_known.load(Ordering::Acquire)
+    }
+
     /// Returns whether the line may have changed the id.
     pub(super) fn may_have(&self, hash: IdHash) -> bool {
-        if !self.is_known.load(Ordering::Acquire) {
+        if !self.is_known() {
             return true;
         }
         let mut part = self.first.get();

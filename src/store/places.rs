@@ -12,6 +12,8 @@
 //! - PCH-2: before a commit is published, the cache has forgotten the ids that it changes. If the commit takes an older
 //!   version, the floor rises to the commit.
 //! - PCH-3: a reader loads a place before it loads the floor, so it sees each floor that the place needs.
+//! - PCH-4: a block counts only if its epoch is that of the cache. A reader loads both before it loads a place, and a block gets
+//!   the epoch after its slots are empty.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -111,13 +113,41 @@ pub(super) struct PlaceCache {
     floor: AtomicU64,
     /// The newest batch that the cache has taken in. A thread must hold this lock to change a slot.
     newest: Mutex<Option<u64>>,
+    /// Rises when all places become wrong at once, as by a rollback. Freeing the blocks would take longer than a rollback.
+    epoch: AtomicU64,
     lines: OnceLock<Lines>,
 }
 
 /// All lines. Each block is allocated when somebody reads an id of it, so no reader waits for all of them.
 struct Lines {
     count: u64,
-    blocks: Box<[OnceLock<Box<[Line]>>]>,
+    blocks: Box<[OnceLock<Block>]>,
+}
+
+/// Lines that are allocated together.
+struct Block {
+    epoch: AtomicU64,
+    lines: Box<[Line]>,
+}
+
+impl Block {
+    fn of_epoch(epoch: u64) -> Self {
+        Self {
+            epoch: AtomicU64::new(epoch),
+            lines: std::iter::repeat_with(Line::default)
+                .take(LINES_A_BLOCK)
+                .collect(),
+        }
+    }
+
+    /// Empties the block if it is of an earlier epoch (PCH-4).
+    fn enter(&self, epoch: u64) {
+        if self.epoch.load(Ordering::Relaxed) != epoch {
+            let slots = self.lines.iter().flat_map(|line| &line.0);
+            slots.for_each(|slot| slot.store(0, Ordering::Relaxed));
+            self.epoch.store(epoch, Ordering::Release);
+        }
+    }
 }
 
 impl Lines {
@@ -133,24 +163,9 @@ impl Lines {
     }
 
     /// Returns the block of an id, and the index of its line there.
-    fn find(&self, hash: IdHash) -> (&OnceLock<Box<[Line]>>, usize) {
+    fn find(&self, hash: IdHash) -> (&OnceLock<Block>, usize) {
         let line = ((u128::from(hash.0) * u128::from(self.count)) >> 64) as usize;
         (&self.blocks[line / LINES_A_BLOCK], line % LINES_A_BLOCK)
-    }
-
-    fn line(&self, hash: IdHash) -> Option<&Line> {
-        let (block, index) = self.find(hash);
-        Some(&block.get()?[index])
-    }
-
-    fn new_line(&self, hash: IdHash) -> &Line {
-        let (block, index) = self.find(hash);
-        let empty = || {
-            std::iter::repeat_with(Line::default)
-                .take(LINES_A_BLOCK)
-                .collect()
-        };
-        &block.get_or_init(empty)[index]
     }
 }
 
@@ -160,6 +175,7 @@ impl PlaceCache {
         Self {
             floor: AtomicU64::new(u64::MAX),
             newest: Mutex::new(None),
+            epoch: AtomicU64::new(0),
             lines: OnceLock::new(),
         }
     }
@@ -169,23 +185,31 @@ impl PlaceCache {
         Self {
             floor: AtomicU64::new(batch),
             newest: Mutex::new(Some(batch)),
+            epoch: AtomicU64::new(0),
             lines: OnceLock::new(),
         }
     }
 
     /// Returns the place of the version of an id in the state of the batch `batch`, if the cache has it.
     pub(super) fn find(&self, hash: IdHash, batch: u64) -> Option<u64> {
-        let slot = self.lines.get()?.line(hash)?.slot(hash.tag())?;
+        let (block, index) = self.lines.get()?.find(hash);
+        let block = block.get()?;
+        // INVARIANT PCH-4: the epochs are loaded before the place.
+        if block.epoch.load(Ordering::Acquire) != self.epoch.load(Ordering::Acquire) {
+            return None;
+        }
         // Another id may have taken the slot meanwhile, which the caller sees in the record.
-        let slot = slot.load(Ordering::Acquire);
+        let slot = block.lines[index].slot(hash.tag())?.load(Ordering::Acquire);
         // INVARIANT PCH-3: the floor is loaded after the place.
         (slot != 0 && self.floor.load(Ordering::Acquire) <= batch).then(|| unpacked(slot))
     }
 
     fn forget(&self, id: &str) {
         let hash = IdHash::of(id);
-        let line = self.lines.get().and_then(|lines| lines.line(hash));
-        if let Some(slot) = line.and_then(|line| line.slot(hash.tag())) {
+        let found = self.lines.get().map(|lines| lines.find(hash));
+        if let Some((block, index)) = found
+            && let Some(slot) = block.get().and_then(|block| block.lines[index].slot(hash.tag()))
+        {
             slot.store(0, Ordering::Release);
         }
     }
@@ -204,31 +228,41 @@ impl PlaceCache {
         }
         if *newest == Some(batch) {
             let lines = self.lines.get_or_init(|| Lines::for_objects(objects));
-            let slot = lines.new_line(hash).slot_for(hash.tag());
+            let (block, index) = lines.find(hash);
+            let epoch = self.epoch.load(Ordering::Relaxed);
+            let block = block.get_or_init(|| Block::of_epoch(epoch));
+            block.enter(epoch);
+            let slot = block.lines[index].slot_for(hash.tag());
             slot.store(hash.tag() | packed, Ordering::Release);
         }
     }
 
-    /// Takes in a commit before it is published (PCH-2). Calls `change` with the cache if the commit changes the state; that
-    /// forgets what the commit changes, or returns `None`. Returns the cache that must then take the place of this one.
-    pub(super) fn take_in(&self, batch: u64, change: impl FnOnce(&Self) -> Option<()>) -> Option<Self> {
+    /// Takes in a commit before it is published (PCH-2), whose state has `objects` objects. Calls `change` with the cache, which
+    /// forgets what the commit changes, or returns `None`: then all places become wrong. Returns the cache that must take the
+    /// place of this one, if this one is too small.
+    pub(super) fn take_in(
+        &self,
+        (batch, objects): (u64, u64),
+        change: impl FnOnce(&Self) -> Option<()>,
+    ) -> Option<Self> {
         let mut newest = self.newest.lock();
-        let is_used = newest.replace(batch).is_some() && self.lines.get().is_some();
-        if !is_used {
-            self.floor.store(batch, Ordering::Release);
-            return None;
+        let is_used = newest.replace(batch).is_some();
+        let lines = self.lines.get().map(|lines| lines.count);
+        match lines.filter(|_| is_used) {
+            None => self.floor.store(batch, Ordering::Release),
+            Some(lines) if objects > lines * OBJECTS_A_LINE_MAX => return Some(Self::behind(batch)),
+            Some(_) if change(self).is_some() => {}
+            Some(_) => {
+                self.floor.store(batch, Ordering::Release);
+                self.epoch.fetch_add(1, Ordering::Release);
+            }
         }
-        match change(self) {
-            Some(()) => None,
-            None => Some(Self::behind(batch)),
-        }
+        None
     }
 
-    /// Forgets what a commit changes. Returns `None` if a new cache is better, or if the changed ids are not known.
+    /// Forgets what a commit changes. Returns `None` if to forget all is quicker, or if the changed ids are not known.
     pub(super) fn forget_changes(&self, coming: &Coming<'_>, next: &CommitEntry) -> Option<()> {
-        let (lines, after) = (self.lines.get()?.count, next.trie.get()?);
-        let is_small =
-            coming.batch.records.len() as u64 <= lines && after.len() <= lines * OBJECTS_A_LINE_MAX;
+        let is_small = coming.batch.records.len() as u64 <= self.lines.get()?.count;
         if next.takes_state || !is_small {
             return None;
         }

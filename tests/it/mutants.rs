@@ -385,6 +385,8 @@ fn every_mutant_fits_the_source() {
             "{what}"
         );
     }
+    // One after the other, too: a mutant may change the place of a later one.
+    drop(switched());
 }
 
 /// Writes a copy of the tree that contains every mutant, each with a switch.
@@ -412,27 +414,7 @@ fn mutated(folder: &Path) {
             .unwrap();
         assert!(copied.success(), "{part}");
     }
-    let mut files: BTreeMap<&str, String> = BTreeMap::new();
-    for (number, mutant) in mutants().into_iter().enumerate() {
-        let text = files
-            .entry(mutant.file)
-            .or_insert_with(|| fs::read_to_string(root().join(mutant.file)).unwrap());
-        // If an earlier mutant changed the same text, the original text is in the `else` branch of that mutant's
-        // switch.
-        let Mutant { place, from, to, .. } = mutant;
-        let (open, close) = if from.ends_with(';') || from.starts_with("//") {
-            ("{", "}")
-        } else {
-            ("({", "})")
-        };
-        let switched =
-            format!("{open} if crate::is_mutant({number}) {{\n{to}\n}} else {{\n{from}\n}} {close}");
-        let at = text
-            .find(place)
-            .unwrap_or_else(|| panic!("{}: {place:?} is gone", mutant.what));
-        let at = at + place.find(from).unwrap();
-        text.replace_range(at..at + from.len(), &switched);
-    }
+    let mut files = switched();
     let switch = "
 /// Checks whether this mutant is switched on.
 pub(crate) fn is_mutant(number: usize) -> bool {
@@ -446,6 +428,31 @@ pub(crate) fn is_mutant(number: usize) -> bool {
     for (name, text) in files {
         fs::write(folder.join(name), text).unwrap();
     }
+}
+
+/// Returns the files that mutants change, with every mutant behind a switch.
+fn switched() -> BTreeMap<&'static str, String> {
+    let mut files: BTreeMap<&str, String> = BTreeMap::new();
+    for (number, mutant) in mutants().into_iter().enumerate() {
+        let text = files
+            .entry(mutant.file)
+            .or_insert_with(|| fs::read_to_string(root().join(mutant.file)).unwrap());
+        // If an earlier mutant changed the same text, the original text is in the `else` branch of that mutant's
+        // switch.
+        let Mutant { place, from, to, .. } = mutant;
+        let (open, close) = if from.ends_with(';') || from.starts_with("//") {
+            ("{", "}")
+        } else {
+            ("({", "})")
+        };
+        let both = format!("{open} if crate::is_mutant({number}) {{\n{to}\n}} else {{\n{from}\n}} {close}");
+        let at = text
+            .find(place)
+            .unwrap_or_else(|| panic!("{}: {place:?} is gone", mutant.what));
+        let at = at + place.find(from).unwrap();
+        text.replace_range(at..at + from.len(), &both);
+    }
+    files
 }
 
 /// Builds the unit tests of a tree. Returns the path of the binary.

@@ -23,16 +23,23 @@ pub enum Goal {
     ValueEach(f64),
 }
 
+/// A goal for one size.
+pub enum Bound {
+    Ratio(f64),
+    Value(f64),
+}
+
 impl Goal {
-    /// Returns the goal for a size, as a [`Goal::Ratio`] or a [`Goal::Value`].
-    pub fn at(self, n: u64) -> Self {
+    /// Returns the goal for a size.
+    pub fn at(self, n: u64) -> Bound {
         match self {
+            Self::Ratio(ratio) => Bound::Ratio(ratio),
             Self::RatioFrom(sizes) => {
                 let fitting = sizes.iter().rfind(|(size, _)| *size <= n);
-                Self::Ratio(fitting.unwrap_or(&sizes[0]).1)
+                Bound::Ratio(fitting.unwrap_or(&sizes[0]).1)
             }
-            Self::ValueEach(value) => Self::Value(value * n as f64),
-            goal => goal,
+            Self::Value(value) => Bound::Value(value),
+            Self::ValueEach(value) => Bound::Value(value * n as f64),
         }
     }
 }
@@ -235,7 +242,13 @@ pub const WORKS: &[Work] = &[
         Limit,
         Value(740.0),
     ),
-    less("disk", "disk after the load, per object", "B", Limit, Value(590.0)),
+    less(
+        "disk",
+        "disk after the load, per object",
+        "B",
+        Limit,
+        Value(590.0),
+    ),
     more("readers-2", "gets of two readers", "gets/s", Limit, Ratio(1.9)),
     more(
         "reader-writer",

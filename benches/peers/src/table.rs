@@ -1,6 +1,6 @@
 //! The measured values, and the rows that compare them.
 
-use crate::goals::{Against, Goal, WORKS, Work};
+use crate::goals::{Against, Bound, WORKS, Work};
 
 /// What the bearer of a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -133,10 +133,9 @@ impl Row {
     pub fn comparison(&self) -> Option<Comparison<'_>> {
         let treering = self.cells.iter().find(|cell| cell.role == Role::Treering)?.value;
         let best = self.yardstick()?;
-        let goal = self.work.goal.and_then(|goal| match goal.at(self.n) {
-            Goal::Ratio(ratio) => Some(ratio),
-            Goal::Value(value) => Some(value / best.value),
-            _ => None,
+        let goal = self.work.goal.map(|goal| match goal.at(self.n) {
+            Bound::Ratio(ratio) => ratio,
+            Bound::Value(value) => value / best.value,
         });
         Some(Comparison {
             treering,

@@ -6,6 +6,7 @@ use super::gc::{HOUR, on_disk, options, tight};
 use super::{by, content, id, note, put};
 use crate::engine::{Erasing, Memory, Selection, VerifyDepth, View, Writer};
 use crate::object::Id;
+use crate::store::IdHash;
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::SimDisk;
 use crate::{ObjectDigest, Result};
@@ -217,6 +218,35 @@ fn run(seed: u64) -> Result<()> {
 #[test]
 fn no_view_sees_the_cache() -> Result<()> {
     (0..12).try_for_each(run)
+}
+
+/// CHD-1: a fork finds in the cache what it has not changed, and fills the cache while its base is the newest state.
+#[test]
+fn a_fork_uses_the_cache_for_what_it_has_not_changed() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    for name in ["a", "b", "c"] {
+        put(&memory, name, "of main");
+    }
+    let fork = memory.fork("f").by(&Writer::user())?;
+    put(&fork, "b", "of the fork");
+    let nested = fork.fork("g").by(&Writer::user())?;
+    let is_cached = |view: &View, name: &str| {
+        let hash = IdHash::of(name);
+        view.state.store.cached_place(hash, view.entry.batch).is_some()
+    };
+    let (main, fork, nested) = (memory.view(), fork.view(), nested.view());
+    assert!(!is_cached(&main, "a") && !is_cached(&fork, "a"));
+    for name in ["a", "b"] {
+        assert!(content(&nested, name).is_some());
+    }
+    for view in [&main, &fork, &nested] {
+        assert!(is_cached(view, "a"), "the nested fork read it");
+        assert!(!is_cached(view, "b"), "only the fork has this version");
+    }
+    assert_eq!(content(&main, "b").as_deref(), Some("of main"));
+    assert!(is_cached(&main, "b") && !is_cached(&fork, "b") && !is_cached(&nested, "b"));
+    assert_eq!(content(&fork, "b").as_deref(), Some("of the fork"));
+    Ok(())
 }
 
 #[test]

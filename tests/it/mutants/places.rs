@@ -139,4 +139,24 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ],
         TESTS,
     ),
+    mutant(
+        "a place of before a rollback counts",
+        FILE,
+        [
+            "if block.epoch.load(Ordering::Acquire) != self.epoch.load(Ordering::Acquire) {",
+            "block.epoch.load(Ordering::Acquire) != self.epoch.load(Ordering::Acquire)",
+            "false && block.epoch.load(Ordering::Acquire) != self.epoch.load(Ordering::Acquire)",
+        ],
+        TESTS,
+    ),
+    mutant(
+        "a block keeps its places over a rollback",
+        FILE,
+        [
+            "slots.for_each(|slot| slot.store(0, Ordering::Relaxed));",
+            "slots.for_each(|slot| slot.store(0, Ordering::Relaxed));",
+            "drop(slots);",
+        ],
+        TESTS,
+    ),
 ];

@@ -82,13 +82,19 @@ pub fn after_close(run: &mut Run, n: u64, folder: &Path, stores: Stores) {
 /// Copies the files of the open stores, as a crash leaves them, and opens the copies: first without the checkpoints of
 /// Treering, and then with them.
 pub fn after_crash(run: &mut Run, n: u64, folder: &Path, stores: &Stores) {
-    open_copies(run, "open-crash", (n, folder), stores);
-    open_copies(run, "open-checkpoints", (n, folder), stores);
+    for (work, without_checkpoints) in [("open-crash", true), ("open-checkpoints", false)] {
+        open_copies(run, (work, n), folder, stores, without_checkpoints);
+    }
 }
 
-fn open_copies(run: &mut Run, work: &'static str, (n, folder): (u64, &Path), stores: &Stores) {
+fn open_copies(
+    run: &mut Run,
+    (work, n): (&'static str, u64),
+    folder: &Path,
+    stores: &Stores,
+    without_checkpoints: bool,
+) {
     run.progress.at(work, n, 1, 1);
-    let without_checkpoints = work == "open-crash";
     let rounds = (300_000 / n).clamp(1, 5);
     wait_until_idle(folder);
     let peers = run.peers();
@@ -119,8 +125,7 @@ fn open_copies(run: &mut Run, work: &'static str, (n, folder): (u64, &Path), sto
             [millis(opening)]
         });
     }
-    race.run(rounds as usize)
-        .record([work], n, &mut run.table);
+    race.run(rounds as usize).record([work], n, &mut run.table);
 }
 
 /// Copies the files of a folder. The copy is durable if `is_durable`.

@@ -110,10 +110,10 @@ pub(super) fn common_ancestors<G: Graph>(
         if reached.is_common() && !reached.is_above_common {
             found.push(commit);
             reached.is_above_common = true;
-        }
-        // Then no parent decides anything, and to read a merged one may open its line.
-        if reached.is_above_common && open.values().all(|reached| reached.is_above_common) {
-            break;
+            // Then no parent decides anything, and to read a merged one may open its line.
+            if open.values().all(|reached| reached.is_above_common) {
+                break;
+            }
         }
         for edge in graph.parents(commit)? {
             if let Some(reached) = reached.along(edge.sides) {
