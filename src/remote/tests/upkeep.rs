@@ -113,6 +113,35 @@ fn a_push_with_a_join_stays_small() {
     assert!(segments <= 30, "{segments}");
 }
 
+/// Prints the rows of the table of joins in docs/scale.md.
+#[test]
+#[ignore = "prints figures"]
+#[expect(clippy::print_stdout, reason = "the figures are for the page")]
+fn count_the_requests_of_many_pushes() {
+    for count in [300_u64, 1_000] {
+        let fleet = Fleet::new();
+        let (remote, a) = (fleet.origin(), fleet.first());
+        let (mut two, mut requests, mut sent, mut most) = (0, 0, 0, (0, 0));
+        for number in 0..count {
+            put(&a, &format!("fact {number}"), &format!("{number:060}"));
+            let pushed = remote.push(&a, &ann()).unwrap();
+            two += u64::from(pushed.requests == 2);
+            (requests, sent) = (requests + pushed.requests, sent + pushed.bytes);
+            most = (most.0.max(pushed.requests), most.1.max(pushed.bytes));
+        }
+        let (requests, sent) = (requests as f64 / count as f64, sent / count);
+        let (segments, stored) = (log(&fleet).segments.len(), fleet.service.objects());
+        let stored: usize = stored.values().map(|object| object.len()).sum();
+        println!(
+            "| {count} | {two} | {requests:.1} | {} | {sent} B | {} B | {segments} | {} |",
+            most.0,
+            most.1,
+            stored as u64 / count
+        );
+        assert!(most.1 <= 64 << 10, "JOI-2");
+    }
+}
+
 /// JOI-2: how much a push may join, and which segments it chooses.
 #[test]
 fn a_join_is_worth_what_it_sends() {
