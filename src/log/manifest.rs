@@ -93,6 +93,16 @@ impl SegmentEntry {
         }
     }
 
+    /// Returns an error if no sealed segment can end like this.
+    pub(super) fn check_end(&self) -> Result<(), DecodeError> {
+        let lengths = SEGMENT_HEADER_BYTES as u64 + 1..=SEGMENT_BYTES_LIMIT;
+        let is_end = (self.first_batch..=NUMBER_MAX).contains(&self.last_batch)
+            && lengths.contains(&self.length)
+            && self.length.is_multiple_of(16);
+        let fault = DecodeError::Invalid("the end of a segment is out of range");
+        is_end.then_some(()).ok_or(fault)
+    }
+
     pub(super) fn end(&self) -> SegmentEnd {
         SegmentEnd {
             id: self.id,
@@ -245,14 +255,11 @@ impl Manifest {
         let mut next = 1;
         let mut may_skip = false;
         for entry in &self.sealed {
-            let lengths = SEGMENT_HEADER_BYTES as u64 + 1..=SEGMENT_BYTES_LIMIT;
             must(
-                follows(entry, next, &mut may_skip)
-                    && entry.last_batch >= entry.first_batch
-                    && lengths.contains(&entry.length)
-                    && entry.length.is_multiple_of(16),
+                follows(entry, next, &mut may_skip),
                 "a sealed segment does not continue the previous segment",
             )?;
+            entry.check_end()?;
             // The first segment begins with batch 1. So numbers may be skipped only before a later segment, and only
             // after a rewrite.
             may_skip |= next == 1 && self.epoch > 0;

@@ -277,12 +277,14 @@ impl Object {
 
     /// Returns the versions from which this object is derived, in ascending order.
     pub fn derived_from(&self) -> impl ExactSizeIterator<Item = ObjectDigest> + '_ {
-        let field = self.field(tag::DERIVED_FROM).unwrap_or_default();
-        field
-            .as_chunks::<DIGEST_LEN>()
-            .0
-            .iter()
-            .map(|digest| ObjectDigest::from_bytes(*digest))
+        let digests = Self::derived_from_in(&self.bytes).iter();
+        digests.map(|digest| ObjectDigest::from_bytes(*digest))
+    }
+
+    /// Returns the digests of the versions from which an object is derived, without checking the bytes of the object.
+    pub(crate) fn derived_from_in(bytes: &[u8]) -> &[[u8; DIGEST_LEN]] {
+        let field = field_in(bytes, tag::DERIVED_FROM).unwrap_or_default();
+        field.as_chunks().0
     }
 
     /// Returns the time of the event that the object describes.

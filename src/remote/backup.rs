@@ -8,7 +8,7 @@
 //!   and the next run goes on behind it.
 //! - BUP-2: a backup of a log that was rewritten since has all of the new log before anything of the old one goes. Then all
 //!   of the old one goes, so nothing erased stays. The next run removes what an interrupted one left.
-//! - BUP-3: a backup takes the place of one of another copy of the store only if it has all commits of that one.
+//! - BUP-3: a backup takes the place of another one only if it has all commits of that one.
 
 use super::Progress;
 use super::bucket::{check_apart, without_password};
@@ -18,6 +18,7 @@ use crate::engine::{Copied, Memory, copied};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLog, Group, Purpose, Source};
 use crate::log::{Batch, BatchBuilder, RecordKind, UNLINKED};
+use crate::store::ForeignCommit;
 
 /// The result of a backup.
 #[derive(Clone, Debug)]
@@ -42,7 +43,7 @@ pub struct BackedUp {
 /// # Errors
 /// `InvalidInput` (code `not_a_remote`) if the place is a store that programs open or a remote, or (code `unrelated`) a
 /// backup of another store; `Conflict` if another backup to this place runs, or (code `remote_ahead`) the place has commits of
-/// another copy of this store that this one lacks; `Corrupt` or `Io` if the log cannot be read, or
+/// another copy of this store, or of a newer one, that this one lacks; `Corrupt` or `Io` if the log cannot be read, or
 /// the bucket cannot be written. Then the next call goes on where this one stopped.
 ///
 /// # Durability
@@ -97,29 +98,45 @@ pub(super) fn back_up(memory: &Memory, place: &Place, url: &str) -> Result<Backe
     })
 }
 
-/// Returns an error if a backup is of another copy of the store, and has commits that this one lacks (BUP-3). A store that
-/// was restored from the backup has them.
+/// Returns an error if a backup has commits that the store lacks, of any line (BUP-3). They are of another copy of the store,
+/// or this is an older image of it.
 fn check_has_all(memory: &Memory, backup: &ClosedLog, source: Source, place: &Place) -> Result<()> {
-    if backup.source.instance == source.instance
-        || backup.last_batch() == 0
-        || memory.inner.main().store().by_digest(backup.head)?.is_some()
-    {
+    if backup.last_batch() == 0 {
         return Ok(());
     }
-    let place = place.bucket.bucket().describe();
-    let text =
-        format!("{place} is the backup of another copy of this store, with commits that this one lacks");
+    let own = memory.inner.main().store().all_commits()?;
+    // A collection removes the commits of dropped forks, so of an older log only the main line is compared.
+    let is_rewritten = backup.source.instance == source.instance && backup.source.epoch < source.epoch;
+    let mut has_all = own.contains(&backup.head);
+    for index in 0..backup.segments.len() {
+        if is_rewritten || !has_all {
+            break;
+        }
+        for batch in place.batches(backup, index)? {
+            let commit = ForeignCommit::of(&batch, backup.suite())?;
+            has_all &= commit.is_none_or(|commit| own.contains(&commit.digest));
+        }
+    }
+    if has_all {
+        return Ok(());
+    }
+    let text = format!(
+        "{} is the backup of another or a newer copy of this store, with commits that this one lacks",
+        place.bucket.bucket().describe()
+    );
     Err(Error::conflict(text).with_code(ErrorCode::RemoteAhead).with_hint(
-        "choose another place; two machines share a memory through a remote: `treering remote add`",
+        "choose another place, or `clone` the backup; two machines share a memory through a remote: `treering remote add`",
     ))
 }
 
-/// Returns whether the log has the newest batch of a backup as the backup has it. A recovery may have lost a batch that
-/// was never acknowledged.
+/// Returns whether the log has the newest batch of a backup as the backup has it. An older image of the store has not.
 fn continues(copied: &Copied, backup: &ClosedLog) -> Result<bool> {
     let last = backup.last_batch();
     if last == 0 {
         return Ok(true);
+    }
+    if last > copied.end.batch {
+        return Ok(false);
     }
     let mut head = None;
     copied.reader.batches_behind(last - 1, last, &mut |batch| {

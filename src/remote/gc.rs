@@ -10,7 +10,8 @@
 //! # Invariants
 //! - RGC-1: the newest segment behind a collection has a number above those of all files that the list had. So no number of
 //!   a deleted file is used again.
-//! - RGC-2: a version of a dropped line stays if a batch that is kept links it.
+//! - RGC-2: a version of a dropped line stays if a batch that is kept links it, or if a version that stays is derived from it.
+//!   So an open conflict keeps both sides.
 //! - RGC-3: a collection whose swap failed copies what was pushed meanwhile. It begins anew if somebody may have deleted its
 //!   segments, or if what was pushed needs what it left out.
 
@@ -24,7 +25,7 @@ use crate::digest::{CommitDigest, DIGEST_LEN};
 use crate::engine::Memory;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLog};
-use crate::log::{Batch, BatchBuilder, RecordKind, UNLINKED};
+use crate::log::{Batch, BatchBuilder, Record, RecordKind, UNLINKED};
 use crate::object::{Object, Reference, Time};
 use crate::store::{Erasure, ForeignCommit, changes_in, erasable, erasure_marker, line_of};
 
@@ -116,8 +117,10 @@ struct Survey {
     /// The second parents of commits, the commits at which lines begin, and those that references name.
     merged: HashSet<CommitDigest>,
     named: HashSet<CommitDigest>,
-    /// The versions that the batches of each line link; of the main line under an empty name.
+    /// The versions that the batches of each line need; of the main line under an empty name.
     needs: HashMap<String, HashSet<Digest>>,
+    /// The versions from which each version is derived.
+    sources: HashMap<Digest, Vec<Digest>>,
 }
 
 impl Survey {
@@ -143,13 +146,30 @@ impl Survey {
                     self.times.insert(found.digest, commit.time);
                 }
             }
-            let linked = changes_in(batch).into_iter().filter_map(|(_, digest)| digest);
-            self.needs
-                .entry(line.unwrap_or_default())
-                .or_default()
-                .extend(linked);
+            let needs = self.needs.entry(line.unwrap_or_default()).or_default();
+            needs.extend(needs_of(batch));
+            for record in &batch.records {
+                let sources: Vec<Digest> = sources_of(record).collect();
+                if !sources.is_empty() {
+                    self.sources
+                        .extend(erasable(record, log.suite()).map(|digest| (digest, sources)));
+                }
+            }
         }
         Ok(())
+    }
+
+    /// Returns the versions that the lines need which are not dropped (RGC-2).
+    fn needed(&mut self, dropped: &BTreeSet<String>) -> HashSet<Digest> {
+        self.needs.retain(|line, _| !dropped.contains(line));
+        let mut next: Vec<Digest> = self.needs.drain().flat_map(|(_, needs)| needs).collect();
+        let mut needed = HashSet::new();
+        while let Some(digest) = next.pop() {
+            if needed.insert(digest) {
+                next.extend(self.sources.get(&digest).into_iter().flatten());
+            }
+        }
+        needed
     }
 
     /// Returns the lines that nobody needs: merged, idle, and with no commit that anything else names.
@@ -172,6 +192,19 @@ impl Survey {
     }
 }
 
+/// Returns the versions that a batch links, and those from which its versions are derived.
+fn needs_of(batch: &Batch) -> impl Iterator<Item = Digest> {
+    let linked = changes_in(batch).into_iter().filter_map(|(_, digest)| digest);
+    linked.chain(batch.records.iter().flat_map(sources_of))
+}
+
+/// Returns the versions from which the version in a record is derived.
+fn sources_of(record: &Record) -> impl Iterator<Item = Digest> {
+    let is_version = record.kind == RecordKind::Object;
+    let sources = is_version.then(|| Object::derived_from_in(&record.body));
+    sources.into_iter().flatten().copied()
+}
+
 /// A collection that is being written.
 struct Collection<'a> {
     place: &'a Place,
@@ -182,7 +215,7 @@ struct Collection<'a> {
     erasure: Erasure,
     has_erased: bool,
     dropped: BTreeSet<String>,
-    /// The versions that kept batches link.
+    /// The versions of dropped lines that stay, and others (RGC-2).
     needed: HashSet<Digest>,
     /// The versions that were left out.
     left_out: HashSet<Digest>,
@@ -199,11 +232,7 @@ impl<'a> Collection<'a> {
             }
         }
         let dropped = survey.droppable(log, idle);
-        let kept = survey
-            .needs
-            .into_iter()
-            .filter(|(line, _)| !dropped.contains(line));
-        let needed = kept.flat_map(|(_, needs)| needs).collect();
+        let needed = survey.needed(&dropped);
         let empty = ClosedLog {
             segments: Vec::new(),
             ..log.clone()
@@ -257,16 +286,12 @@ impl<'a> Collection<'a> {
         for index in from..log.segments.len() {
             let segment = log.segments[index];
             let batches = self.place.batches(log, index)?;
-            let linked = batches
-                .iter()
-                .flat_map(changes_in)
-                .filter_map(|(_, digest)| digest);
             if from > 0 {
-                let linked: HashSet<Digest> = linked.collect();
-                if !linked.is_disjoint(&self.left_out) {
+                let needs: HashSet<Digest> = batches.iter().flat_map(needs_of).collect();
+                if !needs.is_disjoint(&self.left_out) {
                     return Ok(None);
                 }
-                self.needed.extend(linked);
+                self.needed.extend(needs);
             }
             let mut is_changed = index == last || segment.length < CLOSED_SEGMENT_BYTES / 2;
             let mut group = Vec::new();

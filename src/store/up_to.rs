@@ -3,7 +3,7 @@
 //! # Layer
 //! Layer 4.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 
 use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath};
@@ -37,8 +37,10 @@ impl UpTo {
     /// Returns the history tree over the commits up to the base.
     pub(super) fn history(&self) -> Result<HistoryTree> {
         let store = &self.store;
-        if store.head()?.digest == self.base.digest {
-            return Ok(store.history());
+        // The tree itself says where it ends: another thread may publish a commit between two questions.
+        let newest = store.history();
+        if newest.size() == self.base.seq() + 1 {
+            return Ok(newest);
         }
         let mut tree = HistoryTree::new(store.suite);
         for digest in store.digests(0, &self.base)? {
@@ -399,6 +401,24 @@ impl Store {
             Ok((store, head))
         });
         heads.collect()
+    }
+
+    /// Returns the digests of all commits of all lines, also of those that were thinned.
+    ///
+    /// # Errors
+    /// The errors of [`Self::line`].
+    pub(crate) fn all_commits(self: &Arc<Self>) -> Result<HashSet<CommitDigest>> {
+        let mut found: HashSet<_> = self.digests(0, &*self.head()?)?.into_iter().collect();
+        let lines: Vec<_> = self.lines().iter().map(|line| line.first_batch).collect();
+        for first_batch in lines {
+            let line = self.line_of(first_batch)?;
+            let (head, base) = (line.head()?, line.base());
+            let first = base.map_or(0, |base| base.seq() + 1);
+            if head.seq() >= first {
+                found.extend(line.digests(first, &head)?);
+            }
+        }
+        Ok(found)
     }
 
     /// Checks every line that was not dropped, and returns the number of their commits.

@@ -61,6 +61,12 @@ pub(crate) enum Purpose {
     Shared,
 }
 
+/// Returns whether a segment of a closed log may have this number. A locator has 32 bits for it. So a number that somebody
+/// forged leaves room for those of a push, a clone and a store that goes on.
+fn is_id(id: u64) -> bool {
+    (1..=u64::from(u32::MAX / 2)).contains(&id)
+}
+
 /// A segment of a closed log.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ClosedSegment {
@@ -358,6 +364,10 @@ impl ClosedLog {
             if !entry.is_active() && segment.entry() != *entry {
                 return Err(DecodeError::Invalid("the section contradicts the manifest"));
             }
+            segment.entry().check_end()?;
+            if !is_id(segment.id) {
+                return Err(DecodeError::Invalid("the number of a segment is out of range"));
+            }
             segments.push(segment);
         }
         let mut lines = Vec::new();
@@ -373,7 +383,13 @@ impl ClosedLog {
         if reader.left() > 0 {
             has_erased = reader.u64()? > 0;
             for _ in 0..reader.u32()? {
-                leaving.push(Leaving::take(&mut reader)?);
+                let old = Leaving::take(&mut reader)?;
+                if !is_id(old.id) || old.since > manifest.generation {
+                    return Err(DecodeError::Invalid(
+                        "a replaced segment has a number out of range",
+                    ));
+                }
+                leaving.push(old);
             }
         }
         reader.finish()?;

@@ -5,7 +5,7 @@
 
 use bytes::Bytes;
 
-use super::{ClosedLog, ClosedSegment, Group, Leaving};
+use super::{ClosedLog, ClosedSegment, Group, Leaving, is_id};
 use crate::digest::Domain;
 use crate::error::{Cause, Error, Result};
 use crate::log::batch::{Batch, Continue, encode_group};
@@ -115,7 +115,7 @@ impl ClosedSegment {
     pub(crate) fn id_in(name: &str) -> Option<u64> {
         let file = name.strip_prefix(LOG_FOLDER)?.strip_prefix('/')?;
         let (id, is_unfinished) = parse_segment_name(file)?;
-        (!is_unfinished).then_some(id)
+        (!is_unfinished && is_id(id)).then_some(id)
     }
 }
 

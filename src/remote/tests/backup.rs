@@ -440,6 +440,47 @@ fn a_backup_keeps_what_another_copy_of_the_store_wrote() {
     assert_eq!(backup(&one, &url).unwrap_err().code(), ErrorCode::RemoteAhead);
 }
 
+/// BUP-3: an older image of a store, and a copy that lacks a fork, do not take the place of what the backup has.
+#[test]
+fn a_backup_keeps_what_is_newer() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, url) = store(&folder);
+    one.close().unwrap();
+    let image = folder.path().join("image");
+    std::fs::create_dir_all(image.join("log")).unwrap();
+    for name in ["", "log"] {
+        for file in std::fs::read_dir(folder.path().join("store").join(name)).unwrap() {
+            let file = file.unwrap();
+            if file.file_type().unwrap().is_file() {
+                std::fs::copy(file.path(), image.join(name).join(file.file_name())).unwrap();
+            }
+        }
+    }
+    let one = Memory::open(folder.path().join("store")).unwrap();
+    for number in 0..5 {
+        put(&one, "of one", &number.to_string());
+    }
+    backup(&one, &url).unwrap();
+    let older = Memory::open(&image).unwrap();
+    for _ in 0..2 {
+        assert_eq!(backup(&older, &url).unwrap_err().code(), ErrorCode::RemoteAhead);
+        // The next time, the image is longer than the backup.
+        for number in 0..9 {
+            put(&older, "of the image", &number.to_string());
+        }
+    }
+    older.gc(&Retention::default(), None).unwrap();
+    assert_eq!(backup(&older, &url).unwrap_err().code(), ErrorCode::RemoteAhead);
+
+    let path = folder.path().join("other");
+    let (other, _) = clone(&url, path, Origin::DirectUser, &Options::new()).unwrap();
+    let fork = one.fork("trial").by(&Writer::person("ann")).unwrap();
+    put(&fork, "of a fork", "1");
+    backup(&one, &url).unwrap();
+    assert_eq!(other.view().root(), one.view().root());
+    assert_eq!(backup(&other, &url).unwrap_err().code(), ErrorCode::RemoteAhead);
+}
+
 /// BUP-1: whatever a service does, a backup that returned is whole, and one that failed goes on.
 #[test]
 fn a_backup_survives_a_service_with_faults() {

@@ -314,9 +314,16 @@ fn what_was_erased_elsewhere_is_not_sent() {
 /// Rule 7: what is put again after an erasure is new, and stays on every machine.
 #[test]
 fn what_is_put_after_the_erasure_stays() {
+    // A long text is a record of its own.
+    for text in ["the same text", &"a long text. ".repeat(1_000)] {
+        what_is_put_again_stays(text);
+    }
+}
+
+fn what_is_put_again_stays(text: &str) {
     let fleet = Fleet::new();
     let (remote, a) = (fleet.origin(), fleet.first());
-    put(&a, "note", "the same text");
+    put(&a, "note", text);
     remote.push(&a, &ann()).unwrap();
     let (b, c) = (
         fleet.clone("b", Origin::DirectUser),
@@ -327,11 +334,11 @@ fn what_is_put_after_the_erasure_stays() {
     remote.push(&a, &ann()).unwrap();
     pull(&remote, &b);
     assert_eq!(content(&b, "note"), None);
-    put(&b, "note", "the same text");
+    put(&b, "note", text);
     remote.push(&b, &ann()).unwrap();
     for memory in [&a, &c] {
         pull(&remote, memory);
-        assert_eq!(content(memory, "note").as_deref(), Some("the same text"));
+        assert_eq!(content(memory, "note").as_deref(), Some(text));
         assert_eq!(memory.view().root(), b.view().root());
     }
     // And is erased again.
@@ -341,7 +348,7 @@ fn what_is_put_after_the_erasure_stays() {
         assert!(pull(&remote, memory).fetched.erased >= 1);
         assert_eq!(content(memory, "note"), None);
     }
-    assert_eq!(holders(&fleet.service, "the same text"), Vec::<String>::new());
+    assert_eq!(holders(&fleet.service, text), Vec::<String>::new());
     for (memory, name) in [(a, "first"), (b, "b"), (c, "c")] {
         drop(memory);
         verified(&fleet.folder.path().join(name));

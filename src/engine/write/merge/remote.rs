@@ -189,23 +189,28 @@ impl Merge<'_> {
                 .filter(|key| part.binary_search(key).is_err())
                 .copied()
                 .collect();
-            let only = Merge {
-                strategy: self.strategy,
-                cap: self.cap,
-                left_out,
-                ..Merge::new(self.memory, self.name)
-            };
-            let (_, draft) = only.plan(writer)?;
-            match self.memory.judge(draft, Op::MERGE) {
-                Ok(_) => {}
-                Err(_) if part.len() > 1 => {
+            match self.is_refused_without(left_out, writer)? {
+                false => {}
+                true if part.len() > 1 => {
                     let (low, high) = part.split_at(part.len() / 2);
                     open.extend([low, high]);
                 }
-                Err(_) => refused.extend(part),
+                true => refused.extend(part),
             }
         }
-        // A limit that only the whole exceeds refuses the whole.
-        Ok(if refused.is_empty() { all } else { refused })
+        // A limit that only the whole exceeds refuses the whole, also if single changes are refused for another reason.
+        let is_whole = self.is_refused_without(refused.clone(), writer)?;
+        Ok(if is_whole { all } else { refused })
+    }
+
+    fn is_refused_without(&self, left_out: BTreeSet<KeyPath>, writer: &Writer) -> Result<bool> {
+        let rest = Merge {
+            strategy: self.strategy,
+            cap: self.cap,
+            left_out,
+            ..Merge::new(self.memory, self.name)
+        };
+        let (_, draft) = rest.plan(writer)?;
+        Ok(self.memory.judge(draft, Op::MERGE).is_err())
     }
 }

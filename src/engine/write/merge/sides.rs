@@ -364,7 +364,10 @@ impl Deciding<'_> {
                 time(&self.theirs.0, versions.theirs)?,
             ])
         };
-        let removed_by = self.trust_of(remover)?;
+        let mut removed_by = self.trust_of(remover)?;
+        if theirs.is_none() {
+            removed_by = Origin::least(removed_by, self.their_cap);
+        }
         let trusts = [ours, theirs].map(|side| side.map_or(removed_by, Object::origin));
         let choice = (self.choose)(&Conflicting {
             id: &id,
