@@ -275,3 +275,28 @@ fn a_commit_that_is_found_before_it_is_the_head_has_its_own_versions() {
         join(threads);
     });
 }
+
+#[test]
+fn a_fork_that_is_made_while_another_thread_commits_is_whole() {
+    under_schedules(|| {
+        let (witness, memory) = Witness::new();
+        let writer = memory.clone();
+        let threads = vec![
+            thread::spawn(move || {
+                for name in ["a", "b"] {
+                    assert!(writer.put(note(name), &Writer::user()).unwrap().changed);
+                }
+            }),
+            thread::spawn(move || {
+                let fork = memory.fork("f").by(&Writer::user()).unwrap();
+                assert!(fork.put(note("c"), &Writer::user()).unwrap().changed);
+                assert!(has(&fork.view(), "c"));
+            }),
+        ];
+        join(threads);
+        let left = witness.left();
+        let fork = left.open_fork("f").unwrap();
+        assert!(has(&fork.view(), "c") && has(&left.view(), "a"));
+        assert!(left.verify(VerifyDepth::Full).unwrap().ok);
+    });
+}

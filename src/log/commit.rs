@@ -5,7 +5,7 @@
 //!    log and reads nothing. Otherwise it continues in the active segment if `live` was written during the current boot
 //!    and marks the end of the log, and else recovers.
 //! 3. [`Log::append`] writes the group with one `pwrite`. If the segment has reached its limit, it first rotates to a new
-//!    one. After a small group at the end of the file, it adds zeros for the next groups.
+//!    one. After a group that reaches the end of the file, it adds zeros for the next groups.
 //! 4. [`Log::append`] syncs the segment.
 //! 5. [`Log::append`] overwrites `live`.
 //! 6. The caller publishes the batches that [`Log::append`] returns.

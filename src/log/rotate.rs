@@ -23,7 +23,7 @@ const RESERVE_LEAST: u64 = 128 << 10;
 /// The largest reserve in bytes.
 const RESERVE_MOST: u64 = 64 << 20;
 
-/// The bytes of zeros behind a large group. Each time small groups used the zeros up, twice as many are added.
+/// The bytes of zeros behind a large group, and the least behind a small one.
 const FILLED_FIRST: u64 = 4 << 10;
 /// At most this part of the log is added, within limits in bytes.
 const FILLED_PART: u64 = 64;

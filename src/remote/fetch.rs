@@ -183,7 +183,8 @@ impl Remote {
             if log.segments[index].first_batch < first {
                 let older = place.batches(log, index)?;
                 for batch in older.iter().filter(|batch| batch.number < first) {
-                    supply.add_wanted(batch, log.suite(), &mut wanted)?;
+                    let added = supply.add_wanted(batch, log.suite(), &mut wanted);
+                    added.map_err(|error| place.damaged(error))?;
                 }
             }
         }

@@ -9,6 +9,8 @@
 //!   its swap. So no segment of a store that lost keeps what was erased.
 //! - PUS-3: a push notes no batch as read that this store has not read. Batches with only references move no head, so a push
 //!   may go on over them; the next fetch reads them.
+//! - PUS-4: a push that erases an id first erases here what came from a remote behind the erasure, and was written before it
+//!   (EID-1).
 
 use super::cache::seen_in;
 use super::place::{Outcome, Place, Published, head_of, highest_number};
@@ -117,11 +119,19 @@ impl Remote {
             head: (published.log.last_batch() > 0).then_some(published.log.head),
             lines: &lines,
         };
-        let outgoing = match memory.inner.plan_push(self.known(), &target, writer)? {
-            PushPlan::Behind => return Err(self.ahead()),
-            PushPlan::Nothing if is_cached => return Ok(None),
-            PushPlan::Nothing => return Ok(Some(self.pushed(place, 0))),
-            PushPlan::Send(outgoing) => outgoing,
+        let mut is_erased = false;
+        let outgoing = loop {
+            let outgoing = match memory.inner.plan_push(self.known(), &target, writer)? {
+                PushPlan::Behind => return Err(self.ahead()),
+                PushPlan::Nothing if is_cached => return Ok(None),
+                PushPlan::Nothing => return Ok(Some(self.pushed(place, 0))),
+                PushPlan::Send(outgoing) => outgoing,
+            };
+            // INVARIANT PUS-4
+            if is_erased || !memory.inner.erase_ids_here(&outgoing.erased_ids, writer)? {
+                break outgoing;
+            }
+            is_erased = true;
         };
         #[cfg(feature = "signed")]
         let outgoing = {
@@ -182,7 +192,8 @@ impl Remote {
         let erased = if outgoing.erasure.is_empty() {
             Some(published)
         } else {
-            rewrite::erase(place, published, &outgoing.erasure)?
+            let erasure = rewrite::erased_in(place, &published.log, &outgoing.erasure, &outgoing.erased_ids)?;
+            rewrite::erase(place, published, &erasure)?
         };
         erased.map_or(Ok(None), |published| Self::send(place, published, outgoing))
     }

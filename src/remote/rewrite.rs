@@ -13,7 +13,28 @@ use crate::digest::CommitDigest;
 use crate::error::Result;
 use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLog, ClosedSegment, Group};
 use crate::log::{Batch, BatchBuilder};
-use crate::store::{Erasure, erasure_marker};
+use crate::store::{ErasedIds, ErasedSearch, Erasure, erasure_marker};
+
+/// Returns what is to be erased in a remote: these records, and all versions of these ids that it has (EID-1). The store may
+/// have thinned some of them.
+pub(super) fn erased_in(
+    place: &Place,
+    log: &ClosedLog,
+    erasure: &Erasure,
+    ids: &ErasedIds,
+) -> Result<Erasure> {
+    let mut search = ErasedSearch::new(erasure, ids, log.suite());
+    if !ids.is_empty() {
+        for index in 0..log.segments.len() {
+            for batch in place.batches(log, index)? {
+                search.read(&batch)?;
+            }
+        }
+    }
+    let mut found = search.found();
+    found.extend(erasure);
+    Ok(found)
+}
 
 /// Writes the segments of a remote anew that have one of these records, and deletes the old ones. Returns `None` if another
 /// writer published first.

@@ -15,8 +15,8 @@ use super::places::IdHash;
 use super::{Below, Store};
 
 impl Store {
-    /// Returns the place of the version of an id in the state of a commit of the batch `batch`, if the cache has it, and a
-    /// batch. The caller must check that the record has this id, and that its batch is not newer than that batch.
+    /// Returns the cached place of an id for the state of the batch `batch`, and the batch up to which it holds. The caller
+    /// must check that the record has this id, and that its batch is not newer.
     pub(crate) fn cached_place(&self, hash: IdHash, batch: u64) -> Option<(u64, u64)> {
         let (main, upto) = self.unchanged_since(hash, batch)?;
         Some((main.places.load().as_ref()?.find(hash, upto)?, upto))

@@ -385,6 +385,19 @@ impl Store {
     pub(crate) fn is_stored(&self, digest: &[u8; DIGEST_LEN], kind: RecordKind) -> Result<bool> {
         Ok(self.records.find(kind, digest)?.is_some() || self.records.erasure(digest)?.is_some())
     }
+
+    /// Returns whether this log has a record that an erasure can remove.
+    ///
+    /// # Errors
+    /// The errors of [`Self::is_stored`].
+    pub(crate) fn is_found(&self, digest: &[u8; DIGEST_LEN]) -> Result<bool> {
+        for kind in [RecordKind::Object, RecordKind::Content, RecordKind::Text] {
+            if self.records.find(kind, digest)?.is_some() {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
 }
 
 /// Returns an error if a commit of a remote is later than `latest`.

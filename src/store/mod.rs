@@ -95,9 +95,9 @@ use places::PlaceCache;
 pub(crate) use records::capped;
 pub(crate) use records::{erased_error, object_of};
 pub(crate) use references::{RING, ReferenceEntry, References, kept_commit};
-pub(crate) use rewrite::{Erasure, KeptLines, Live, Plan, Sink};
 #[cfg(feature = "remote")]
-pub(crate) use rewrite::{erasable, erasure_marker};
+pub(crate) use rewrite::{ErasedIds, ErasedSearch, erasable, erasure_marker};
+pub(crate) use rewrite::{Erasure, KeptLines, Live, Plan, Sink};
 pub use rewritten::MAP_ENTRY_BYTES;
 pub(crate) use rewritten::{Erased, markers_in};
 use rows::Rows;

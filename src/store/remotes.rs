@@ -3,11 +3,14 @@
 //! # Layer
 //! Layer 4.
 
-use super::Store;
+use std::sync::Arc;
+
 #[cfg(feature = "remote")]
 use super::lines::LineInfo;
 use super::lines::REMOTE;
+use super::{CommitEntry, Store};
 use crate::error::{Error, Result};
+use crate::object::Op;
 
 impl Store {
     /// Returns the live line that has a commit in this batch; `None` if none has.
@@ -19,6 +22,35 @@ impl Store {
             batches.binary_search_by_key(&batch, |(batch, _)| *batch).is_ok()
         };
         lines.live().find(has).cloned()
+    }
+
+    /// Returns the commits of remotes that erased something and were fetched behind batch `after`, each with the store of its
+    /// line. Leaves out the lines whose name begins with `except`.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a line cannot be read.
+    #[cfg(feature = "remote")]
+    pub(crate) fn erasers_of_remotes(
+        self: &Arc<Self>,
+        except: &str,
+        after: u64,
+    ) -> Result<Vec<(Arc<Self>, Arc<CommitEntry>)>> {
+        let is_other = |line: &&LineInfo| line.name.starts_with(REMOTE) && !line.name.starts_with(except);
+        let is_new = |line: &&LineInfo| line.batches.last().is_some_and(|(batch, _)| *batch > after);
+        let names: Vec<_> = {
+            let lines = self.lines();
+            let others = lines.live().filter(is_other).filter(is_new);
+            others.map(|line| Arc::clone(&line.name)).collect()
+        };
+        let mut found = Vec::new();
+        for name in names {
+            let Some(line) = self.line(&name)? else { continue };
+            let commits = line.own_commits().into_iter();
+            let erasers =
+                commits.filter(|commit| commit.batch > after && commit.commit.op.as_str() == Op::ERASE);
+            found.extend(erasers.map(|eraser| (Arc::clone(&line), eraser)));
+        }
+        Ok(found)
     }
 
     /// Returns an error if this is the store of a line of a remote: the write policy sees what `pull` merges, but no state

@@ -190,6 +190,15 @@ fn frk_1_a_cap_lowers_every_write_through_the_fork() -> Result<()> {
     assert_eq!(origin(&inner, "c"), Origin::Model);
     let snapshot = fork.snapshot(Some("s"), &Writer::user())?;
     assert_eq!(snapshot.commit, done.commit.digest);
+    // A fork of a revision of the fork, made from elsewhere.
+    let cap = Origin::DirectUser;
+    let aside = memory
+        .fork("aside")
+        .at("fork:low")
+        .trust_cap(cap)
+        .by(&Writer::user())?;
+    put(&aside, "d", "beside");
+    assert_eq!(origin(&aside, "d"), Origin::Model);
     Ok(())
 }
 

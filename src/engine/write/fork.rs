@@ -267,6 +267,11 @@ impl Fork<'_> {
             }
             let (of, base) = revision::resolve_in(&store, &revision, writer.lane())?;
             of.check_not_of_remote()?;
+            // The fork of a revision of another fork is limited as that one.
+            let of = of
+                .line_name()
+                .and_then(|name| store.lines().named(name).map(|of| of.cap));
+            let cap = of.map_or(cap, |of| Origin::least(cap, of));
             let line = LineInfo::new(self.name, &base, cap);
             inner.write_line(writing, &line, Some(base.digest), &writer)
         })?;

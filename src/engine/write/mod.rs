@@ -8,6 +8,8 @@ pub(crate) mod authorisation;
 mod changes;
 pub(crate) mod commit;
 pub(crate) mod draft;
+#[cfg(feature = "remote")]
+mod erasers;
 pub(crate) mod fork;
 pub(crate) mod incoming;
 #[cfg(feature = "remote")]
@@ -44,6 +46,7 @@ pub use fork::LiveFork;
 #[cfg(feature = "remote")]
 pub(crate) use log_handle::ReadLog;
 pub(crate) use log_handle::{LogHandle, body_bytes};
+pub(crate) use merge::conflict::conflict_id;
 pub(crate) use policy::{PolicyVerdict, WritePolicy};
 pub(crate) use request::{Committed, Queue, Request};
 pub(crate) use snapshot::newest_references;

@@ -10,13 +10,13 @@
 //! - PSH-1: a push goes on only from a remote whose newest commit is here and was merged. So it takes back nothing of others.
 //! - PSH-2: versions that differ only in their class, or in what they are derived from, count as equal. Of two such
 //!   versions, the remote keeps its own. So the pull and push of a machine with a cap lower no class elsewhere.
-//! - PSH-3: the batch of a commit that erased something has the markers of all that it erased. So other machines learn of
-//!   it, also of versions that no batch of theirs names.
+//! - PSH-3 and PSH-4 stand in [`super::erasers`].
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Writer;
+use super::erasers::Erasers;
 use super::fork::line_record;
 use super::merge::conflict::is_refused;
 use super::merge::{LineCommit, common_with};
@@ -26,9 +26,9 @@ use crate::digest::{CommitDigest, Root, to_hex};
 use crate::engine::inner::Inner;
 use crate::engine::read::State;
 use crate::error::{Error, ErrorCode, Result};
-use crate::log::{BatchBuilder, RecordKind, UNLINKED};
+use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Commit, Object, Op, Origin, Time};
-use crate::store::{Changed, CommitEntry, Erasure, Has, LineInfo, Store, markers_in};
+use crate::store::{Changed, CommitEntry, ErasedIds, Erasure, Has, LineInfo, Store};
 use crate::trie::{Entry, Shape};
 
 /// A line of a remote: its name, the commit at which it begins, and its newest commit.
@@ -73,8 +73,9 @@ pub(crate) struct Outgoing {
     /// The side line after the push.
     pub(crate) line: Option<RemoteLine>,
     pub(crate) commits: u64,
-    /// What the commits of the push erased (PSH-3).
+    /// What the commits of the push erased (PSH-3), and the ids that lost all versions.
     pub(crate) erasure: Erasure,
+    pub(crate) erased_ids: ErasedIds,
     /// The newest reference that the push looked at.
     sent_until: Option<Position>,
     /// The batch of the commit `push`, for the line of the remote in this log.
@@ -97,6 +98,7 @@ impl Outgoing {
             line: None,
             commits: 0,
             erasure: Erasure::new(),
+            erased_ids: ErasedIds::new(),
             sent_until: None,
             pushed: None,
         }
@@ -109,6 +111,7 @@ struct Commits {
     batches: Vec<Sent>,
     count: u64,
     erasure: Erasure,
+    erased_ids: ErasedIds,
 }
 
 /// The changes that a push makes to the newest state of the remote: the new version if there is one, and a version.
@@ -154,13 +157,14 @@ impl Inner {
         let head = store.head()?;
         check_clock(&head, self.settings().latest())?;
         let Some(remote) = target.head else {
-            return self.plan_main(&store, &head, 0, Has::default());
+            return self.plan_main(known, (&store, &head), 0, Has::default());
         };
         if let Some(base) = store.by_digest(remote)? {
             if base.digest == head.digest {
                 return Ok(PushPlan::Nothing);
             }
-            return self.plan_main(&store, &head, base.seq() + 1, known.having(&store, &base)?);
+            let has = known.having(&store, &base)?;
+            return self.plan_main(known, (&store, &head), base.seq() + 1, has);
         }
         // INVARIANT PSH-1
         let line = store.line(&known.line(MAIN))?;
@@ -202,12 +206,19 @@ impl Inner {
     }
 
     /// Plans a push of the commits from a seq on, which continue the main line of the remote.
-    fn plan_main(&self, store: &Arc<Store>, head: &CommitEntry, first: u64, has: Has) -> Result<PushPlan> {
-        let sent = self.commits_behind(store, first, has, None)?;
+    fn plan_main(
+        &self,
+        known: Known<'_>,
+        (store, head): (&Arc<Store>, &CommitEntry),
+        first: u64,
+        has: Has,
+    ) -> Result<PushPlan> {
+        let sent = self.commits_behind(known, store, first, has, None)?;
         Ok(PushPlan::Send(Box::new(Outgoing {
             batches: sent.batches,
             commits: sent.count,
             erasure: sent.erasure,
+            erased_ids: sent.erased_ids,
             ..Outgoing::at(head.digest)
         })))
     }
@@ -227,7 +238,8 @@ impl Inner {
             mut batches,
             count,
             erasure,
-        } = self.commits_behind(store, since + 1, known.having(line, theirs)?, Some(&info))?;
+            erased_ids,
+        } = self.commits_behind(known, store, since + 1, known.having(line, theirs)?, Some(&info))?;
         if side.head == side.base {
             let mut batch = BatchBuilder::new();
             let begins = line_record(&info, Some(side.base), info.time)?;
@@ -269,6 +281,7 @@ impl Inner {
             line: Some(side),
             commits: count + 1,
             erasure,
+            erased_ids,
             sent_until: None,
             pushed: Some((batch, commit)),
         })
@@ -339,6 +352,7 @@ impl Inner {
     /// they are of a side line.
     fn commits_behind(
         &self,
+        known: Known<'_>,
         store: &Arc<Store>,
         first: u64,
         mut has: Has,
@@ -346,16 +360,32 @@ impl Inner {
     ) -> Result<Commits> {
         let (Ok(index) | Err(index)) = store.position(first)?;
         let mut sent = Commits::default();
-        // The commits that may have erased something, with the index of the batch that has the markers.
-        let mut erasers = HashMap::new();
+        let mut erasers = Erasers::default();
+        let before = index
+            .checked_sub(1)
+            .map_or(Ok(None), |before| store.commit_at(before))?;
+        // A remote without a commit has nothing that was erased.
+        let mut elsewhere = match before {
+            Some(before) => store.erasers_of_remotes(&known.line(""), before.batch)?,
+            None => Vec::new(),
+        };
         for index in index..store.kept() {
             self.settings().check_stop()?;
             let entry = store.commit_at(index)?;
             let entry = entry.ok_or_else(|| Error::internal("a kept commit is missing"))?;
             let (mut batch, gap) = store.outgoing(&entry, &mut has)?;
-            let is_erasure = entry.commit.op.as_str() == Op::ERASE;
-            let eraser = is_erasure.then_some(entry.digest);
-            erasers.extend(gap.into_iter().chain(eraser).map(|by| (by, sent.batches.len())));
+            let place = (sent.batches.len(), &*entry);
+            erasers.add_thinned(gap, sent.batches.len());
+            if entry.commit.op.as_str() == Op::ERASE {
+                erasers.add((store, &entry), place)?;
+            }
+            // INVARIANT PSH-4
+            let is_last = index + 1 == store.kept();
+            for (line, eraser) in
+                elsewhere.extract_if(.., |(_, eraser)| is_last || eraser.batch < entry.batch)
+            {
+                erasers.add((&line, &eraser), place)?;
+            }
             if let Some(side) = side {
                 let record = line_record(side, Some(entry.digest), entry.commit.time)?;
                 batch.add(RecordKind::Line, 0, &record.encode()?);
@@ -367,27 +397,8 @@ impl Inner {
             });
             sent.count += 1;
         }
-        self.add_markers(&erasers, &mut sent)?;
+        (sent.erasure, sent.erased_ids) = self.add_markers(&erasers, &mut sent.batches)?;
         Ok(sent)
-    }
-
-    /// Adds the markers of what these commits erased to their batches (PSH-3).
-    fn add_markers(&self, erasers: &HashMap<CommitDigest, usize>, sent: &mut Commits) -> Result<()> {
-        if erasers.is_empty() {
-            return Ok(());
-        }
-        let cut = self.main().cut(&self.log.lock());
-        cut.read(self.settings(), "search", &mut |batch| {
-            for erased in markers_in(batch)? {
-                if let Some(index) = erasers.get(&erased.by)
-                    && sent.erasure.insert(erased.digest, erased.by).is_none()
-                    && let Some(sent) = sent.batches.get_mut(*index)
-                {
-                    sent.batch.add(RecordKind::Erased, UNLINKED, &erased.encode());
-                }
-            }
-            Ok(())
-        })
     }
 
     /// Returns the digests of all commits of the main line of a remote as a push leaves it, oldest first.

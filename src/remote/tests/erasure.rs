@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::backup::{put, verified};
+use super::backup::{object, put, verified};
 use super::machines::{Fleet, ann, content, id, pull};
+use super::thinned::thin;
 use crate::disk::{Disk, MemDisk, lock_within, read_whole};
 use crate::engine::{Erasing, Memory, Options};
 use crate::error::ErrorCode;
@@ -13,8 +14,8 @@ use crate::log::closed::Group;
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::Origin;
 use crate::remote::bucket::{Bucket, Counted};
-use crate::remote::clone_on;
 use crate::remote::place::{Outcome, Place};
+use crate::remote::{Remote, clone_on};
 use crate::testing::sim_bucket::SimBucket;
 
 const SECRET: &str = "swordfish-4711";
@@ -355,6 +356,136 @@ fn what_is_put_again_stays(text: &str) {
     }
 }
 
+/// Returns what a machine shows of an id.
+fn shown(memory: &Memory, name: &str) -> Result<Option<String>, ErrorCode> {
+    match memory.view().get(&id(name)) {
+        Ok(found) => Ok(found.and_then(|object| object.content().map(str::to_owned))),
+        Err(error) => Err(error.code()),
+    }
+}
+
+/// EID-1, PUS-4: whoever learns first of an erasure or of a change beside it, all machines and the remote end alike.
+#[test]
+fn an_erasure_and_a_change_beside_it_end_alike_everywhere() {
+    for (erased_first, pushed_first) in [(false, false), (false, true), (true, false), (true, true)] {
+        let fleet = Fleet::new();
+        let (remote, a) = (fleet.origin(), fleet.first());
+        put(&a, "note", SECRET);
+        remote.push(&a, &ann()).unwrap();
+        let b = fleet.clone("b", Origin::DirectUser);
+        let c = fleet.clone("c", Origin::DirectUser);
+        let change = || put(&b, "note", "what b wrote");
+        if !erased_first {
+            change();
+        }
+        erase(&a, "note");
+        if erased_first {
+            change();
+        }
+        let (first, other) = if pushed_first { (&a, &b) } else { (&b, &a) };
+        remote.push(first, &ann()).unwrap();
+        for memory in [other, first, &c, other, first, &c] {
+            pull(&remote, memory);
+            remote.push(memory, &ann()).unwrap();
+        }
+        let case = format!("erased first {erased_first}, pushed first {pushed_first}");
+        let new = fleet.clone("new", Origin::DirectUser);
+        let expected = shown(&new, "note");
+        for memory in [&a, &b, &c] {
+            assert_eq!(memory.view().root(), new.view().root(), "{case}");
+            assert_eq!(shown(memory, "note"), expected, "{case}");
+        }
+        let is_left = expected == Ok(Some("what b wrote".to_owned()));
+        assert_eq!(is_left, erased_first, "{case}: {expected:?}");
+        assert_eq!(holders(&fleet.service, SECRET), Vec::<String>::new(), "{case}");
+        let text = "what b wrote";
+        assert_eq!(!holders(&fleet.service, text).is_empty(), erased_first, "{case}");
+        for (memory, name) in [(a, "first"), (b, "b"), (c, "c"), (new, "new")] {
+            drop(memory);
+            verified(&fleet.folder.path().join(name));
+            assert_eq!(is_on_disk(&fleet, name, text), erased_first, "{case}: {name}");
+        }
+    }
+}
+
+/// EID-1: a version that the store thinned before the erasure goes from the remote, too.
+#[test]
+fn an_erasure_removes_what_the_store_thinned_before() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    for text in [SECRET, "harmless"] {
+        put(&a, "note", &format!("{text} {}", "long ".repeat(2_000)));
+        remote.push(&a, &ann()).unwrap();
+    }
+    let b = fleet.clone("b", Origin::DirectUser);
+    for number in 0..4 {
+        put(&a, "counter", &number.to_string());
+    }
+    assert!(thin(&a, 1) > 0);
+    assert!(!is_on_disk(&fleet, "first", SECRET), "it is thinned");
+    erase(&a, "note");
+    remote.push(&a, &ann()).unwrap();
+    assert_eq!(holders(&fleet.service, SECRET), Vec::<String>::new());
+    pull(&remote, &b);
+    assert!(!is_on_disk(&fleet, "b", SECRET));
+    let c = fleet.clone("c", Origin::DirectUser);
+    assert_eq!(a.view().root(), c.view().root());
+}
+
+/// PSH-3: a commit that erases versions which were derived from another one leaves the other versions of their ids alone.
+#[test]
+fn other_versions_of_a_derived_id_stay() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    put(&a, "note", SECRET);
+    put(&a, "summary", "an older summary, of nothing");
+    let mut summary = object("summary", "a summary of the secret");
+    summary.derived_from = vec![a.view().get(&id("note")).unwrap().unwrap().digest()];
+    a.put(summary, &ann()).unwrap();
+    remote.push(&a, &ann()).unwrap();
+    let erasing = Erasing {
+        targets: vec!["note".to_owned()],
+        derived: true,
+        ..Default::default()
+    };
+    a.erase(&erasing, &ann()).unwrap();
+    remote.push(&a, &ann()).unwrap();
+    for text in [SECRET, "a summary of the secret"] {
+        assert_eq!(holders(&fleet.service, text), Vec::<String>::new());
+    }
+    assert!(!holders(&fleet.service, "an older summary").is_empty());
+}
+
+/// PSH-4: an erasure that came from one remote travels to another one.
+#[test]
+fn an_erasure_travels_from_remote_to_remote() {
+    let (fleet, elsewhere) = (Fleet::new(), Fleet::new());
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let other = Arc::new(elsewhere.service.clone());
+    let second = Remote::on("second", other, Origin::DirectUser).unwrap();
+    put(&a, "note", SECRET);
+    put(&a, "old", SECRET);
+    put(&a, "old", "harmless");
+    remote.push(&a, &ann()).unwrap();
+    let b = fleet.clone("b", Origin::DirectUser);
+    second.push(&b, &ann()).unwrap();
+    let d = elsewhere.clone("d", Origin::DirectUser);
+    erase(&a, "note");
+    erase(&a, "old");
+    remote.push(&a, &ann()).unwrap();
+    pull(&remote, &b);
+    second.push(&b, &ann()).unwrap();
+    assert_eq!(holders(&elsewhere.service, SECRET), Vec::<String>::new());
+    assert!(second.pull(&d, &ann()).unwrap().fetched.erased > 0);
+    assert!(!is_on_disk(&elsewhere, "d", SECRET));
+    assert_eq!(b.view().root(), d.view().root());
+    // What the first remote knows is not sent there again.
+    let before = fleet.service.objects().len();
+    pull(&remote, &b);
+    remote.push(&b, &ann()).unwrap();
+    assert!(fleet.service.objects().len() <= before + 1);
+}
+
 /// PUS-1: an erasure whose commit was thinned before the push travels all the same.
 #[test]
 fn a_thinned_erasure_travels() {
@@ -381,7 +512,7 @@ fn a_thinned_erasure_travels() {
 fn a_rewritten_remote_opens_as_a_store() {
     let folder = tempfile::tempdir().unwrap();
     let url = format!("file://{}/shared", folder.path().display());
-    let remote = crate::remote::Remote::create("origin", &url, Origin::DirectUser).unwrap();
+    let remote = Remote::create("origin", &url, Origin::DirectUser).unwrap();
     let a = Memory::in_memory().unwrap();
     for number in 0..6 {
         put(&a, &format!("secret/{number}"), SECRET);

@@ -784,6 +784,36 @@ fn a_push_behind_the_largest_generation_is_refused() {
     place.read().unwrap();
 }
 
+/// FET-1: a push and a pull of more than a part, from both sides.
+#[test]
+fn more_than_one_part_travels() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let place = Place::of(Counted::new(Arc::new(fleet.service.clone())));
+    let segments = || place.read().unwrap().log.segments.len();
+    let b = fleet.clone("b", Origin::DirectUser);
+    for round in 0..2 {
+        for (memory, name) in [(&a, "a"), (&b, "b")] {
+            let before = segments();
+            for number in 0..40 {
+                let text = format!("{round} {number} {}", "x".repeat(900_000));
+                put(memory, &format!("{name}/{number}"), &text);
+            }
+            pull(&remote, memory);
+            remote.push(memory, &ann()).unwrap();
+            assert!(segments() >= before + 2, "{} behind {before}", segments());
+        }
+        pull(&remote, &a);
+        assert_eq!(a.view().root(), b.view().root());
+    }
+    let c = fleet.clone("c", Origin::DirectUser);
+    assert_eq!(a.view().root(), c.view().root());
+    for (memory, name) in [(a, "first"), (b, "b"), (c, "c")] {
+        drop(memory);
+        verified(&fleet.folder.path().join(name));
+    }
+}
+
 /// CLO-2: numbers of a hostile writer are damage, or leave room for the next ones.
 #[test]
 fn forged_numbers_stop_nobody_but_with_an_error() {

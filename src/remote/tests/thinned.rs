@@ -11,7 +11,7 @@ use crate::object::Origin;
 use crate::remote::Remote;
 
 /// Keeps the newest commits, and those that something needs.
-fn thin(memory: &Memory, newest: u64) -> u64 {
+pub(super) fn thin(memory: &Memory, newest: u64) -> u64 {
     let retention = Retention {
         newest,
         all: Duration::MAX,

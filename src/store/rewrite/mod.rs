@@ -15,6 +15,8 @@
 //! # Format
 //! docs/format.md, "Rewritten logs".
 
+#[cfg(feature = "remote")]
+mod erased_ids;
 mod lines;
 mod mark;
 
@@ -34,6 +36,8 @@ use super::lines::LineRecord;
 use super::records::digest_of;
 use super::rewritten::{Erased, MapEntry, decode_gap, put_gap, put_state, unreadable};
 
+#[cfg(feature = "remote")]
+pub(crate) use erased_ids::{ErasedIds, ErasedSearch};
 pub(crate) use lines::KeptLines;
 use lines::Reading;
 pub(crate) use mark::Live;

@@ -13,7 +13,7 @@ fn with_two_commits() -> Folder {
 #[test]
 fn commands_come_from_options_files_and_standard_input() {
     let folder = with_two_commits();
-    let ran = folder.run(&["debug", "-c", "get tea", "-c", "history tea"]);
+    let ran = folder.run(&["debug", "-c", "treering get tea", "-c", "history tea"]);
     assert_eq!(ran.code, 0, "{ran:?}");
     assert!(
         ran.out.contains("Ada drinks black tea") && ran.out.contains("seq  version"),

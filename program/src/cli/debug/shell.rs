@@ -51,6 +51,10 @@ impl<'a> Shell<'a> {
     /// Parses a line. Returns `None` for an empty line or a comment.
     pub(super) fn parse(&mut self, line: &str) -> Result<Option<Command>> {
         let mut words = words::split(line)?;
+        // Hints name whole commands, which people paste.
+        if words.len() > 1 && words[0] == "treering" {
+            words.remove(0);
+        }
         let Some(first) = words.first_mut() else {
             return Ok(None);
         };

@@ -3,7 +3,7 @@
 use super::super::gc::{HOUR, on_disk, options, tight};
 use super::*;
 use crate::digest::to_hex;
-use crate::engine::{Choice, Draft, Options, PolicyVerdict, Selection, VerifyDepth, WritePolicy};
+use crate::engine::{Choice, Draft, Erasing, Options, PolicyVerdict, Selection, VerifyDepth, WritePolicy};
 use crate::object::{Kind, Time};
 use crate::testing::sim_disk::SimDisk;
 
@@ -173,6 +173,64 @@ fn who_is_less_trusted_does_not_drop_a_removal() -> Result<()> {
     let refused = memory.resolve_conflict(&id("a"), Resolution::Take(shown), &stranger);
     assert_eq!(refused.unwrap_err().code(), ErrorCode::LessTrusted);
     memory.resolve_conflict(&id("a"), Resolution::Take(shown), &Writer::model("boss"))?;
+    Ok(())
+}
+
+/// A removal has its author, also if it came through a fork that never had the object.
+#[test]
+fn a_removal_through_a_fork_that_never_had_the_object_is_no_conflict() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    put(&memory, "other", "1");
+    let (one, two) = (forked(&memory, "one"), forked(&memory, "two"));
+    put(&memory, "a", "first");
+    merged(&one, "main");
+    one.remove(&id("a"), &Writer::user())?;
+    merged(&two, "one");
+    assert!(open(&merged(&memory, "two")).is_empty());
+    assert!(memory.view().get(&id("a"))?.is_none());
+    // What a stranger removed stays open.
+    let (three, four) = (forked(&memory, "three"), forked(&memory, "four"));
+    put(&memory, "b", "first");
+    merged(&three, "main");
+    let stranger = memory.fork("low").at("fork:three").trust_cap(Origin::Import);
+    let stranger = stranger.by(&Writer::user())?;
+    drop(stranger.remove(&id("b"), &Writer::user()));
+    merged(&four, "low");
+    merged(&memory, "four");
+    assert!(memory.view().get(&id("b"))?.is_some());
+    Ok(())
+}
+
+/// The names of the attributes in a conflict go with the object.
+#[test]
+fn an_erasure_takes_the_conflict_about_the_object_with_it() -> Result<()> {
+    let disk = SimDisk::new(11);
+    let memory = on_disk(&disk, options(HOUR), true)?;
+    let with = |memory: &Memory, value: &str| {
+        let mut object = NewObject::new(id("a"), Kind::new("note").unwrap());
+        drop(object.attributes.insert("SECRETxyzzy", value));
+        memory.put(object, &Writer::user()).unwrap();
+    };
+    put(&memory, "a", "first");
+    let fork = forked(&memory, "task");
+    with(&fork, "theirs");
+    with(&memory, "ours");
+    assert_eq!(open(&merged(&memory, "task")).len(), 1);
+    let holds = || {
+        let files = disk.files();
+        let mut files = files.values();
+        files.any(|bytes| bytes.windows(11).any(|bytes| bytes == b"SECRETxyzzy"))
+    };
+    assert!(holds());
+    let targets = vec!["a".to_owned()];
+    let erasing = Erasing {
+        targets,
+        ..Erasing::default()
+    };
+    memory.erase(&erasing, &Writer::user())?;
+    assert!(!holds());
+    assert!(memory.conflicts()?.is_empty());
+    assert!(memory.verify(VerifyDepth::Full)?.ok);
     Ok(())
 }
 

@@ -5,28 +5,35 @@
 //!
 //! # Invariants
 //! - ELS-1: every record whose digest the other store erased goes. If an id lost all its versions there, the versions of the
-//!   id that were written here before go too. A version that was written after the erasure stays.
+//!   id that were written here before go too (EID-1).
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
-use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath};
+use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite};
 use crate::engine::inner::Inner;
 use crate::engine::write::{LogHandle, Writer};
 use crate::error::Result;
-use crate::log::{Batch, CompactionLock, RecordKind, Seal};
-use crate::object::{Object, Time};
-use crate::store::{Erasure, ForeignCommit, Live, Plan, changes_in, gaps_in, markers_in, object_of};
+use crate::log::{Batch, CompactionLock, Seal};
+use crate::store::{
+    ErasedIds, ErasedSearch, Erasure, ForeignCommit, Live, Plan, changes_in, gaps_in, markers_in,
+};
 
 type Digest = [u8; DIGEST_LEN];
 
 /// What the commits of another store erased.
 pub(crate) struct Elsewhere {
     erasure: Erasure,
-    /// The ids that lost all their versions, each with the commit and its time.
-    ids: HashMap<Digest, (CommitDigest, Time)>,
+    /// The ids that lost all their versions.
+    ids: ErasedIds,
 }
 
 impl Elsewhere {
+    /// Returns an erasure of these ids.
+    pub(crate) fn of_ids(ids: ErasedIds) -> Self {
+        let erasure = Erasure::new();
+        Self { erasure, ids }
+    }
+
     /// Returns what the commits in these batches erased, without the commits that are known here.
     ///
     /// # Errors
@@ -36,7 +43,7 @@ impl Elsewhere {
         suite: HashSuite,
         is_known: &mut dyn FnMut(CommitDigest) -> Result<bool>,
     ) -> Result<Self> {
-        let (mut erasure, mut ids) = (Erasure::new(), HashMap::new());
+        let (mut erasure, mut ids) = (Erasure::new(), ErasedIds::new());
         for batch in batches {
             let mut markers = markers_in(batch)?;
             if markers.is_empty() {
@@ -73,45 +80,22 @@ impl Inner {
     /// # Errors
     /// `Corrupt` or `Io` if the log cannot be read.
     pub(crate) fn erased_elsewhere(&self, elsewhere: &Elsewhere) -> Result<Erasure> {
-        let mut found = Erasure::new();
-        if elsewhere.erasure.is_empty() {
-            return Ok(found);
+        if elsewhere.erasure.is_empty() && elsewhere.ids.is_empty() {
+            return Ok(Erasure::new());
         }
         let cut = self.main().cut(&self.log.lock());
-        let suite = cut.store.suite;
-        let key_of = |record: &_| -> KeyPath { suite.key_path(object_of(record, suite).id().as_str()) };
-        let (mut contents, mut shared) = (HashMap::new(), HashSet::new());
-        let mut time = Time::from_micros(0);
-        cut.read(self.settings(), "search", &mut |batch| {
-            if let Some(commit) = ForeignCommit::of(batch, suite)? {
-                time = commit.commit.time;
+        let mut search = ErasedSearch::new(&elsewhere.erasure, &elsewhere.ids, cut.store.suite);
+        cut.read(self.settings(), "search", &mut |batch| search.read(batch))?;
+        let mut found = search.found();
+        // A version that holds its content has none in the log, and a part of the records is erased already.
+        let mut gone = Vec::new();
+        for digest in found.keys() {
+            if !cut.store.is_found(digest)? {
+                gone.push(*digest);
             }
-            for record in &batch.records {
-                let Some(digest) = cut.store.erasable(record) else {
-                    continue;
-                };
-                let mut by = elsewhere.erasure.get(&digest).copied();
-                if record.kind == RecordKind::Object && !elsewhere.ids.is_empty() {
-                    let of_id = elsewhere.ids.get(key_of(record).as_bytes());
-                    let before = of_id.filter(|(_, erased)| time <= *erased);
-                    by = by.or(before.map(|(by, _)| *by));
-                    let content = Object::content_digest_in(&record.body);
-                    let content = content.map(|(content, _)| *content.as_bytes());
-                    match by {
-                        Some(by) => contents.extend(content.map(|content| (content, by))),
-                        None => shared.extend(content),
-                    }
-                }
-                found.extend(by.map(|by| (digest, by)));
-            }
-            Ok(())
-        })?;
-        contents.retain(|content: &Digest, _| !shared.contains(content));
-        // A version that holds its content has none in the log.
-        for (content, by) in contents {
-            if cut.store.records.find(RecordKind::Content, &content)?.is_some() {
-                found.insert(content, by);
-            }
+        }
+        for digest in gone {
+            found.remove(&digest);
         }
         Ok(found)
     }
@@ -131,12 +115,25 @@ impl Inner {
         // What was put again afterwards stays.
         let mut stays = HashSet::new();
         for digest in erasure.keys() {
-            for kind in [RecordKind::Object, RecordKind::Content, RecordKind::Text] {
-                stays.extend(cut.store.records.find(kind, digest)?.map(|_| *digest));
+            if cut.store.is_found(digest)? {
+                stays.insert(*digest);
             }
         }
         erasure.retain(|digest, _| !stays.contains(digest));
         Ok(erasure)
+    }
+
+    /// Erases the versions of ids that came from a remote behind their erasure here, but were written before it (EID-1).
+    /// Returns whether there were any.
+    ///
+    /// # Errors
+    /// The errors of [`Self::erase_as_elsewhere`].
+    pub(crate) fn erase_ids_here(&self, ids: &ErasedIds, writer: &Writer) -> Result<bool> {
+        let found = self.erased_elsewhere(&Elsewhere::of_ids(ids.clone()))?;
+        if !found.is_empty() {
+            self.main().erase_as_elsewhere(&found, writer)?;
+        }
+        Ok(!found.is_empty())
     }
 
     /// Rewrites the log without these records.

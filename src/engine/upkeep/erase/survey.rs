@@ -17,7 +17,7 @@ use super::{ErasedKind, ErasedRecord, ErasedReport, Erasing};
 use crate::engine::inner::Inner;
 use crate::engine::read::{State, erased_by};
 use crate::engine::upkeep::Cut;
-use crate::engine::write::{Placed, named, tree};
+use crate::engine::write::{Placed, conflict_id, named, tree};
 
 type Digest = [u8; DIGEST_LEN];
 
@@ -182,6 +182,13 @@ impl Survey<'_> {
         }
         let given = targets.all.iter().flat_map(|target| &target.digests);
         self.given = given.copied().collect();
+        let conflicts = self
+            .ids
+            .iter()
+            .map(|id| Ok(conflict_id(&suite.key_path(id))?.to_string()));
+        let conflicts: HashSet<String> = conflicts.collect::<Result<_>>()?;
+        let there = found.values().filter(|version| conflicts.contains(&version.id));
+        self.ids.extend(there.map(|version| version.id.clone()));
         found.retain(|digest, version| self.ids.contains(&version.id) || self.given.contains(digest));
         self.versions = found;
         // An erased version of an id is a source, too: an erasure in parts may have stopped after it.

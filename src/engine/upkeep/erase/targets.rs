@@ -9,6 +9,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath, to_hex};
+use crate::engine::write::conflict_id;
 use crate::error::{Error, Result};
 use crate::store::Erased;
 
@@ -62,6 +63,9 @@ impl Targets {
             if *targets.by_key.entry(key).or_insert(number) != number {
                 continue;
             }
+            // An open conflict names the attributes in which the versions of the object differ.
+            let conflict = suite.key_path(conflict_id(&key)?.as_str());
+            targets.by_key.entry(conflict).or_insert(number);
             if DIGITS.contains(&text.len()) {
                 targets.by_digits.insert(text.to_ascii_lowercase(), number);
                 targets.lengths.insert(text.len());

@@ -196,10 +196,13 @@ impl Decisions {
     fn add(
         &mut self,
         deciding: &Deciding<'_>,
-        (key, Versions { ours, theirs }): (KeyPath, Versions),
+        (key, Versions { ours, mut theirs }): (KeyPath, Versions),
         decided: Decided,
         plan: &mut Plan<'_>,
     ) -> Result<()> {
+        if matches!(decided.outcome, Outcome::Remove) {
+            theirs = None;
+        }
         if !decided.open.is_empty() {
             self.open.insert(key, decided.open);
         }
@@ -216,7 +219,7 @@ impl Decisions {
         };
         match outcome {
             Outcome::Keep => {}
-            Outcome::Take => {
+            Outcome::Take | Outcome::Remove => {
                 let of = decided.of;
                 let (id, parent) = of.ok_or_else(|| Error::internal("a merge takes no version"))?;
                 if theirs.is_none() {

@@ -36,6 +36,8 @@ pub(super) enum Outcome {
     Keep,
     /// Their version, or none.
     Take,
+    /// No version, whatever the sides show.
+    Remove,
     /// A new version of this class.
     New(Box<NewObject>, Origin),
     /// A version that the writer made. It is at most of this class, and no more trusted than the writer.
@@ -154,8 +156,9 @@ impl Deciding<'_> {
         match (ours, theirs) {
             // The state of a line shows a placeholder, until a merge brings in that the id is gone.
             (None, None) => {
-                let is_gone = versions.theirs.is_none() && !self.has_children(key)?;
-                Ok(is_gone.then(|| Decided::clear(Outcome::Take)))
+                // Of two placeholders, each machine would go on to show its own.
+                let is_gone = versions.ours.is_some() && !self.has_children(key)?;
+                Ok(is_gone.then(|| Decided::clear(Outcome::Remove)))
             }
             // What was erased stays erased, unless it was put again afterwards.
             (Some(_), None) if versions.theirs.is_some() => Ok(None),
@@ -406,11 +409,29 @@ struct Asked<'a> {
 /// Returns the commit that removed an id last before a commit, also behind merges; `None` if it is not known.
 fn remover((store, head): &Commit, key: &KeyPath) -> Result<Option<Arc<CommitEntry>>> {
     let newest = IdChanges::until(Arc::clone(store), *key, head)?.next()?;
+    if newest.is_none() {
+        return never_had(store, head, key);
+    }
     let known = newest.filter(|change| change.entry.is_none() && !change.is_behind_gap);
     match known.map(|change| change.commit) {
         Some(merge) if merge.is_merge() => store.maker_behind(&merge, key, None),
         known => Ok(known),
     }
+}
+
+/// Returns the commit that removed an id which this line never had: another line had and removed it, and was merged.
+fn never_had(store: &Arc<Store>, head: &CommitEntry, key: &KeyPath) -> Result<Option<Arc<CommitEntry>>> {
+    let base = store.base().map_or(0, |base| base.seq());
+    let mut at = store.by_digest(head.digest)?;
+    while let Some(commit) = at.take().filter(|commit| commit.seq() > base) {
+        if commit.is_merge()
+            && let Some(remover) = store.maker_behind(&commit, key, None)?
+        {
+            return Ok(Some(remover));
+        }
+        at = store.before(&commit)?;
+    }
+    Ok(None)
 }
 
 /// Returns the version that is shown while a conflict is open.

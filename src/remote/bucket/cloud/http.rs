@@ -8,6 +8,7 @@
 //!
 //! # Invariants
 //! - CHT-1: unless the user allows plain HTTP, requests go to HTTPS addresses only. A request carries a signature.
+//! - CHT-2: an answer takes no more memory than was asked for, or than [`ANSWER_BYTES_MAX`].
 
 use std::cell::RefCell;
 use std::pin::Pin;
@@ -16,6 +17,7 @@ use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http_body_util::BodyExt as _;
+use hyper::http::header::RANGE;
 use hyper::http::response::Parts;
 use hyper::{Response, Uri};
 use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
@@ -42,6 +44,8 @@ const PAUSE: Duration = Duration::from_secs(30);
 const SLOWEST: u64 = 128 << 10;
 /// The time after which an idle connection is closed. Services close theirs later.
 const IDLE: Duration = Duration::from_secs(15);
+/// The most bytes of an answer, unless a larger part was asked for. Lists and most objects have a few megabytes.
+const ANSWER_BYTES_MAX: u64 = 256 << 20;
 /// The longest code of an error that is kept.
 const CODE_BYTES_MAX: usize = 48;
 
@@ -167,8 +171,9 @@ impl HttpService for Http {
 }
 
 impl Http {
-    /// Sends a request. Returns the whole answer: an object has at most some megabytes.
+    /// Sends a request. Returns the whole answer.
     async fn send(&self, request: HttpRequest) -> Result<(Parts, Vec<u8>), HttpError> {
+        let bytes_max = asked_bytes(&request).unwrap_or_default().max(ANSWER_BYTES_MAX);
         let sending = PAUSE + Duration::from_secs(request.body().content_length() as u64 / SLOWEST);
         let response = timeout(sending, self.0.request(request)).await;
         let response = response.map_err(|late| HttpError::new(HttpErrorKind::Timeout, late))?;
@@ -183,6 +188,10 @@ impl Http {
         let (parts, mut body) = response.into_parts();
         let mut bytes = Vec::new();
         loop {
+            // INVARIANT CHT-2
+            if bytes.len() as u64 > bytes_max {
+                return Err(HttpError::new(HttpErrorKind::Interrupted, TooLong(bytes_max)));
+            }
             let frame = timeout(PAUSE, body.frame()).await;
             match frame.map_err(|late| HttpError::new(HttpErrorKind::Timeout, late))? {
                 None => return Ok((parts, bytes)),
@@ -191,6 +200,26 @@ impl Http {
             }
         }
     }
+}
+
+/// The service answered with more bytes than this.
+#[derive(Debug)]
+struct TooLong(u64);
+
+impl std::fmt::Display for TooLong {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(out, "the answer has more than {} bytes", self.0)
+    }
+}
+
+impl std::error::Error for TooLong {}
+
+/// Returns the number of bytes for which a request asks, if it asks for a part.
+fn asked_bytes(request: &HttpRequest) -> Option<u64> {
+    let range = request.headers().get(RANGE)?.to_str().ok()?;
+    let (start, end) = range.strip_prefix("bytes=")?.split_once('-')?;
+    let (start, end): (u64, u64) = (start.parse().ok()?, end.parse().ok()?);
+    Some(end.saturating_sub(start).saturating_add(1))
 }
 
 /// Returns the code of a failure: from the header of Azure, or from the XML of the others. It is a word of the service, so

@@ -33,6 +33,8 @@ enum Fault {
     NamesVersion,
     /// The service ignores that only a part was asked for.
     IgnoresRange,
+    /// The answer has no end.
+    NeverEnds,
 }
 
 /// The server, and what it was asked.
@@ -106,6 +108,13 @@ impl Server {
             };
             if matches!(fault, Some(Fault::NamesVersion)) {
                 answer.headers += "x-amz-version-id: 17\r\n";
+            }
+            if matches!(fault, Some(Fault::NeverEnds)) {
+                let head = b"HTTP/1.1 206 Partial Content\r\nETag: \"1\"\r\n\r\n";
+                (&mut &*stream).write_all(head).ok()?;
+                loop {
+                    (&mut &*stream).write_all(&[0; 1 << 20]).ok()?;
+                }
             }
             let mut bytes = answer.bytes(request.head[0].starts_with("HEAD"));
             match fault {
@@ -476,6 +485,23 @@ fn a_service_may_ignore_that_a_part_was_asked_for() {
         assert_eq!(cloud.get("a", Some(range)).unwrap(), part);
         server.faults.lock().clear();
     }
+}
+
+/// CHT-2
+#[test]
+fn an_answer_without_end_is_given_up() {
+    let server = Server::start();
+    let cloud = cloud(&server);
+    cloud.put_new("a", b"abcdef").unwrap();
+    server.fail(Fault::NeverEnds);
+    let error = cloud.get("a", Some(0..3)).unwrap_err();
+    let BucketError::Unreachable(text) = error else {
+        panic!("{error:?}");
+    };
+    assert!(
+        text.contains("the answer has more than 268435456 bytes"),
+        "{text}"
+    );
 }
 
 /// RTR-1
