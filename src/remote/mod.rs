@@ -43,6 +43,8 @@ pub use sync::Synced;
 pub use sync::not_pushed;
 pub use verify::VerifiedRemote;
 
+use std::collections::BTreeSet;
+
 use crate::digest::CommitDigest;
 use crate::engine::{Memory, Merged};
 use crate::error::Result;
@@ -79,8 +81,11 @@ pub struct Fetched {
     pub head: CommitDigest,
     /// The number of records that others erased, and that this fetch erased here.
     pub erased: u64,
-    /// The number of records that others erased, and that stay here: the cap of the remote is below `host`.
+    /// The number of records that others erased, and that stay here: the cap of the remote is below `host`, or a demanded
+    /// signature does not cover the erasure.
     pub not_erased: u64,
+    /// What [`Memory::erase`] takes to erase those: ids, and digests of records without an id.
+    pub kept: BTreeSet<String>,
 }
 
 impl Fetched {
@@ -94,6 +99,7 @@ impl Fetched {
             head,
             erased: 0,
             not_erased: 0,
+            kept: BTreeSet::new(),
         }
     }
 }

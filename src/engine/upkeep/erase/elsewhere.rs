@@ -7,21 +7,23 @@
 //! - ELS-1: every record whose digest the other store erased goes. If an id lost all its versions there, the versions of the
 //!   id that were written here before go too. A version that was written after the erasure stays.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath};
+use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath, to_hex};
 use crate::engine::inner::Inner;
 use crate::engine::write::{LogHandle, Writer};
 use crate::error::Result;
 use crate::log::{Batch, CompactionLock, RecordKind, Seal};
 use crate::object::{Object, Time};
-use crate::store::{Erasure, ForeignCommit, Live, Plan, changes_in, gaps_in, markers_in, object_of};
+use crate::store::{Erasure, ForeignCommit, Live, Plan, REMOTE, changes_in, gaps_in, markers_in, object_of};
 
 type Digest = [u8; DIGEST_LEN];
 
 /// What the commits of another store erased.
+#[derive(Default)]
 pub(crate) struct Elsewhere {
-    erasure: Erasure,
+    /// Each record with the commit, and the first batch of this log whose record is a later one.
+    erasure: HashMap<Digest, (CommitDigest, u64)>,
     /// The ids that lost all their versions, each with the commit and its time.
     ids: HashMap<Digest, (CommitDigest, Time)>,
 }
@@ -36,35 +38,56 @@ impl Elsewhere {
         suite: HashSuite,
         is_known: &mut dyn FnMut(CommitDigest) -> Result<bool>,
     ) -> Result<Self> {
-        let (mut erasure, mut ids) = (Erasure::new(), HashMap::new());
+        let mut elsewhere = Self::default();
         for batch in batches {
-            let mut markers = markers_in(batch)?;
-            if markers.is_empty() {
-                continue;
-            }
-            let Some(found) = ForeignCommit::of(batch, suite)? else {
-                continue;
-            };
-            let mut erasers = HashSet::new();
-            for by in gaps_in(batch)?.into_iter().chain([found.digest]) {
-                if markers.iter().any(|marker| marker.by == by) && !is_known(by)? {
-                    erasers.insert(by);
-                }
-            }
-            markers.retain(|marker| erasers.contains(&marker.by));
-            let removed = changes_in(batch)
-                .into_iter()
-                .filter(|(_, digest)| digest.is_none());
-            let removed: HashSet<Digest> = removed.map(|(key, _)| key).collect();
-            for marker in markers {
-                erasure.insert(marker.digest, marker.by);
-                if let Some(key) = marker.key.filter(|key| removed.contains(key.as_bytes())) {
-                    ids.insert(*key.as_bytes(), (marker.by, found.commit.time));
-                }
+            // The batches of a remote come after all of this log.
+            elsewhere.add(batch, u64::MAX, suite, is_known)?;
+        }
+        Ok(elsewhere)
+    }
+
+    /// Adds what the commit in a batch erased, of the records of this log before the batch `until`.
+    fn add(
+        &mut self,
+        batch: &Batch,
+        until: u64,
+        suite: HashSuite,
+        is_known: &mut dyn FnMut(CommitDigest) -> Result<bool>,
+    ) -> Result<()> {
+        let mut markers = markers_in(batch)?;
+        if markers.is_empty() {
+            return Ok(());
+        }
+        let Some(found) = ForeignCommit::of(batch, suite)? else {
+            return Ok(());
+        };
+        let mut erasers = HashSet::new();
+        for by in gaps_in(batch)?.into_iter().chain([found.digest]) {
+            if markers.iter().any(|marker| marker.by == by) && !is_known(by)? {
+                erasers.insert(by);
             }
         }
-        Ok(Self { erasure, ids })
+        markers.retain(|marker| erasers.contains(&marker.by));
+        let removed = changes_in(batch)
+            .into_iter()
+            .filter(|(_, digest)| digest.is_none());
+        let removed: HashSet<Digest> = removed.map(|(key, _)| key).collect();
+        for marker in markers {
+            self.erasure.insert(marker.digest, (marker.by, until));
+            if let Some(key) = marker.key.filter(|key| removed.contains(key.as_bytes())) {
+                self.ids.insert(*key.as_bytes(), (marker.by, found.commit.time));
+            }
+        }
+        Ok(())
     }
+}
+
+/// The records of this log that were erased elsewhere.
+#[derive(Default)]
+pub(crate) struct FoundHere {
+    pub(crate) erasure: Erasure,
+    /// What `erase` takes to erase them here: the ids of versions, and the digests of the other records.
+    pub(crate) targets: BTreeSet<String>,
 }
 
 impl Inner {
@@ -72,15 +95,17 @@ impl Inner {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the log cannot be read.
-    pub(crate) fn erased_elsewhere(&self, elsewhere: &Elsewhere) -> Result<Erasure> {
-        let mut found = Erasure::new();
+    pub(crate) fn erased_elsewhere(&self, elsewhere: &Elsewhere) -> Result<FoundHere> {
+        let (mut found, mut targets) = (Erasure::new(), BTreeSet::new());
         if elsewhere.erasure.is_empty() {
-            return Ok(found);
+            return Ok(FoundHere::default());
         }
         let cut = self.main().cut(&self.log.lock());
         let suite = cut.store.suite;
         let key_of = |record: &_| -> KeyPath { suite.key_path(object_of(record, suite).id().as_str()) };
         let (mut contents, mut shared) = (HashMap::new(), HashSet::new());
+        // The records that are not versions, and the contents that the versions name.
+        let (mut others, mut named) = (HashSet::new(), HashSet::new());
         let mut time = Time::from_micros(0);
         cut.read(self.settings(), "search", &mut |batch| {
             if let Some(commit) = ForeignCommit::of(batch, suite)? {
@@ -90,7 +115,10 @@ impl Inner {
                 let Some(digest) = cut.store.erasable(record) else {
                     continue;
                 };
-                let mut by = elsewhere.erasure.get(&digest).copied();
+                let erased = elsewhere.erasure.get(&digest);
+                let mut by = erased
+                    .filter(|(_, until)| batch.number < *until)
+                    .map(|(by, _)| *by);
                 if record.kind == RecordKind::Object && !elsewhere.ids.is_empty() {
                     let of_id = elsewhere.ids.get(key_of(record).as_bytes());
                     let before = of_id.filter(|(_, erased)| time <= *erased);
@@ -102,10 +130,19 @@ impl Inner {
                         None => shared.extend(content),
                     }
                 }
-                found.extend(by.map(|by| (digest, by)));
+                let Some(by) = by else { continue };
+                found.insert(digest, by);
+                if record.kind == RecordKind::Object {
+                    targets.insert(object_of(record, suite).id().to_string());
+                    let content = Object::content_digest_in(&record.body);
+                    named.extend(content.map(|(content, _)| *content.as_bytes()));
+                } else {
+                    others.insert(digest);
+                }
             }
             Ok(())
         })?;
+        targets.extend(others.difference(&named).map(|digest| to_hex(digest)));
         contents.retain(|content: &Digest, _| !shared.contains(content));
         // A version that holds its content has none in the log.
         for (content, by) in contents {
@@ -113,7 +150,26 @@ impl Inner {
                 found.insert(content, by);
             }
         }
-        Ok(found)
+        let erasure = found;
+        Ok(FoundHere { erasure, targets })
+    }
+
+    /// Returns what `erase` takes to erase what other stores erased and this one keeps, because their remote may not erase
+    /// here. Reads the whole log, if a remote has a line in it.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the log cannot be read.
+    pub(crate) fn kept_of_elsewhere(&self) -> Result<BTreeSet<String>> {
+        let cut = self.main().cut(&self.log.lock());
+        let mut elsewhere = Elsewhere::default();
+        let has_remote = cut.store.lines().live().any(|line| line.name.starts_with(REMOTE));
+        if has_remote {
+            let suite = cut.store.suite;
+            cut.read(self.settings(), "search", &mut |batch| {
+                elsewhere.add(batch, batch.number, suite, &mut |_| Ok(false))
+            })?;
+        }
+        Ok(self.erased_elsewhere(&elsewhere)?.targets)
     }
 
     /// Returns all that was erased in this store, and the commits that erased it. Reads the whole log.
