@@ -84,7 +84,7 @@ pub struct Fetched {
     /// The number of records that others erased, and that stay here: the cap of the remote is below `host`, or a demanded
     /// signature does not cover the erasure.
     pub not_erased: u64,
-    /// What [`Memory::erase`] takes to erase those: ids, and digests of records without an id.
+    /// What an erasure takes to erase those: ids, and digests of records without an id.
     pub kept: BTreeSet<String>,
 }
 

@@ -32,7 +32,7 @@ use crate::threads::Mutex;
 /// What to do about a remote without the demanded signature, for a store that is made of it.
 const CLONE_HINT: &str = "no store was made; the machine that has the key signs what is there with: treering push --sign; without the option --signed-by, a clone demands no signature";
 /// What to do about a push that nobody signs.
-const PUSH_HINT: &str = "nothing was sent; sign it with: treering push --sign; to sign each push, add the remote anew: treering remote add NAME URL --signed-by VKEY --sign-key KEY; to send it unsigned all the same: treering push --unsigned-once";
+const PUSH_HINT: &str = "nothing was sent; sign it with: treering push --sign; to sign each push: treering remote remove NAME, and treering remote add NAME URL --signed-by VKEY --sign-key KEY; to send it unsigned all the same: treering push --unsigned-once";
 /// The main line of a remote.
 const MAIN: &str = "main";
 
