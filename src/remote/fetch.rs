@@ -100,7 +100,7 @@ impl Remote {
             fetched.commits += taken.commits;
             fetched.erased += taken.erased;
             fetched.not_erased += taken.not_erased;
-            fetched.kept.extend(taken.kept);
+            fetched.keep(taken.kept);
             if !taken.is_whole {
                 if tries == TAKE_TRIES {
                     let name = &self.name;

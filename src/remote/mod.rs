@@ -43,8 +43,6 @@ pub use sync::Synced;
 pub use sync::not_pushed;
 pub use verify::VerifiedRemote;
 
-use std::collections::BTreeSet;
-
 use crate::digest::CommitDigest;
 use crate::engine::{Memory, Merged};
 use crate::error::Result;
@@ -85,7 +83,7 @@ pub struct Fetched {
     /// signature does not cover the erasure.
     pub not_erased: u64,
     /// What an erasure takes to erase those: ids, and digests of records without an id.
-    pub kept: BTreeSet<String>,
+    pub kept: Vec<String>,
 }
 
 impl Fetched {
@@ -99,8 +97,15 @@ impl Fetched {
             head,
             erased: 0,
             not_erased: 0,
-            kept: BTreeSet::new(),
+            kept: Vec::new(),
         }
+    }
+
+    /// Adds what others erased and this store keeps.
+    fn keep(&mut self, targets: impl IntoIterator<Item = String>) {
+        self.kept.extend(targets);
+        self.kept.sort_unstable();
+        self.kept.dedup();
     }
 }
 

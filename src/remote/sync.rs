@@ -164,7 +164,7 @@ impl Pulled {
     /// Adds a later pull of the same call.
     fn add(&mut self, later: Self) {
         let (merged, fetched) = (later.merged, later.fetched);
-        let mut kept = std::mem::take(&mut self.fetched.kept);
+        let kept = std::mem::take(&mut self.fetched.kept);
         self.fetched = Fetched {
             commits: self.fetched.commits + fetched.commits,
             bytes: self.fetched.bytes + fetched.bytes,
@@ -173,7 +173,7 @@ impl Pulled {
             not_erased: self.fetched.not_erased + fetched.not_erased,
             ..fetched
         };
-        self.fetched.kept.append(&mut kept);
+        self.fetched.keep(kept);
         let known = &mut self.merged;
         known.committed.commit = merged.committed.commit;
         known.committed.changed |= merged.committed.changed;
