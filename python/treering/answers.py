@@ -439,7 +439,11 @@ class Fetched(_a.Answer):
     erased: int
     """The number of records that others erased, and that this fetch erased here."""
     not_erased: int
-    """The number of records that others erased, and that stay here: the cap of the remote is below ``host``."""
+    """The number of records that others erased, and that stay here: the cap of the remote is below ``host``, or a
+    demanded signature does not cover the erasure.
+    """
+    kept: tuple[str, ...]
+    """What an erasure takes to erase those: ids, and digests of records without an id."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)

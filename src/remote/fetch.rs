@@ -100,6 +100,7 @@ impl Remote {
             fetched.commits += taken.commits;
             fetched.erased += taken.erased;
             fetched.not_erased += taken.not_erased;
+            fetched.keep(taken.kept);
             if !taken.is_whole {
                 if tries == TAKE_TRIES {
                     let name = &self.name;

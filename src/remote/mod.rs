@@ -79,8 +79,11 @@ pub struct Fetched {
     pub head: CommitDigest,
     /// The number of records that others erased, and that this fetch erased here.
     pub erased: u64,
-    /// The number of records that others erased, and that stay here: the cap of the remote is below `host`.
+    /// The number of records that others erased, and that stay here: the cap of the remote is below `host`, or a demanded
+    /// signature does not cover the erasure.
     pub not_erased: u64,
+    /// What an erasure takes to erase those: ids, and digests of records without an id.
+    pub kept: Vec<String>,
 }
 
 impl Fetched {
@@ -94,7 +97,15 @@ impl Fetched {
             head,
             erased: 0,
             not_erased: 0,
+            kept: Vec::new(),
         }
+    }
+
+    /// Adds what others erased and this store keeps.
+    fn keep(&mut self, targets: impl IntoIterator<Item = String>) {
+        self.kept.extend(targets);
+        self.kept.sort_unstable();
+        self.kept.dedup();
     }
 }
 

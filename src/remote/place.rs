@@ -392,7 +392,11 @@ impl Place {
     /// # Errors
     /// The errors of [`Self::batches`].
     pub(super) fn read_segment(&self, log: &ClosedLog, index: usize) -> Result<ReadSegment> {
-        let read = log.read(index, self.segment(log, index)?);
+        let bytes = self.segment(log, index)?;
+        if bytes.is_empty() {
+            return Err(self.lacks(&log.segments[index].name()));
+        }
+        let read = log.read(index, bytes);
         read.map_err(|error| self.damaged(error))
     }
 

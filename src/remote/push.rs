@@ -26,6 +26,7 @@ impl Remote {
     /// Sends the commits of the main line that the remote lacks. If it lacks none, sends the signatures that it lacks.
     ///
     /// # Errors
+    /// `Denied` (code `unsigned_remote`) if this store demands signatures of the remote and has no key that signs;
     /// `Conflict` (code `remote_ahead`) if the remote has commits that were not pulled; `Corrupt` (code `remote_went_back`)
     /// if the remote has less than this store has seen; `InvalidInput` if the place is for something else; `Io`. After
     /// `Io`, the push may have succeeded, and the next call finds out.
@@ -33,34 +34,51 @@ impl Remote {
     /// # Durability
     /// When the call returns, what was sent is as durable as the bucket promises.
     pub fn push(&self, memory: &Memory, writer: &Writer) -> Result<Pushed> {
-        let pushed = self.push_behind(memory, writer, false)?;
+        self.push_signed(memory, writer, false)
+    }
+
+    /// Pushes as [`Self::push`] does. `is_read` says that the caller has just read the manifest.
+    pub(super) fn push_signed(&self, memory: &Memory, writer: &Writer, is_read: bool) -> Result<Pushed> {
+        let pushed = self.push_behind(memory, writer, is_read)?;
         #[cfg(feature = "signed")]
         if pushed.bytes == 0 {
-            return self.push_signatures(memory, writer, pushed);
+            return self.push_signatures(memory, writer, pushed, is_read);
         }
         Ok(pushed)
     }
 
     /// Sends the signatures that the remote lacks, behind a push that had nothing to send.
     #[cfg(feature = "signed")]
-    fn push_signatures(&self, memory: &Memory, writer: &Writer, pushed: Pushed) -> Result<Pushed> {
-        if !self.signs() {
-            return Ok(pushed);
-        }
+    fn push_signatures(
+        &self,
+        memory: &Memory,
+        writer: &Writer,
+        pushed: Pushed,
+        is_read: bool,
+    ) -> Result<Pushed> {
         let (place, writer) = (self.place(memory), &self.lane_of(writer));
         let seen = memory.inner.seen(self.known())?;
-        let published = Self::read_on(memory, &place, self.cached(memory)?, seen)?;
+        if !self.signs() || seen.is_some_and(|seen| self.knows_signed(seen.head)) {
+            return Ok(pushed);
+        }
+        let cached = self.cached(memory)?;
+        let is_newest = |known: &Published| is_read && Some(seen_in(&known.log)) == seen;
+        let published = match cached.clone().filter(is_newest) {
+            Some(newest) => newest,
+            None => Self::read_on(memory, &place, cached, seen)?,
+        };
         let mut outgoing = Outgoing::at(published.log.head);
         if self.is_signed(memory, &place, &published.log, &outgoing)? {
-            return Ok(pushed);
+            self.note_signed(outgoing.head);
+            let requests = pushed.requests + place.bucket.requests();
+            return Ok(Pushed { requests, ..pushed });
         }
         self.sign(memory, &published.log, &mut outgoing, writer)?;
         let sent = self.deliver(memory, &place, published, outgoing, writer)?;
         sent.ok_or_else(|| self.ahead())
     }
 
-    /// Pushes as [`Self::push`] does. `is_read` says that the caller has just read the manifest.
-    pub(super) fn push_behind(&self, memory: &Memory, writer: &Writer, is_read: bool) -> Result<Pushed> {
+    fn push_behind(&self, memory: &Memory, writer: &Writer, is_read: bool) -> Result<Pushed> {
         let (place, writer) = (self.place(memory), &self.lane_of(writer));
         memory.inner.check_main()?;
         memory.sync()?;
@@ -135,6 +153,10 @@ impl Remote {
         };
         #[cfg(feature = "signed")]
         let outgoing = {
+            if outgoing.commits > 0 {
+                // INVARIANT RSG-3
+                self.check_signs()?;
+            }
             let mut outgoing = outgoing;
             self.sign(memory, &published.log, &mut outgoing, writer)?;
             outgoing

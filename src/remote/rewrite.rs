@@ -23,7 +23,11 @@ pub(super) fn erased_in(
     erasure: &Erasure,
     ids: &ErasedIds,
 ) -> Result<Erasure> {
-    let mut search = ErasedSearch::new(erasure, ids, log.suite());
+    let records = erasure
+        .iter()
+        .map(|(digest, by)| (*digest, (*by, u64::MAX)))
+        .collect();
+    let mut search = ErasedSearch::new(&records, ids, log.suite());
     if !ids.is_empty() {
         for index in 0..log.segments.len() {
             for batch in place.batches(log, index)? {

@@ -11,6 +11,8 @@
 //!   commit of the main line of the remote. Behind a commit that is known here, it takes in no new commit.
 //! - RSG-2: such a fetch or clone takes in no taint and no snapshot. A fetch erases only what a commit erased from which the signed one
 //!   comes. Such a commit is found by its parents, whose digests its own digest covers.
+//! - RSG-3: a store that demands signatures of a remote sends it no unsigned commit. The other machines that demand them
+//!   would refuse the remote from then on.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -25,7 +27,12 @@ use crate::log::{Batch, BatchBuilder, RecordKind};
 use crate::object::{Op, Reference, ReferenceClass, ReferenceName, hash_text};
 use crate::signed::{CommitTree, NoteError, SignedHead, SigningKey, VerifierKey, origin_of_line, sign_tree};
 use crate::store::{ForeignCommit, gaps_in};
+use crate::threads::Mutex;
 
+/// What to do about a remote without the demanded signature, for a store that is made of it.
+const CLONE_HINT: &str = "no store was made; the machine that has the key signs what is there with: treering push --sign; without the option --signed-by, a clone demands no signature";
+/// What to do about a push that nobody signs.
+const PUSH_HINT: &str = "nothing was sent; sign it with: treering push --sign; to sign each push: treering remote remove NAME, and treering remote add NAME URL --signed-by VKEY --sign-key KEY; to send it unsigned all the same: treering push --unsigned-once";
 /// The main line of a remote.
 const MAIN: &str = "main";
 
@@ -36,6 +43,8 @@ pub(super) struct Signing {
     signers: Vec<SigningKey>,
     /// The keys of which one must have signed what is fetched; empty if no signature is demanded.
     demanded: Vec<VerifierKey>,
+    /// The newest commit of the remote that is known to have all signatures of this store.
+    signed: Mutex<Option<CommitDigest>>,
 }
 
 impl Remote {
@@ -70,7 +79,37 @@ impl Remote {
             let mut added = batches.iter().map(|batch| signatures.add(batch));
             added.try_for_each(|added| added.map_err(|error| place.damaged(error)))?;
         }
-        signatures.check(self).map(drop)
+        signatures
+            .check(self)
+            .map(drop)
+            .map_err(|error| match error.code() {
+                ErrorCode::UnsignedRemote => error.with_hint(CLONE_HINT),
+                _ => error,
+            })
+    }
+
+    /// Checks that a push of commits signs them, if this store demands signatures of the remote (RSG-3).
+    ///
+    /// # Errors
+    /// `Denied` (code `unsigned_remote`).
+    pub(super) fn check_signs(&self) -> Result<()> {
+        if self.signs() || !self.demands() {
+            return Ok(());
+        }
+        let text = format!(
+            "this store demands signatures of the remote {}, but has no key to sign what it sends",
+            self.name()
+        );
+        Err(Error::denied(ErrorCode::UnsignedRemote, text).with_hint(PUSH_HINT))
+    }
+
+    /// Returns whether this commit is known to have all signatures of this store.
+    pub(super) fn knows_signed(&self, head: CommitDigest) -> bool {
+        *self.signing.signed.lock() == Some(head)
+    }
+
+    pub(super) fn note_signed(&self, head: CommitDigest) {
+        *self.signing.signed.lock() = Some(head);
     }
 
     /// Returns whether each fetch demands a signature.

@@ -62,7 +62,7 @@ impl Remote {
         let mut pulled = self.pull_if_any(memory, writer)?;
         let mut lost = 0;
         loop {
-            match self.push_behind(memory, writer, true) {
+            match self.push_signed(memory, writer, true) {
                 // INVARIANT SYN-1
                 Err(error) if error.code() == ErrorCode::RemoteAhead && lost + 1 < ROUNDS_MAX => {
                     self.pause(memory, lost)?;
@@ -100,7 +100,8 @@ impl Remote {
     /// ```
     ///
     /// # Errors
-    /// The errors of `write`: then nothing is sent. Code `not_pushed` if the sync failed, with its error as the source and the
+    /// The errors of `write`: then nothing is sent. Code `unsigned_remote` if this store demands signatures and signs
+    /// nothing: then nothing is written. Code `not_pushed` if the sync failed, with its error as the source and the
     /// kind of that error, or `Io` if the place is missing: then this store keeps what was written, and the next sync sends it.
     pub fn ack_remote<T>(
         &self,
@@ -110,6 +111,8 @@ impl Remote {
     ) -> Result<T> {
         // A fork does not travel, so the remote would never have the write.
         memory.inner.check_main()?;
+        #[cfg(feature = "signed")]
+        self.check_signs()?;
         let written = write(memory)?;
         let sent = match self.push(memory, writer) {
             // Most often nobody else pushed, so a pull before would only cost a request.
@@ -161,6 +164,7 @@ impl Pulled {
     /// Adds a later pull of the same call.
     fn add(&mut self, later: Self) {
         let (merged, fetched) = (later.merged, later.fetched);
+        let kept = std::mem::take(&mut self.fetched.kept);
         self.fetched = Fetched {
             commits: self.fetched.commits + fetched.commits,
             bytes: self.fetched.bytes + fetched.bytes,
@@ -169,6 +173,7 @@ impl Pulled {
             not_erased: self.fetched.not_erased + fetched.not_erased,
             ..fetched
         };
+        self.fetched.keep(kept);
         let known = &mut self.merged;
         known.committed.commit = merged.committed.commit;
         known.committed.changed |= merged.committed.changed;

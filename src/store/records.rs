@@ -38,7 +38,7 @@ pub(crate) struct Records {
     objects: RwLock<DigestIndex>,
     /// The index of contents and texts. Their digests differ because they have different domains.
     texts: RwLock<DigestIndex>,
-    /// The number of erasure markers in `objects`.
+    /// The number of erasure markers in `objects` whose versions are gone.
     erased: AtomicU64,
     /// The number of rows of `objects` that are no further version: markers, and further records of a version.
     surplus: AtomicU64,
@@ -569,13 +569,14 @@ impl Records {
             return Ok(());
         }
         let of_object = erased.key.is_some();
+        // A remote that may not erase here brings markers of versions that stay.
+        let is_gone = of_object && self.find(RecordKind::Object, &erased.digest)?.is_none();
         self.table(of_object)
             .write()
             .insert(&erased.digest, record.locator, record.batch);
-        let lost = of_object && erased.is_lost();
-        for count in [&self.erased, &self.surplus] {
-            count.fetch_add(u64::from(of_object), Ordering::Relaxed);
-        }
+        let lost = is_gone && erased.is_lost();
+        self.surplus.fetch_add(u64::from(of_object), Ordering::Relaxed);
+        self.erased.fetch_add(u64::from(is_gone), Ordering::Relaxed);
         self.lost.fetch_add(u64::from(lost), Ordering::Relaxed);
         Ok(())
     }

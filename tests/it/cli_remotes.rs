@@ -9,30 +9,30 @@ use serde_json::Value;
 use crate::program::{Folder, Ran, check_fields, text};
 
 /// Two stores, `a` and `b`, of one user, and a place for a remote.
-struct Two {
-    folder: Folder,
+pub(super) struct Two {
+    pub(super) folder: Folder,
 }
 
 impl Two {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         let folder = Folder::new();
         folder.json(&["--store", "a", "init"]);
         Self { folder }
     }
 
-    fn url(&self, name: &str) -> String {
+    pub(super) fn url(&self, name: &str) -> String {
         format!("file://{}", self.folder.path(name).display())
     }
 
-    fn on(&self, store: &str, call: &[&str]) -> Value {
+    pub(super) fn on(&self, store: &str, call: &[&str]) -> Value {
         self.folder.json(&[&["--store", store], call].concat())
     }
 
-    fn refused(&self, exit: i32, store: &str, call: &[&str]) -> String {
+    pub(super) fn refused(&self, exit: i32, store: &str, call: &[&str]) -> String {
         text(&self.folder.refused(exit, &[&["--store", store], call].concat())["code"])
     }
 
-    fn put(&self, store: &str, id: &str, content: &str) {
+    pub(super) fn put(&self, store: &str, id: &str, content: &str) {
         self.on(
             store,
             &[
@@ -48,12 +48,12 @@ impl Two {
         );
     }
 
-    fn content(&self, store: &str, id: &str) -> String {
+    pub(super) fn content(&self, store: &str, id: &str) -> String {
         text(&self.on(store, &["get", id])["content"])
     }
 
     /// Shares the store `a` and clones it to `b`.
-    fn shared(&self, cap: &str) {
+    pub(super) fn shared(&self, cap: &str) {
         let url = self.url("shared");
         let added = self.on(
             "a",
@@ -80,6 +80,9 @@ fn a_backup_is_restored_by_a_clone() {
     two.put("a", "plan", "one");
     two.on("a", &["fork", "task-7"]);
     let url = two.url("disk/agent");
+    // The disk is not mounted.
+    assert_eq!(two.refused(6, "a", &["backup", &url]), "remote_unreachable");
+    fs::create_dir(two.folder.path("disk")).unwrap();
     let done = two.on("a", &["backup", &url]);
     check_fields(
         &done,
@@ -641,9 +644,9 @@ fn a_remote_that_is_lost_is_not_begun_again() {
     let shared = two.folder.path("shared");
     assert_eq!(two.on("a", &["push"])["commits"], 0);
     fs::rename(&shared, two.folder.path("moved")).unwrap();
-    for verb in ["push", "pull", "fetch"] {
-        let refused = two.folder.refused(1, &["--store", "a", verb]);
-        assert_eq!(text(&refused["code"]), "not_found");
+    for verb in ["push", "pull", "fetch", "sync"] {
+        let refused = two.folder.refused(6, &["--store", "a", verb]);
+        assert_eq!(text(&refused["code"]), "remote_unreachable");
         assert!(
             text(&refused["hint"]).contains("mounted") && !shared.exists(),
             "{verb}"

@@ -363,6 +363,7 @@ fn a_key_is_trusted_for_its_origin_and_never_printed() {
     folder.write("huge", vec![b'x'; 2 << 20]);
     let (code, answer) = failed(&folder, &["check-head", "huge"]);
     assert_eq!((code.as_str(), &answer["state"]), ("bad_note", &json!("other")));
+    assert_eq!(answer["code"], "bad_note");
 }
 
 /// Runs the verifier in Python. Returns a line for each case, or `None` if there is no Python here.

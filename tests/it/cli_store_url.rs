@@ -181,8 +181,7 @@ fn the_trust_cap_of_a_clone_is_what_the_user_set_first() {
         text(&shared.json(&["get", "of the desk"])["origin"]),
         "direct_user"
     );
-    // Another class needs another clone.
-    shared.age();
+    // Another class needs another clone, also while the remote is not asked again.
     let call = ["--store", &shared.url, "get", "plan", "--json"];
     let mut command = shared.folder.command(&call);
     let refused = Ran::of(&command.env("TREERING_TRUST_CAP", "model").output().unwrap());

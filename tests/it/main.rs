@@ -32,6 +32,8 @@ mod cli_real_files;
 mod cli_recall;
 mod cli_remember;
 #[cfg(feature = "remote")]
+mod cli_remote_faults;
+#[cfg(feature = "remote")]
 mod cli_remotes;
 mod cli_retention;
 mod cli_revert;

@@ -138,11 +138,12 @@ impl CachedRemote {
                 cloned => cloned.map(|()| Refreshed::Ready),
             };
         }
+        // The user may have set another trust cap than the clone has.
+        let entry = self.entry()?;
         if self.is_fresh() {
             return Ok(Refreshed::Ready);
         }
         let memory = access.options.clone().open(self.store())?;
-        let entry = self.entry(&memory)?;
         let pulled = entry
             .open()
             .and_then(|remote| remote.pull(&memory, &access.writer));
@@ -161,7 +162,7 @@ impl CachedRemote {
 
     /// Returns whether the folder above a folder is missing. It is probably on a disk that is not mounted.
     fn is_unmounted(&self) -> bool {
-        folder_of(&self.url).is_some_and(|folder| folder.parent().is_some_and(|above| !above.exists()))
+        folder_above(&self.url).is_some_and(|above| !above.exists())
     }
 
     fn is_cloned(&self) -> bool {
@@ -211,7 +212,7 @@ impl CachedRemote {
     /// Makes a new store in the cache the clone of a remote that is empty.
     pub(crate) fn begin(&self, memory: &Memory, cap: Origin) -> Result<()> {
         self.adopt(memory, cap)?;
-        self.entry(memory)?.create().map(drop)
+        self.entry()?.create().map(drop)
     }
 
     /// Adds the remote to those of the clone.
@@ -224,8 +225,9 @@ impl CachedRemote {
     }
 
     /// Returns the remote of the clone, as the user registered it.
-    fn entry(&self, memory: &Memory) -> Result<RemoteEntry> {
-        let entry = Remotes::of(memory)?.find(Some(ORIGIN))?;
+    fn entry(&self) -> Result<RemoteEntry> {
+        let store = Memory::id_of_store(&self.store())?;
+        let entry = Remotes::of_store(&store)?.find(Some(ORIGIN))?;
         match named_cap()? {
             Some(cap) if cap != entry.cap() => {
                 let text = format!(
@@ -248,7 +250,7 @@ impl CachedRemote {
     /// # Errors
     /// Code `not_pushed`, with the kind of the cause.
     pub(crate) fn push(&self, memory: &Memory, writer: &Writer) -> Result<()> {
-        let remote = self.entry(memory).and_then(|entry| entry.open());
+        let remote = self.entry().and_then(|entry| entry.open());
         let remote = remote.map_err(remote::not_pushed)?;
         remote.ack_remote(memory, writer, |_| Ok(()))?;
         self.note_answer();
@@ -271,6 +273,11 @@ impl CachedRemote {
             .and_then(|at| SystemTime::now().duration_since(at).ok());
         age.is_some_and(|age| age < FRESH)
     }
+}
+
+/// Returns the folder above the folder of a URL; `None` if the URL names no folder.
+pub(crate) fn folder_above(url: &str) -> Option<PathBuf> {
+    folder_of(url)?.parent().map(Path::to_owned)
 }
 
 /// Returns the path in the variable of the user.

@@ -25,7 +25,7 @@ use super::embedding::Embedding;
 use super::errors::{refused, system_kind};
 #[cfg(feature = "mcp")]
 pub(crate) use super::hints::in_words;
-pub(crate) use super::hints::quoted;
+pub(crate) use super::hints::{as_arguments, quoted};
 use super::human::counted;
 use super::open_store::OpenStore;
 use super::output::{Meaning, Mode, Output, check_stop};

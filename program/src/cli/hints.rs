@@ -35,6 +35,19 @@ pub(crate) fn in_words(words: impl IntoIterator<Item = String>) -> String {
     words.collect::<Vec<_>>().join(" ")
 }
 
+/// Returns ids and digests as arguments of a command. Others may have chosen them.
+pub(crate) fn as_arguments<'a>(ids: impl IntoIterator<Item = &'a String>) -> String {
+    let ids: Vec<_> = ids.into_iter().collect();
+    let has_dash = ids.iter().any(|id| id.starts_with('-'));
+    let mut words = if has_dash {
+        vec!["--".to_owned()]
+    } else {
+        Vec::new()
+    };
+    words.extend(ids.into_iter().map(|id| in_quotes(id)));
+    words.join(" ")
+}
+
 /// Returns the command that lists the changes of an object. Others may have chosen the id.
 pub(crate) fn history_of(id: &Id) -> String {
     let separator = if id.as_str().starts_with('-') { "-- " } else { "" };

@@ -89,7 +89,20 @@ impl RemoteEntry {
     /// # Errors
     /// The errors of [`Remote::open`], and of a key.
     pub(crate) fn open(&self) -> Result<Remote> {
-        self.keyed(self.unlocked(Remote::open(&self.name, &self.url, self.cap())?)?)
+        let remote = Remote::open(&self.name, &self.url, self.cap());
+        self.keyed(self.unlocked(remote.map_err(|error| self.unmounted(error))?)?)
+    }
+
+    /// Names the error of a registered remote whose folder is missing: its disk is probably not mounted.
+    fn unmounted(&self, error: Error) -> Error {
+        if self.store.is_empty() || error.code() != ErrorCode::NotFound {
+            return error;
+        }
+        Error::new(ErrorKind::Io, error.message())
+            .with_code(ErrorCode::RemoteUnreachable)
+            .with_hint(
+                "is its disk or share mounted? If the place has moved, remove the remote, and add it anew",
+            )
     }
 
     /// Opens the remote, and makes a missing folder.

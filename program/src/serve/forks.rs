@@ -66,9 +66,11 @@ impl Service {
         if self.memory().fork_name() == Some(name) || self.memory().live_forks().iter().any(is_own) {
             return Ok(());
         }
-        Err(Error::not_found(format!("this session made no fork '{name}'"))
+        // The log names the session of a fork, but a client over HTTP may choose the name of its session.
+        let text = format!("this server knows no fork '{name}' that this session made since it started");
+        Err(Error::not_found(text)
             .with_code(ErrorCode::NoFork)
-            .with_hint("name a fork that memory_fork made in this session; a person merges another one with: treering merge NAME"))
+            .with_hint("name a fork that memory_fork made since then; a person merges an earlier one with: treering merge NAME"))
     }
 
     /// Returns the revision that a call names (SRV-6).

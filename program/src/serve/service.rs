@@ -32,6 +32,27 @@ pub(crate) enum Form {
     Structured,
 }
 
+/// Why the session lowers the class of a text.
+const TAINTED: &str = "this session read or stored untrusted text before";
+
+/// The untrusted class that a text got, with the reason if its session is tainted.
+#[derive(Clone, Copy, Debug, serde::Serialize, schemars::JsonSchema)]
+pub(crate) struct Lowered {
+    /// The class of what was stored, if it is untrusted.
+    pub(crate) trust: Origin,
+    /// Why the text got this class, if the session is the reason.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) trust_reason: Option<&'static str>,
+}
+
+impl fmt::Display for Lowered {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "; class {}", self.trust)?;
+        self.trust_reason
+            .map_or(Ok(()), |reason| write!(out, ", because {reason}"))
+    }
+}
+
 /// Who calls, and what an answer may contain.
 #[derive(Clone, Debug)]
 pub(crate) struct Caller {
@@ -194,12 +215,13 @@ impl Service {
         }
     }
 
-    /// Returns what an answer says of a text of this session that got an untrusted class.
-    pub(crate) fn class_told(&self, class: Origin) -> String {
-        if self.caller.who.writer.trust.is_trusted() {
-            return format!("; class {class}, because this session read or stored untrusted text before");
+    /// Returns what an answer says of a text of this session that got an untrusted class. Another writer lowers nothing.
+    pub(crate) fn lowered(&self, class: Origin) -> Lowered {
+        let is_tainted = self.caller.who.writer.trust.is_trusted();
+        Lowered {
+            trust: class,
+            trust_reason: is_tainted.then_some(TAINTED),
         }
-        format!("; class {class}")
     }
 
     /// Returns the snapshots, newest first, each with the class of its name if its session is tainted; and the number of

@@ -42,6 +42,8 @@ pub enum Remedy {
     Nothing,
     /// Run `treering salvage` into a new folder.
     Salvage,
+    /// Run `treering erase` with the targets of the problem.
+    Erase,
     /// Run `treering gc`.
     Gc,
     /// Run `chmod`, so that only the owner has access to the folder.
@@ -74,6 +76,9 @@ pub struct Problem {
     pub file: Option<String>,
     /// The offset of the problem in the file.
     pub offset: Option<u64>,
+    /// The ids and digests that the remedy names.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "Vec::is_empty"))]
+    pub targets: Vec<String>,
     /// A description of the problem and its consequence.
     pub what: String,
     /// The remedy of the problem.
@@ -198,6 +203,7 @@ fn of_finding(found: &Finding, is_whole: bool) -> Option<Problem> {
         code,
         file: Some(file.clone()),
         offset: *offset,
+        targets: Vec::new(),
         what: format!("{cause}{meaning}"),
         remedy,
     })
@@ -229,6 +235,22 @@ pub(crate) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut
         let what =
             format!("the present state needs {live} of the log's {log} bytes; history needs the other bytes");
         problems.push(plain(Notice, "history_large", None, &what, Remedy::Gc));
+    }
+    #[cfg(feature = "remote")]
+    look_at_kept(&memory, problems)?;
+    Ok(())
+}
+
+/// Names what other stores erased and this one keeps, because their remote may not erase here.
+#[cfg(feature = "remote")]
+fn look_at_kept(memory: &Memory, problems: &mut Vec<Problem>) -> Result<()> {
+    let targets = memory.inner.kept_of_elsewhere()?;
+    if !targets.is_empty() {
+        let what = "other stores erased what this store keeps, because their remote may not erase here";
+        problems.push(Problem {
+            targets: targets.into_iter().collect(),
+            ..plain(Notice, "kept_of_erased", None, what, Remedy::Erase)
+        });
     }
     Ok(())
 }
@@ -306,6 +328,7 @@ fn plain(
         code,
         file: file.map(str::to_owned),
         offset: None,
+        targets: Vec::new(),
         what: what.to_owned(),
         remedy,
     }

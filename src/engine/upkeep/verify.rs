@@ -45,7 +45,7 @@ pub struct VerifyReport {
     pub versions: u64,
     /// The number of bytes of the log that were read.
     pub bytes: u64,
-    /// The number of erased versions.
+    /// The number of erased versions. Those that others erased, and that this store keeps, do not count.
     pub erased: u64,
     /// The number of lost versions that salvage could not restore: only their digests are left.
     pub lost: u64,

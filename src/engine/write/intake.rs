@@ -13,20 +13,20 @@
 //! - RML-4: a store erases what a remote erased before it takes in the commit of the erasure. So after a crash, the next
 //!   fetch erases the rest. Only a remote whose cap is a person or a host can erase.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Writer;
 use super::remote::{Known, MAIN, SIDE, Seen, of_line, went_back};
 use crate::digest::{CommitDigest, DIGEST_LEN, TextDigest, to_hex};
 use crate::engine::inner::Inner;
-use crate::engine::upkeep::erase::Elsewhere;
+use crate::engine::upkeep::erase::{Elsewhere, FoundHere};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{Batch, BatchBuilder, RecordKind};
 use crate::object::{Origin, Reference, ReferenceClass, Time};
 use crate::store::{
-    Checked, Erasure, ForeignCommit, ForeignLine, LineInfo, Store, Supply, gaps_in, needed_by,
-    reference_of_line, references_in,
+    Checked, ForeignCommit, ForeignLine, LineInfo, Store, Supply, gaps_in, needed_by, reference_of_line,
+    references_in,
 };
 
 /// A part of what was fetched. It is taken in as a whole.
@@ -45,7 +45,7 @@ pub(crate) struct FetchedPart {
 }
 
 /// What a part of a fetch brought.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Taken {
     /// The number of commits that this store did not have.
     pub(crate) commits: u64,
@@ -53,6 +53,8 @@ pub(crate) struct Taken {
     pub(crate) erased: u64,
     /// The number of records that the remote erased, and that stay here because it is not trusted enough or not signed.
     pub(crate) not_erased: u64,
+    /// What `erase` takes to erase those.
+    pub(crate) kept: BTreeSet<String>,
     /// Whether the part was taken in. Otherwise another process changed meanwhile what the check relied on.
     pub(crate) is_whole: bool,
 }
@@ -71,6 +73,7 @@ impl Inner {
         let mut taken = self.take_erasure(known, part, writer)?;
         // What was erased stays erased. The rest counts when it is taken in.
         let not_erased = std::mem::take(&mut taken.not_erased);
+        let kept = std::mem::take(&mut taken.kept);
         let mut intake = self.intake(known, &part.supply, &part.batches)?;
         if intake.relied_on.seen != part.after {
             return Ok(taken);
@@ -91,6 +94,7 @@ impl Inner {
             Ok(Taken {
                 commits,
                 not_erased,
+                kept,
                 is_whole: true,
                 ..taken
             })
@@ -137,35 +141,36 @@ impl Inner {
             Ok(!is_signed(by) || intake.has(by)?)
         })?;
         let found = self.erased_elsewhere(&elsewhere)?;
-        let mut stays = Erasure::new();
+        let mut stays = FoundHere::default();
         if signed.is_some() {
             let mut is_known = |by| Ok(is_signed(by) || intake.has(by)?);
             let unsigned = Elsewhere::of(&part.batches, suite, &mut is_known)?;
             stays = self.erased_elsewhere(&unsigned)?;
-            stays.retain(|digest, _| !found.contains_key(digest));
+            stays
+                .erasure
+                .retain(|digest, _| !found.erasure.contains_key(digest));
+            stays.targets.retain(|target| !found.targets.contains(target));
         }
-        let (count, not_erased) = (found.len() as u64, stays.len() as u64);
-        if count == 0 {
-            return Ok(Taken {
-                not_erased,
-                ..Taken::default()
-            });
-        }
+        let count = found.erasure.len() as u64;
+        let mut taken = Taken {
+            not_erased: stays.erasure.len() as u64,
+            kept: stays.targets,
+            ..Taken::default()
+        };
         if Origin::Host.is_above(known.cap) {
-            return Ok(Taken {
-                not_erased: not_erased + count,
-                ..Taken::default()
-            });
+            taken.not_erased += count;
+            taken.kept.extend(found.targets);
+            return Ok(taken);
+        }
+        if count == 0 {
+            return Ok(taken);
         }
         // A part that is refused erases nothing.
         intake.take_all(part)?;
         drop(intake);
-        self.main().erase_as_elsewhere(&found, writer)?;
-        Ok(Taken {
-            erased: count,
-            not_erased,
-            ..Taken::default()
-        })
+        self.main().erase_as_elsewhere(&found.erasure, writer)?;
+        taken.erased = count;
+        Ok(taken)
     }
 
     /// Returns the records of these batches, and the digests of what their new commits need and neither the batches nor

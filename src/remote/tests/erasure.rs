@@ -8,7 +8,7 @@ use super::backup::{object, put, verified};
 use super::machines::{Fleet, ann, content, id, pull};
 use super::thinned::thin;
 use crate::disk::{Disk, MemDisk, lock_within, read_whole};
-use crate::engine::{Erasing, Memory, Options};
+use crate::engine::{Erasing, Memory, Options, VerifyDepth, verify_store};
 use crate::error::ErrorCode;
 use crate::log::closed::Group;
 use crate::log::{BatchBuilder, RecordKind};
@@ -274,7 +274,24 @@ fn a_remote_that_is_not_trusted_erases_nothing() {
     assert_eq!(pulled.fetched.erased, 0);
     assert!(pulled.fetched.not_erased >= 2, "{pulled:?}");
     assert!(is_on_disk(&fleet, "b", SECRET));
+    assert!(pulled.fetched.kept.iter().eq(["long", "secret"]), "{pulled:?}");
     assert_eq!(pull(&capped, &b).fetched.not_erased, 0, "it is reported once");
+    let kept = |memory: &Memory| memory.inner.kept_of_elsewhere().unwrap();
+    assert!(
+        kept(&b).iter().eq(["long", "secret"]),
+        "the doctor goes on to name it"
+    );
+    assert!(kept(&a).is_empty(), "nobody else erased here");
+    let report = || {
+        let path = fleet.folder.path().join("b");
+        verify_store(path, &Options::new(), VerifyDepth::Full).unwrap()
+    };
+    assert_eq!((report().erased, report().versions), (0, 3));
+    erase(&b, "long");
+    // What is put again is new.
+    put(&b, "long", "another");
+    assert!(kept(&b).iter().eq(["secret"]));
+    assert_eq!(report().erased, 1);
     let pulled = pull(&fleet.remote(Origin::Host), &host);
     assert!(
         pulled.fetched.erased >= 2 && pulled.fetched.not_erased == 0,

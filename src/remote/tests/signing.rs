@@ -281,3 +281,62 @@ fn a_clone_that_demands_a_signature_begins_anew() {
     }
     assert!(interrupted > 1, "{interrupted}");
 }
+
+/// RSG-3: who demands signatures sends nothing unsigned, unless it says so, and loses no write to a refusal.
+#[test]
+fn a_store_that_demands_signatures_sends_nothing_unsigned() {
+    let fleet = Fleet::new();
+    let (vera, a) = (key("vera"), fleet.first());
+    let (signed, demands) = (signing(&fleet, &vera), demanding(&fleet, &vera));
+    put(&a, "plan", "two");
+    signed.push(&a, &ann()).unwrap();
+    let b = fleet.clone("b", Origin::DirectUser);
+    demands.sync(&b, &ann()).unwrap();
+    put(&b, "of b", "1");
+    let before = fleet.service.objects();
+    for pushed in [
+        demands.push(&b, &ann()).map(drop),
+        demands.sync(&b, &ann()).map(drop),
+        demands.ack_remote(&b, &ann(), |_| -> crate::Result<()> {
+            panic!("nothing is written")
+        }),
+    ] {
+        let error = pushed.unwrap_err();
+        assert_eq!(
+            (error.kind(), error.code()),
+            (ErrorKind::Denied, ErrorCode::UnsignedRemote)
+        );
+    }
+    assert_eq!(fleet.service.objects(), before, "nothing is sent");
+    // A snapshot moves no head, so it may travel without a signature.
+    put(&a, "of a", "1");
+    signed.push(&a, &ann()).unwrap();
+    demands.pull(&b, &ann()).unwrap();
+    let both = signing(&fleet, &vera).signed_by(vec![vera.verifier()]);
+    assert!(both.push(&b, &ann()).unwrap().commits > 0);
+    b.snapshot(Some("named"), &ann()).unwrap();
+    assert!(demands.push(&b, &ann()).unwrap().bytes > 0);
+}
+
+/// A sync signs what is there, as a push does. It looks for its signature once.
+#[test]
+fn a_sync_signs_a_head_that_nobody_signed() {
+    let fleet = Fleet::new();
+    let (vera, a) = (key("vera"), fleet.first());
+    let b = fleet.clone("b", Origin::DirectUser);
+    let (signed, demands) = (signing(&fleet, &vera), demanding(&fleet, &vera));
+    put(&a, "plan", "two");
+    fleet.origin().push(&a, &ann()).unwrap();
+    assert_eq!(
+        demands.pull(&b, &ann()).unwrap_err().code(),
+        ErrorCode::UnsignedRemote
+    );
+    let synced = signed.sync(&a, &ann()).unwrap();
+    assert!(synced.changed() && synced.pushed.commits == 0, "{synced:?}");
+    demands.pull(&b, &ann()).unwrap();
+    assert_eq!(content(&b, "plan").as_deref(), Some("two"));
+    signed.sync(&a, &ann()).unwrap();
+    let idle = signed.sync(&a, &ann()).unwrap();
+    assert!(!idle.changed(), "{idle:?}");
+    assert_eq!((idle.pulled.fetched.requests, idle.pushed.requests), (1, 0));
+}

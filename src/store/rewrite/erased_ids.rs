@@ -18,12 +18,15 @@ use crate::store::foreign::ForeignCommit;
 
 type Digest = [u8; DIGEST_LEN];
 
+/// The digests of the records to erase, each with the erasing commit, and the first batch whose record is a later one.
+pub(crate) type ErasedRecords = HashMap<Digest, (CommitDigest, u64)>;
+
 /// The key paths of the ids to erase, each with the erasing commit and its time.
 pub(crate) type ErasedIds = HashMap<Digest, (CommitDigest, Time)>;
 
 /// A search through the batches of a log, in order.
 pub(crate) struct ErasedSearch<'a> {
-    erasure: &'a Erasure,
+    erasure: &'a ErasedRecords,
     ids: &'a ErasedIds,
     suite: HashSuite,
     /// The time of the newest commit so far.
@@ -35,7 +38,7 @@ pub(crate) struct ErasedSearch<'a> {
 }
 
 impl<'a> ErasedSearch<'a> {
-    pub(crate) fn new(erasure: &'a Erasure, ids: &'a ErasedIds, suite: HashSuite) -> Self {
+    pub(crate) fn new(erasure: &'a ErasedRecords, ids: &'a ErasedIds, suite: HashSuite) -> Self {
         Self {
             erasure,
             ids,
@@ -59,7 +62,10 @@ impl<'a> ErasedSearch<'a> {
             let Some(digest) = erasable(record, self.suite) else {
                 continue;
             };
-            let mut by = self.erasure.get(&digest).copied();
+            let erased = self.erasure.get(&digest);
+            let mut by = erased
+                .filter(|(_, until)| batch.number < *until)
+                .map(|(by, _)| *by);
             if record.kind == RecordKind::Object && !self.ids.is_empty() {
                 by = by.or_else(|| self.eraser_of_id(&record.body));
                 let content = Object::content_digest_in(&record.body);

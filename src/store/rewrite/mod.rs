@@ -37,7 +37,7 @@ use super::records::digest_of;
 use super::rewritten::{Erased, MapEntry, decode_gap, put_gap, put_state, unreadable};
 
 #[cfg(feature = "remote")]
-pub(crate) use erased_ids::{ErasedIds, ErasedSearch};
+pub(crate) use erased_ids::{ErasedIds, ErasedRecords, ErasedSearch};
 pub(crate) use lines::KeptLines;
 use lines::Reading;
 pub(crate) use mark::Live;

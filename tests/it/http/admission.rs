@@ -345,3 +345,78 @@ fn untrusted_texts_taint_only_the_session_that_asked_for_them() {
         );
     }
 }
+
+/// INVARIANT TNT-1: an answer without an untrusted text taints nothing. A structured answer says why a text is untrusted.
+#[test]
+fn a_write_says_its_class_and_an_empty_recall_taints_nothing() {
+    let folder = Folder::with_store();
+    let server = Server::start(&folder, &[]);
+    let call = |operation: &str, arguments: Value| {
+        let more = "Treering-Session: night\r\n";
+        let reply = server.post_with(&format!("/v1/{operation}"), more, &arguments);
+        assert_eq!(reply.status, 200, "{reply:?}");
+        reply.json()
+    };
+    let query = json!({ "query": "Mallory weekly", "untrusted": true });
+    call("memory_remember", json!({ "text": "Mallory is a bank." }));
+    call("memory_recall", query.clone());
+    let stored = call("memory_remember", json!({ "text": "The office is in Oslo." }));
+    assert!(
+        stored["trust"].is_null() && stored["trust_reason"].is_null(),
+        "{stored}"
+    );
+    let page = json!({ "text": "Mallory is paid weekly.", "read_from": "https://example.org" });
+    let stored = call("memory_remember", page);
+    assert_eq!(stored["trust"], "document", "{stored}");
+    assert!(stored["trust_reason"].is_null(), "{stored}");
+    call("memory_recall", query);
+    for (operation, text) in [
+        ("memory_remember", "The harbour is in Bergen."),
+        ("memory_note", "Ask."),
+    ] {
+        let stored = call(operation, json!({ "text": text }));
+        assert_eq!(stored["trust"], "tool_external", "{stored}");
+        assert!(stored["trust_reason"].is_string(), "{stored}");
+    }
+}
+
+/// INVARIANT TNT-1: a recall that shows an untrusted text taints, although it writes nothing else.
+#[test]
+fn a_recall_taints_only_with_what_it_shows() {
+    let folder = Folder::with_store();
+    folder.json(&[
+        "remember",
+        "Mallory is paid weekly.",
+        "--scope",
+        "global",
+        "--trust",
+        "document",
+    ]);
+    folder.json(&[
+        "remember",
+        "Tea is green.",
+        "--scope",
+        "global",
+        "--trust",
+        "direct_user",
+    ]);
+    let server = Server::start(&folder, &[]);
+    for (session, query, is_tainted) in [("day", "tea green", false), ("night", "Mallory weekly", true)] {
+        let call = |operation: &str, arguments: Value| {
+            let more = format!("Treering-Session: {session}\r\n");
+            server
+                .post_with(&format!("/v1/{operation}"), &more, &arguments)
+                .json()
+        };
+        let found = call(
+            "memory_recall",
+            json!({ "query": query, "untrusted": true, "limit": 1 }),
+        );
+        assert_eq!(found["hits"].as_array().unwrap().len(), 1, "{found}");
+        let stored = call(
+            "memory_remember",
+            json!({ "text": format!("Written at {session}.") }),
+        );
+        assert_eq!(stored["trust"].is_string(), is_tainted, "{stored}");
+    }
+}

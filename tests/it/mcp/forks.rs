@@ -260,6 +260,28 @@ fn a_merge_names_nothing_untrusted_and_a_tainted_session_makes_untrusted_forks()
     assert_eq!(made["trust_cap"], "tool_external");
 }
 
+/// INVARIANT SRV-6: a server knows the forks that it made itself, and says so. A person merges an earlier one.
+#[test]
+fn a_restarted_server_says_that_it_does_not_know_earlier_forks() {
+    let folder = Folder::with_store();
+    let start = || Client::start(&folder, &["--profile", "full", "--session", "lead"]);
+    let mut lead = start();
+    lead.call("memory_fork", json!({ "name": "w1" }));
+    lead.call("memory_merge", json!({ "name": "w1" }));
+    drop(lead);
+    let refused = start().refused("memory_merge", json!({ "name": "w1" }));
+    assert_eq!(refused["code"], "no_fork");
+    assert!(
+        text(&refused["message"]).contains("since it started"),
+        "{refused}"
+    );
+    assert!(
+        text(&refused["hint"]).contains("treering merge NAME"),
+        "{refused}"
+    );
+    folder.json(&["merge", "w1"]);
+}
+
 trait Emptiness {
     fn is_null_or_empty(&self) -> bool;
 }

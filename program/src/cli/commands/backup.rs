@@ -4,6 +4,7 @@
 //! Layer 10, part of cli.
 
 use super::prelude::*;
+use crate::cli::cached_remote::folder_above;
 use crate::cli::remote_keys;
 use crate::cli::remotes::{ORIGIN, RemoteEntry, Remotes, check_scheme};
 use treering::inspect::remote::without_password;
@@ -44,6 +45,12 @@ impl Verb for Backup {
         let memory = context.open_to_read()?;
         let keys = remote_keys::load_if(self.key_file.as_ref())?;
         context.output.waits_for(&self.url);
+        if let Some(above) = folder_above(&self.url).filter(|above| !above.exists()) {
+            let text = format!("the folder {} does not exist", shown(&above));
+            return Err(Error::new(ErrorKind::Io, text)
+                .with_code(ErrorCode::RemoteUnreachable)
+                .with_hint("mount its disk, or make the folder"));
+        }
         let done = remote::backup_with(&memory, &self.url, keys.as_ref())?;
         let sent = match done.commits {
             0 if done.bytes == 0 => "the backup has everything already".to_owned(),

@@ -16,7 +16,7 @@ use crate::answers::store::{ClientSetup, Diagnosis, Examined, HookSetup, Install
 use crate::cli::context::path_in;
 #[cfg(feature = "mcp")]
 use crate::cli::context::real_path;
-use crate::cli::context::{explain, quoted, refuse_other_folder};
+use crate::cli::context::{as_arguments, explain, quoted, refuse_other_folder};
 #[cfg(feature = "mcp")]
 use crate::cli::install::{Client, FileChange, Standing, Start, changes, program_file, program_of};
 #[cfg(feature = "mcp")]
@@ -26,6 +26,9 @@ use treering::inspect::engine::{Problem, ProblemSeverity, Remedy};
 
 /// The remedy if no state of the store is readable.
 const NOTHING_LEFT: &str = "restore a backup of the store, or read an export with treering put --jsonl";
+
+/// The number of ids in a command that erases. The next run names the others.
+const ERASED_AT_ONCE: usize = 20;
 
 /// List problems and their remedies
 ///
@@ -109,6 +112,7 @@ fn missing(path: &Path, clients: &[ClientSetup]) -> (Vec<Diagnosis>, u8) {
         code: ErrorCode::NoStore.as_str(),
         file: None,
         offset: None,
+        targets: Vec::new(),
         what,
         remedy: Remedy::Nothing,
     };
@@ -338,6 +342,10 @@ fn command(problem: &Problem, path: &Path) -> Option<String> {
         Remedy::Salvage => {
             let saved = quoted(&free_name(path, "-salvaged"));
             Some(format!("treering salvage {store} {saved}"))
+        }
+        Remedy::Erase => {
+            let targets = as_arguments(problem.targets.iter().take(ERASED_AT_ONCE));
+            Some(format!("treering erase --store {store} {targets}"))
         }
         Remedy::Gc => Some(format!("treering gc --store {store}")),
         Remedy::Mode => Some(format!("chmod -R go= {store}")),

@@ -5,6 +5,8 @@
 
 use super::findings::show_finding;
 use super::prelude::*;
+use crate::cli::context::as_arguments;
+use crate::cli::hints::in_quotes;
 use crate::cli::remote_keys;
 use crate::cli::remotes::{ORIGIN, RemoteEntry, Remotes, check_scheme, check_url};
 #[cfg(feature = "signed")]
@@ -14,6 +16,9 @@ use treering::merge::{MergeConflict, Strategy};
 use treering::remote::{self, Collected, Fetched, Keys, Pulled, Pushed, VerifiedRemote};
 #[cfg(feature = "signed")]
 use treering::signed::VerifierKey;
+
+/// The number of ids that others erased and this store keeps, which a line names.
+const KEPT_NAMED: usize = 5;
 
 /// Set up and clean up remotes
 ///
@@ -350,6 +355,17 @@ impl Context {
         Ok(entry)
     }
 
+    /// Refuses a fork, which does not travel.
+    pub(super) fn main_line_to_send(&mut self) -> Result<()> {
+        let fork = self.fork().map(in_quotes);
+        self.whole_store().map_err(|error| match fork {
+            Some(fork) => error.with_hint(format!(
+                "forks do not travel to a remote: merge it with treering merge {fork}, then push without --fork"
+            )),
+            None => error,
+        })
+    }
+
     /// Checks the remote with this name, or the remote or backup at this URL.
     fn verify_remote(&mut self, remote: &str, key_file: Option<&Path>) -> Done {
         let mut entry = if remote.contains("://") {
@@ -422,7 +438,7 @@ impl Context {
 /// Send your commits to a remote
 ///
 /// Sends what the remote lacks of the main line. Exit code 3: it has commits of others; pull them first. With --sign and
-/// nothing new, signs what is there.
+/// nothing new, signs what is there. Exit code 4: you demand signatures of the remote, and no key of yours signs.
 ///
 /// # Examples
 /// ```text
@@ -443,6 +459,10 @@ pub(crate) struct Push {
     #[cfg(feature = "signed")]
     #[arg(long, value_name = "NAME", requires = "sign")]
     key: Vec<String>,
+    /// Send it although --signed-by demands signatures and no key of yours signs it
+    #[cfg(feature = "signed")]
+    #[arg(long, conflicts_with = "sign")]
+    unsigned_once: bool,
 }
 
 #[cfg(feature = "signed")]
@@ -453,6 +473,7 @@ impl Push {
             [] if self.sign && entry.sign_key.is_none() => {
                 Ok(entry.open()?.sign_with(vec![signing_keys::load_only()?]))
             }
+            [] if self.unsigned_once => Ok(entry.open()?.signed_by(Vec::new())),
             [] => entry.open(),
             names => {
                 let keys = names.iter().map(|name| signing_keys::load(name));
@@ -473,7 +494,7 @@ impl Verb for Push {
     const ANSWERS: &'static [Form] = &[form::<Pushed>("")];
 
     fn run(self, context: &mut Context) -> Done {
-        context.whole_store()?;
+        context.main_line_to_send()?;
         let memory = context.open_to_write()?;
         let entry = context.remote_of(&memory, self.name.as_deref())?;
         let pushed = self.open(&entry)?.push(&memory, &context.writer())?;
@@ -531,7 +552,9 @@ impl Verb for Fetch {
         let entry = context.remote_of(&memory, self.name.as_deref())?;
         let fetched = entry.open()?.fetch(&memory, &context.writer())?;
         let text = fetched_line(&fetched);
-        context.say(&fetched, text)
+        let done = context.say(&fetched, text)?;
+        note_kept(context, &fetched);
+        Ok(done)
     }
 }
 
@@ -547,9 +570,33 @@ pub(super) fn fetched_line(fetched: &Fetched) -> String {
             counted(erased, "record")
         ),
         (_, kept) => format!(
-            "{commits}; others erased {} that you keep, because the trust cap of the remote is below host",
-            counted(kept, "record")
+            "{commits}; others erased {} that you keep, because the remote may not erase here: {}",
+            counted(kept, "record"),
+            named_kept(fetched)
         ),
+    }
+}
+
+/// Names the first ones of what others erased and this store keeps.
+fn named_kept(fetched: &Fetched) -> String {
+    let mut named: Vec<_> = fetched
+        .kept
+        .iter()
+        .map(|id| one_line(id))
+        .take(KEPT_NAMED)
+        .collect();
+    if let more @ 1.. = fetched.kept.len() - named.len() {
+        named.push(format!("and {more} more, which treering doctor names"));
+    }
+    named.join(", ")
+}
+
+/// Prints the command that erases here what others erased, for people.
+pub(super) fn note_kept(context: &mut Context, fetched: &Fetched) {
+    if !fetched.kept.is_empty() {
+        let targets = as_arguments(fetched.kept.iter().take(KEPT_NAMED));
+        let text = format!("erase it here, too, with: treering erase {targets}");
+        context.note_for_people("next", text);
     }
 }
 
@@ -611,6 +658,7 @@ impl Verb for Pull {
             })?;
             conflict_lines(context, &merged.conflicts)
         })?;
+        note_kept(context, &pulled.fetched);
         context.note_dry_run(self.dry_run);
         if pulled.merged.committed.changed && !self.dry_run {
             let note = format!(

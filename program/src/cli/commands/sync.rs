@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::prelude::*;
-use super::remote::{conflict_lines, fetched_line, pushed_line};
+use super::remote::{conflict_lines, fetched_line, note_kept, pushed_line};
 use crate::answers::program::Refused;
 use crate::cli::open_store::StoreFolder;
 use crate::cli::remotes::RemoteEntry;
@@ -67,7 +67,7 @@ impl Verb for Sync {
     ];
 
     fn run(self, context: &mut Context) -> Done {
-        context.whole_store()?;
+        context.main_line_to_send()?;
         if self.interval.is_zero() {
             let hint = "write a time such as --interval 5s";
             return Err(usage_error("the interval of sync must not be zero", hint));
@@ -76,7 +76,7 @@ impl Verb for Sync {
         let entry = context.remote_of(&memory, self.name.as_deref())?;
         if !self.watch {
             let synced = entry.open()?.sync(&memory, &context.writer())?;
-            return say(context, &synced);
+            return say(context, &synced, entry.sign_key.is_some());
         }
         let stop = context.output.stop();
         let caught = |error| Error::io("waiting for Ctrl-C", error);
@@ -100,9 +100,9 @@ impl Verb for Sync {
     }
 }
 
-/// Prints a round.
-fn say(context: &mut Context, synced: &Synced) -> Done {
-    context.answer(synced, |synced, context| {
+/// Prints a round. `signs` says that each push signs.
+fn say(context: &mut Context, synced: &Synced, signs: bool) -> Done {
+    let done = context.answer(synced, |synced, context| {
         let (merged, pushed) = (&synced.pulled.merged, &synced.pushed);
         let head = context.head_line(&merged.committed.commit);
         if !synced.changed() {
@@ -118,13 +118,15 @@ fn say(context: &mut Context, synced: &Synced) -> Done {
         if merged.committed.changed {
             parts.push(format!("merged: {}", context.counts_line(merged.counts)));
         }
-        if pushed.commits > 0 {
-            parts.push(pushed_line(pushed, false));
+        if pushed.commits > 0 || signs && pushed.bytes > 0 {
+            parts.push(pushed_line(pushed, signs));
         }
         parts.push(head);
         context.line(parts.join("; "))?;
         conflict_lines(context, &merged.conflicts)
-    })
+    })?;
+    note_kept(context, &synced.pulled.fetched);
+    Ok(done)
 }
 
 /// The loop of `--watch`.
@@ -178,7 +180,7 @@ impl Watching {
             .filter(|_| folder_of(&self.entry.url).is_none());
         let remote = match kept {
             Some(remote) => remote,
-            None => self.open()?,
+            None => self.entry.open()?,
         };
         let synced = remote.sync(memory, &context.writer());
         match synced {
@@ -188,19 +190,11 @@ impl Watching {
             }
             Err(error) if error.code() == ErrorCode::RemoteWentBack => {
                 // A folder whose disk was taken away looks like one that lost everything.
-                self.open()?;
+                self.entry.open()?;
                 Err(error)
             }
             Err(error) => Err(error),
         }
-    }
-
-    /// Opens the remote. A folder that is missing is on a disk that is not mounted.
-    fn open(&self) -> Result<Remote> {
-        self.entry.open().map_err(|error| match error.code() {
-            ErrorCode::NotFound => error.with_code(ErrorCode::RemoteUnreachable),
-            _ => error,
-        })
     }
 
     /// Prints a round, for people only if it changed something.
@@ -210,7 +204,7 @@ impl Watching {
             context.output.note_for_people("online", text);
         }
         if context.output.is_json() || synced.changed() {
-            say(context, synced)?;
+            say(context, synced, self.entry.sign_key.is_some())?;
         }
         Ok(())
     }

@@ -10,6 +10,7 @@ use super::line::{Line, Row, Text, named};
 use super::operation::{Answer, Choice, Effect, Operation, Page, Profile};
 use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
+use crate::serve::service::Lowered;
 use treering::agent::{NewNote, NoteAction, NoteRead, Replace, StoredText};
 use treering::inspect::agent::session::root_session;
 use treering::inspect::agent::trust::held_back;
@@ -57,6 +58,8 @@ pub(super) enum Noted {
         action: NoteAction,
         owner: String,
         root: Root,
+        #[serde(flatten)]
+        lowered: Option<Lowered>,
     },
     Deleted {
         deleted: bool,
@@ -148,14 +151,16 @@ impl Operation for Note {
                     quoted(written.scope.as_str())
                 );
                 let class = service.class(&view)?;
-                if !class.is_trusted() {
-                    line.extend([&service.class_told(class), ": memory_get with untrusted shows it"]);
+                let lowered = (!class.is_trusted()).then(|| service.lowered(class));
+                if let Some(lowered) = lowered {
+                    line.extend([&lowered.to_string(), ": memory_get with untrusted shows it"]);
                 }
                 let written = Noted::Written {
                     id: written.id,
                     action: written.action,
                     owner: written.owner,
                     root: view.root(),
+                    lowered,
                 };
                 Ok(Answer::new(view, written, line))
             }

@@ -222,9 +222,6 @@ impl Operation for Recall {
         let kinds = kinds.iter().map(|kind| Kind::new(kind));
         let wanted = page.start + limit;
         let with_untrusted = self.untrusted.unwrap_or_default();
-        if with_untrusted {
-            service.taint()?;
-        }
         let mut query = RecallQuery::new(self.query, service.reach(self.scope)?);
         query.with_untrusted = with_untrusted;
         // One more shows whether a page follows.
@@ -245,6 +242,11 @@ impl Operation for Recall {
         } else {
             recalled.elsewhere
         };
+        // An id and the name of a scope are texts, too. An answer without any of them shows nothing untrusted (TNT-1).
+        let shows = |hit: &RecallHit| !hit.trust.is_trusted() || !hit.superseded_by.is_empty();
+        if with_untrusted && (recalled.hits.iter().any(shows) || !elsewhere.is_empty()) {
+            service.taint()?;
+        }
         let embedder = service.agent().embedder();
         let mut hits = Hits {
             hits: Vec::new(),

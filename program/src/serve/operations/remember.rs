@@ -14,7 +14,7 @@ use super::operation::{Answer, Effect, Operation, Page, Profile};
 use crate::answers::words::quoted;
 use crate::serve::Service;
 use crate::serve::naming::LeftOut;
-use crate::serve::service::ScopeWord;
+use crate::serve::service::{Lowered, ScopeWord};
 use treering::agent::{Alike, ItemFields, NewItem, RememberOptions, Status};
 use treering::inspect::agent::expected_version;
 use treering::inspect::agent::trust::held_back;
@@ -57,6 +57,9 @@ pub(super) struct Stored {
     scope: Scope,
     /// The version that is stored now.
     digest: Option<ObjectDigest>,
+    /// If recall withholds it until a person promotes it.
+    #[serde(flatten)]
+    lowered: Option<Lowered>,
     duplicates: Vec<Similar>,
     conflicts: Vec<Similar>,
 }
@@ -117,14 +120,15 @@ impl Operation for Remember {
         if remembered.is_redacted {
             line.push_str("; secrets were replaced by markers");
         }
-        if let Some(class) = class.filter(|class| !class.is_trusted()) {
+        let mut lowered = class
+            .filter(|class| !class.is_trusted())
+            .map(|class| service.lowered(class));
+        if let Some(lowered) = &mut lowered {
             // Without a source, only the session lowers the class of a new text.
-            if is_own && !service.class(&view)?.is_trusted() {
-                line.push_str(&service.class_told(class));
-            } else {
-                let _ = write!(line, "; class {class}");
+            if !is_own || service.class(&view)?.is_trusted() {
+                lowered.trust_reason = None;
             }
-            line.push_str(": recall withholds it until a person promotes it");
+            let _ = write!(line, "{lowered}: recall withholds it until a person promotes it");
         }
         let (mut notes, mut untrusted) = (Vec::new(), 0);
         for (what, alike) in [
@@ -146,6 +150,7 @@ impl Operation for Remember {
             status: remembered.status,
             scope: remembered.scope,
             digest: remembered.digest,
+            lowered,
             duplicates: similar(remembered.duplicates),
             conflicts: similar(remembered.conflicts),
         };

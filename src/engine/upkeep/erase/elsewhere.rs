@@ -7,22 +7,25 @@
 //! - ELS-1: every record whose digest the other store erased goes. If an id lost all its versions there, the versions of the
 //!   id that were written here before go too (EID-1).
 
-use std::collections::HashSet;
+use std::collections::{BTreeSet, HashSet};
 
-use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite};
+use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, to_hex};
 use crate::engine::inner::Inner;
 use crate::engine::write::{LogHandle, Writer};
 use crate::error::Result;
-use crate::log::{Batch, CompactionLock, Seal};
+use crate::log::{Batch, CompactionLock, RecordKind, Seal};
+use crate::object::Object;
 use crate::store::{
-    ErasedIds, ErasedSearch, Erasure, ForeignCommit, Live, Plan, changes_in, gaps_in, markers_in,
+    ErasedIds, ErasedRecords, ErasedSearch, Erasure, ForeignCommit, Live, Plan, REMOTE, changes_in, gaps_in,
+    markers_in, object_of,
 };
 
 type Digest = [u8; DIGEST_LEN];
 
 /// What the commits of another store erased.
+#[derive(Default)]
 pub(crate) struct Elsewhere {
-    erasure: Erasure,
+    erasure: ErasedRecords,
     /// The ids that lost all their versions.
     ids: ErasedIds,
 }
@@ -30,7 +33,7 @@ pub(crate) struct Elsewhere {
 impl Elsewhere {
     /// Returns an erasure of these ids.
     pub(crate) fn of_ids(ids: ErasedIds) -> Self {
-        let erasure = Erasure::new();
+        let erasure = ErasedRecords::new();
         Self { erasure, ids }
     }
 
@@ -43,35 +46,56 @@ impl Elsewhere {
         suite: HashSuite,
         is_known: &mut dyn FnMut(CommitDigest) -> Result<bool>,
     ) -> Result<Self> {
-        let (mut erasure, mut ids) = (Erasure::new(), ErasedIds::new());
+        let mut elsewhere = Self::default();
         for batch in batches {
-            let mut markers = markers_in(batch)?;
-            if markers.is_empty() {
-                continue;
-            }
-            let Some(found) = ForeignCommit::of(batch, suite)? else {
-                continue;
-            };
-            let mut erasers = HashSet::new();
-            for by in gaps_in(batch)?.into_iter().chain([found.digest]) {
-                if markers.iter().any(|marker| marker.by == by) && !is_known(by)? {
-                    erasers.insert(by);
-                }
-            }
-            markers.retain(|marker| erasers.contains(&marker.by));
-            let removed = changes_in(batch)
-                .into_iter()
-                .filter(|(_, digest)| digest.is_none());
-            let removed: HashSet<Digest> = removed.map(|(key, _)| key).collect();
-            for marker in markers {
-                erasure.insert(marker.digest, marker.by);
-                if let Some(key) = marker.key.filter(|key| removed.contains(key.as_bytes())) {
-                    ids.insert(*key.as_bytes(), (marker.by, found.commit.time));
-                }
+            // The batches of a remote come after all of this log.
+            elsewhere.add(batch, u64::MAX, suite, is_known)?;
+        }
+        Ok(elsewhere)
+    }
+
+    /// Adds what the commit in a batch erased, of the records of this log before the batch `until`.
+    fn add(
+        &mut self,
+        batch: &Batch,
+        until: u64,
+        suite: HashSuite,
+        is_known: &mut dyn FnMut(CommitDigest) -> Result<bool>,
+    ) -> Result<()> {
+        let mut markers = markers_in(batch)?;
+        if markers.is_empty() {
+            return Ok(());
+        }
+        let Some(found) = ForeignCommit::of(batch, suite)? else {
+            return Ok(());
+        };
+        let mut erasers = HashSet::new();
+        for by in gaps_in(batch)?.into_iter().chain([found.digest]) {
+            if markers.iter().any(|marker| marker.by == by) && !is_known(by)? {
+                erasers.insert(by);
             }
         }
-        Ok(Self { erasure, ids })
+        markers.retain(|marker| erasers.contains(&marker.by));
+        let removed = changes_in(batch)
+            .into_iter()
+            .filter(|(_, digest)| digest.is_none());
+        let removed: HashSet<Digest> = removed.map(|(key, _)| key).collect();
+        for marker in markers {
+            self.erasure.insert(marker.digest, (marker.by, until));
+            if let Some(key) = marker.key.filter(|key| removed.contains(key.as_bytes())) {
+                self.ids.insert(*key.as_bytes(), (marker.by, found.commit.time));
+            }
+        }
+        Ok(())
     }
+}
+
+/// The records of this log that were erased elsewhere.
+#[derive(Default)]
+pub(crate) struct FoundHere {
+    pub(crate) erasure: Erasure,
+    /// What `erase` takes to erase them here: the ids of versions, and the digests of the other records.
+    pub(crate) targets: BTreeSet<String>,
 }
 
 impl Inner {
@@ -79,25 +103,49 @@ impl Inner {
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the log cannot be read.
-    pub(crate) fn erased_elsewhere(&self, elsewhere: &Elsewhere) -> Result<Erasure> {
+    pub(crate) fn erased_elsewhere(&self, elsewhere: &Elsewhere) -> Result<FoundHere> {
         if elsewhere.erasure.is_empty() && elsewhere.ids.is_empty() {
-            return Ok(Erasure::new());
+            return Ok(FoundHere::default());
         }
         let cut = self.main().cut(&self.log.lock());
-        let mut search = ErasedSearch::new(&elsewhere.erasure, &elsewhere.ids, cut.store.suite);
+        let (records, suite) = (&cut.store.records, cut.store.suite);
+        let mut search = ErasedSearch::new(&elsewhere.erasure, &elsewhere.ids, suite);
         cut.read(self.settings(), "search", &mut |batch| search.read(batch))?;
-        let mut found = search.found();
-        // A version that holds its content has none in the log, and a part of the records is erased already.
-        let mut gone = Vec::new();
-        for digest in found.keys() {
-            if !cut.store.is_found(digest)? {
-                gone.push(*digest);
+        let (mut here, mut others, mut named) = (FoundHere::default(), HashSet::new(), HashSet::new());
+        for (digest, by) in search.found() {
+            if let Some(version) = records.find(RecordKind::Object, &digest)? {
+                here.targets.insert(object_of(&version, suite).id().to_string());
+                let content = Object::content_digest_in(&version.body);
+                named.extend(content.map(|(content, _)| *content.as_bytes()));
+            } else if cut.store.is_found(&digest)? {
+                others.insert(digest);
+            } else {
+                // A version that holds its content has none in the log.
+                continue;
             }
+            here.erasure.insert(digest, by);
         }
-        for digest in gone {
-            found.remove(&digest);
+        here.targets
+            .extend(others.difference(&named).map(|digest| to_hex(digest)));
+        Ok(here)
+    }
+
+    /// Returns what `erase` takes to erase what other stores erased and this one keeps, because their remote may not erase
+    /// here. Reads the whole log, if a remote has a line in it.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the log cannot be read.
+    pub(crate) fn kept_of_elsewhere(&self) -> Result<BTreeSet<String>> {
+        let cut = self.main().cut(&self.log.lock());
+        let mut elsewhere = Elsewhere::default();
+        let has_remote = cut.store.lines().live().any(|line| line.name.starts_with(REMOTE));
+        if has_remote {
+            let suite = cut.store.suite;
+            cut.read(self.settings(), "search", &mut |batch| {
+                elsewhere.add(batch, batch.number, suite, &mut |_| Ok(false))
+            })?;
         }
-        Ok(found)
+        Ok(self.erased_elsewhere(&elsewhere)?.targets)
     }
 
     /// Returns all that was erased in this store, and the commits that erased it. Reads the whole log.
@@ -129,7 +177,7 @@ impl Inner {
     /// # Errors
     /// The errors of [`Self::erase_as_elsewhere`].
     pub(crate) fn erase_ids_here(&self, ids: &ErasedIds, writer: &Writer) -> Result<bool> {
-        let found = self.erased_elsewhere(&Elsewhere::of_ids(ids.clone()))?;
+        let found = self.erased_elsewhere(&Elsewhere::of_ids(ids.clone()))?.erasure;
         if !found.is_empty() {
             self.main().erase_as_elsewhere(&found, writer)?;
         }

@@ -29,7 +29,7 @@ use crate::store::{Live, Plan, markers_in};
 
 use crate::trie::Shape;
 #[cfg(feature = "remote")]
-pub(crate) use elsewhere::Elsewhere;
+pub(crate) use elsewhere::{Elsewhere, FoundHere};
 use parts::Places;
 use survey::Rest;
 

@@ -76,6 +76,8 @@ struct HeadRefused {
     ok: bool,
     /// Always `other`.
     state: State,
+    /// Why no known key signed it, such as `bad_note`, `bad_signature` or `not_signed`.
+    code: &'static str,
     reason: String,
 }
 
@@ -91,8 +93,13 @@ impl Verb for CheckHead {
         let (head, checked) = match checked {
             Err(error) if error.is_corruption() => {
                 let reason = error.message().to_owned();
-                let (ok, state) = (false, State::Other);
-                context.output.json(&HeadRefused { ok, state, reason })?;
+                let code = error.code().as_str();
+                context.output.json(&HeadRefused {
+                    ok: false,
+                    state: State::Other,
+                    code,
+                    reason,
+                })?;
                 return Err(error);
             }
             checked => checked?,

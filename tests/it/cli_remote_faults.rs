@@ -1,0 +1,132 @@
+//! What the program says of remotes that must not do something here, and of those that are not there.
+
+use std::fs;
+
+use serde_json::json;
+
+use crate::cli_remotes::Two;
+use crate::program::text;
+
+/// Rule 19: what others erased and this store keeps is named until it is erased here, too.
+#[test]
+fn what_others_erased_and_this_store_keeps_is_named() {
+    let two = Two::new();
+    two.put("a", "secret", "swordfish");
+    two.shared("model");
+    let erase = ["erase", "secret", "--yes", "--trust", "direct_user"];
+    two.on("a", &erase);
+    two.on("a", &["push"]);
+    let shown = two.folder.run(&["--store", "b", "pull"]);
+    assert!(shown.out.contains("may not erase here: secret;"), "{}", shown.out);
+    let command = "treering erase --store 'b' 'secret'";
+    assert!(shown.err.contains(command), "{}", shown.err);
+    two.put("a", "other", "marlin");
+    two.on("a", &["push"]);
+    two.on("b", &["pull"]);
+    two.on("a", &["erase", "other", "--yes", "--trust", "direct_user"]);
+    two.on("a", &["push"]);
+    let fetched = two.on("b", &["fetch"]);
+    assert!(fetched["not_erased"].as_u64() > Some(0), "{fetched}");
+    assert_eq!(fetched["kept"], json!(["other"]));
+    assert_eq!(two.on("b", &["verify"])["erased"], 0);
+    let found = |store: &str| two.folder.json(&["--store", store, "doctor"])["problems"].clone();
+    let problems = found("b");
+    assert_eq!(problems.as_array().map(Vec::len), Some(1), "{problems}");
+    let problem = &problems[0];
+    assert_eq!(
+        (&problem["code"], &problem["targets"]),
+        (&json!("kept_of_erased"), &json!(["other", "secret"]))
+    );
+    assert!(
+        text(&problem["command"]).ends_with(" 'other' 'secret'"),
+        "{problem}"
+    );
+    for id in ["other", "secret"] {
+        two.on("b", &["erase", id, "--yes", "--trust", "direct_user"]);
+    }
+    assert!(two.on("b", &["verify"])["erased"].as_u64() >= Some(2));
+    for store in ["a", "b"] {
+        assert_eq!(found(store), json!([]), "{store}");
+    }
+}
+
+/// RSG-3
+#[cfg(feature = "signed")]
+#[test]
+fn a_store_that_demands_signatures_sends_nothing_unsigned_by_mistake() {
+    let two = Two::new();
+    two.put("a", "plan", "one");
+    two.shared("direct_user");
+    let vera = text(&two.folder.json(&["keygen", "vera"])["public"]);
+    let url = two.url("shared");
+    let cap = ["--trust-cap", "direct_user"];
+    let clone =
+        |dir: &'static str| [&["clone", url.as_str(), dir], &cap[..], &["--signed-by", &vera]].concat();
+    let refused = two.folder.refused(4, &clone("c"));
+    assert_eq!(refused["code"], "unsigned_remote");
+    assert!(
+        !text(&refused["hint"]).contains("unsigned-once"),
+        "a clone has no such option"
+    );
+    // A sync signs what was sent without a signature.
+    two.on("a", &["remote", "remove", "origin"]);
+    let add = [
+        &["remote", "add", "origin", url.as_str()],
+        &cap[..],
+        &["--sign-key", "vera"],
+    ];
+    two.on("a", &add.concat());
+    assert!(two.on("a", &["sync"])["pushed"]["bytes"].as_u64() > Some(0));
+    two.folder.json(&clone("c"));
+    two.on("c", &["sync"]);
+    two.put("c", "of c", "1");
+    let before = fs::read(two.folder.path("shared/manifest")).unwrap();
+    for verb in ["push", "sync"] {
+        let refused = two.folder.refused(4, &["--store", "c", verb]);
+        assert_eq!(refused["code"], "unsigned_remote", "{verb}");
+        let hint = text(&refused["hint"]);
+        assert!(
+            hint.contains("--sign-key") && hint.contains("--unsigned-once"),
+            "{hint}"
+        );
+    }
+    assert_eq!(fs::read(two.folder.path("shared/manifest")).unwrap(), before);
+    assert!(two.on("c", &["push", "--unsigned-once"])["commits"].as_u64() > Some(0));
+    two.on("a", &["sync"]);
+    two.on("c", &["sync"]);
+}
+
+#[test]
+fn a_fork_is_merged_before_it_is_sent() {
+    let two = Two::new();
+    two.shared("direct_user");
+    two.on("a", &["fork", "task"]);
+    for verb in ["push", "sync"] {
+        let refused = two.folder.refused(1, &["--store", "a", verb, "--fork", "task"]);
+        assert_eq!(refused["code"], "whole_store");
+        let hint = text(&refused["hint"]);
+        assert!(hint.contains("treering merge --store 'a' 'task'"), "{hint}");
+    }
+}
+
+#[test]
+fn a_missing_segment_has_one_cause() {
+    let two = Two::new();
+    two.put("a", "plan", "one");
+    two.shared("direct_user");
+    let kept = |entry: std::io::Result<fs::DirEntry>| entry.unwrap().path();
+    let log = || fs::read_dir(two.folder.path("shared/log")).unwrap().map(kept);
+    let before: Vec<_> = log().collect();
+    two.put("a", "plan", "two");
+    two.on("a", &["push"]);
+    for new in log().filter(|file| !before.contains(file)).collect::<Vec<_>>() {
+        fs::remove_file(new).unwrap();
+    }
+    let refused = two.folder.refused(5, &["--store", "b", "pull"]);
+    let checked = two
+        .folder
+        .run(&["--json", "--store", "b", "remote", "verify", "origin"]);
+    let found = &checked.documents()[0]["damage"][0];
+    let missing = format!("{} is missing", text(&found["file"]));
+    assert!(text(&refused["message"]).ends_with(&missing), "{refused} {found}");
+}
