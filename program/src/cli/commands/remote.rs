@@ -4,6 +4,7 @@
 //! Layer 10, part of cli.
 
 use super::findings::show_finding;
+use super::merge::{WithChanges, change_list};
 use super::prelude::*;
 use crate::cli::remote_keys;
 use crate::cli::remotes::{ORIGIN, RemoteEntry, Remotes, check_scheme, check_url};
@@ -582,7 +583,7 @@ pub(crate) struct Pull {
 }
 
 impl Verb for Pull {
-    const ANSWERS: &'static [Form] = &[form::<Pulled>("")];
+    const ANSWERS: &'static [Form] = &[form::<WithChanges<Pulled>>("")];
 
     fn run(self, context: &mut Context) -> Done {
         context.whole_store()?;
@@ -600,7 +601,8 @@ impl Verb for Pull {
         } else {
             remote.pull_by(&memory, &writer, self.strategy)?
         };
-        context.answer(&pulled, |pulled, context| {
+        context.answer(&WithChanges::of(&pulled, &pulled.merged), |answer, context| {
+            let pulled = answer.answer;
             let (merged, fetched) = (&pulled.merged, fetched_line(&pulled.fetched));
             let counts = context.counts_line(merged.counts);
             let head = context.head_line(&merged.committed.commit);
@@ -609,6 +611,7 @@ impl Verb for Pull {
                 (true, true) => format!("{fetched}; would merge: {counts}"),
                 (true, false) => format!("{fetched}; merged: {counts}; {head}"),
             })?;
+            change_list(context, merged, None)?;
             conflict_lines(context, &merged.conflicts)
         })?;
         context.note_dry_run(self.dry_run);
