@@ -68,7 +68,7 @@ fn cell(name: &str, value: &Json, context: &Context) -> Cell {
         } else {
             String::new()
         }),
-        other => plain(other.to_string()),
+        Json::Object(_) => plain(value.to_string()),
     }
 }
 

@@ -133,7 +133,7 @@ impl Verb for Forks {
         let mut forks = memory.forks()?;
         forks.truncate(self.limit.unwrap_or(usize::MAX));
         let rows = forks.into_iter().map(|fork| {
-            let merged = match memory.is_fork_merged(&fork.name) {
+            let merged = match fork.is_merged(&memory) {
                 _ if fork.commits == 0 => None,
                 Err(error) if error.is_corruption() || error.code() == ErrorCode::NoFork => None,
                 merged => Some(merged?),

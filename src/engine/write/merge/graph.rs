@@ -15,9 +15,7 @@ use std::sync::Arc;
 use super::base::{Edge, Graph, Sides, common_ancestors};
 use crate::digest::CommitDigest;
 use crate::engine::inner::Inner;
-use crate::engine::memory::Memory;
 use crate::engine::read::State;
-use crate::engine::write::fork::no_fork;
 use crate::error::{Error, Result};
 use crate::object::{Op, Time};
 use crate::store::{CommitEntry, LineInfo, REMOTE, Store};
@@ -221,19 +219,6 @@ impl Inner {
             }
         }
         Ok(false)
-    }
-}
-
-impl Memory {
-    /// Returns whether another line has all commits of a fork.
-    ///
-    /// # Errors
-    /// `NotFound` (code `no_fork`) if there is no fork of this name; `Corrupt` or `Io` if a commit cannot be read.
-    #[doc(hidden)]
-    pub fn is_fork_merged(&self, name: &str) -> Result<bool> {
-        let main = self.inner.main();
-        let line = main.store().lines().named(name).cloned();
-        main.is_merged(&line.ok_or_else(|| no_fork(name))?)
     }
 }
 
