@@ -44,7 +44,7 @@ pub(crate) fn create(file: &Path, text: &str) -> io::Result<bool> {
 pub(crate) fn read(file: &Path, what: &str, others: u32, bytes_max: u64) -> Result<String> {
     let name = format!("{what} {}", file.display());
     let failed = |error: io::Error| match error.kind() {
-        io::ErrorKind::NotFound => Error::not_found(format!("there is no {name}")),
+        io::ErrorKind::NotFound => Error::not_found(format!("{name} does not exist")),
         io::ErrorKind::InvalidData => Error::invalid(format!("{name} is no text")),
         _ => Error::io(&name, error),
     };

@@ -36,7 +36,14 @@ fn a_fork_is_a_line_of_its_own_for_every_verb_about_a_state() {
         (forks[0]["commits"].as_u64(), forks[0]["seq"].as_u64()),
         (Some(1), Some(2))
     );
-    assert_eq!(forks[0]["base"], base["commit"]);
+    assert_eq!(
+        (&forks[0]["base"], &forks[0]["merged"]),
+        (&base["commit"], &false.into())
+    );
+    folder.json(&["merge", "task-7"]);
+    assert_eq!(folder.stream(&["forks"])[0]["merged"], true);
+    assert!(folder.run(&["forks"]).out.trim_end().ends_with("merged"));
+    folder.json(&["undo"]);
     let changes = folder.stream(&["diff", "@", "fork:task-7"]);
     let ids: Vec<String> = changes.iter().map(|change| text(&change["id"])).collect();
     assert_eq!(ids, ["other", "plan"]);

@@ -119,6 +119,79 @@ fn an_open_conflict_is_listed_flagged_and_resolved() {
 }
 
 #[test]
+fn a_later_version_is_shown_taken_and_dropped_only_by_its_name() {
+    let folder = conflicting();
+    folder.json(&["merge", "task"]);
+    assert!(folder.stream(&["conflicts"])[0]["present"].is_null());
+    let put = folder.json(&["put", "office", "--kind", "fact", "--content", "Corrected"]);
+    let present = text(&put["digest"]);
+    let conflict = folder.stream(&["conflicts"]).remove(0);
+    assert_eq!(conflict["present"]["digest"], present.as_str());
+    assert_eq!(conflict["present"]["trust"], "direct_user");
+    let shown = folder.run(&["conflicts"]).out;
+    assert!(
+        shown.contains(&format!("  {}  present", &present[..12])),
+        "{shown}"
+    );
+    let side = text(&conflict["sides"][0]["digest"]);
+    let refused = folder.refused(3, &["resolve", "office", "--take", &side]);
+    assert_eq!(refused["code"], "changed");
+    assert!(
+        text(&refused["hint"]).contains(&format!("--expected {present}")),
+        "{refused}"
+    );
+    assert_eq!(content(&folder, "office"), "Corrected");
+    let decide = |take: &str, expected: &str| {
+        let done = folder.json(&["resolve", "office", "--take", take, "--expected", expected]);
+        assert_eq!(
+            (&done["id"], folder.stream(&["conflicts"]).len()),
+            (&Value::from("office"), 0)
+        );
+        let decided = folder.json(&["get", "office"]);
+        assert_eq!(decided["digest"], take);
+        folder.json(&["undo"]);
+    };
+    decide(&present, &present);
+    decide(&side, &present[..12]);
+    folder.refused(3, &["resolve", "office", "--take", &side, "--expected", &side]);
+    folder.json(&["resolve", "office", "--take", &present[..12]]);
+    assert_eq!(content(&folder, "office"), "Corrected");
+}
+
+#[test]
+fn a_merge_lists_its_changes_and_what_waits_is_named() {
+    let folder = conflicting();
+    let is_port = |change: &&Value| change["id"] == "port";
+    for call in [&["merge", "task", "--dry-run"][..], &["merge", "task"]] {
+        let merged = folder.json(call);
+        let change = merged["changes"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .find(is_port)
+            .unwrap()
+            .clone();
+        assert_eq!(
+            (&change["change"], change["new"].is_string()),
+            (&Value::from("added"), true)
+        );
+    }
+    let problems = folder.json(&["doctor"])["problems"].clone();
+    let problem = problems
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|one| one["code"] == "merge_conflicts");
+    assert_eq!(problem.unwrap()["severity"], "notice");
+    assert!(text(&problem.unwrap()["command"]).starts_with("treering conflicts"));
+    let help = folder.run(&["help", "merge"]).out;
+    assert!(
+        help.contains("\n- No version") && help.contains("\n- A rule"),
+        "{help}"
+    );
+}
+
+#[test]
 fn a_strategy_decides_and_a_fork_can_merge_main() {
     for (strategy, office) in [("ours", "Bergen"), ("theirs", "Oslo"), ("newer", "Bergen")] {
         let folder = conflicting();

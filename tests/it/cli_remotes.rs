@@ -211,6 +211,8 @@ fn two_stores_share_a_memory() {
         (pulled["added"].as_u64(), pulled["fetched"]["commits"].as_u64()),
         (Some(1), Some(0))
     );
+    assert_eq!(pulled["changes"][0]["change"], "added");
+    assert_eq!(pulled["changes"], seen["changes"]);
     two.on("b", &["push"]);
     two.on("a", &["pull"]);
     assert_eq!(two.content("a", "of b"), "2");
@@ -331,6 +333,12 @@ fn a_sync_pulls_and_pushes_whoever_was_first() {
     assert_eq!(two.content("a", "plan"), two.content("b", "plan"));
     let said = two.folder.run(&["--store", "a", "sync"]).out;
     assert!(said.starts_with("origin has nothing new"), "{said}");
+    for (verb, id) in [("sync", "first"), ("pull", "second")] {
+        two.put("a", id, "new");
+        assert_eq!(two.on("a", &["sync"])["changes"], Value::Array(Vec::new()));
+        let said = two.folder.run(&["--store", "b", verb]).out;
+        assert!(said.lines().any(|line| line == format!("+ {id}")), "{said}");
+    }
 }
 
 #[cfg(feature = "signed")]

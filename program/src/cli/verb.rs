@@ -108,10 +108,16 @@ fn with_help(command: Command) -> Command {
     command.after_help(optional(!after.is_empty(), after))
 }
 
-/// Joins the lines of each paragraph of a comment.
+/// Joins the lines of each paragraph of a comment, and of each point of a list.
 fn prose(text: &str) -> String {
     let paragraphs = text.trim().split("\n\n");
-    let paragraphs = paragraphs.map(|paragraph| paragraph.replace('\n', " "));
+    let points = |paragraph: &str| {
+        paragraph
+            .split("\n- ")
+            .map(|point| point.replace('\n', " "))
+            .collect::<Vec<_>>()
+    };
+    let paragraphs = paragraphs.map(|paragraph| points(paragraph).join("\n- "));
     paragraphs.collect::<Vec<_>>().join("\n\n")
 }
 

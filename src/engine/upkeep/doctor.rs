@@ -62,6 +62,8 @@ pub enum Remedy {
     Move,
     /// Set the clock of the machine.
     Clock,
+    /// Run `treering conflicts`, and decide.
+    Decide,
 }
 
 /// One problem of a store.
@@ -222,7 +224,10 @@ pub(crate) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut
     if memory.warnings().iter().any(|warning| warning == CLOCK_AHEAD) {
         problems.push(plain(Warning, "clock", None, CLOCK_AHEAD, Remedy::Clock));
     }
-    let stats = match memory.stats() {
+    let inside = memory
+        .stats()
+        .and_then(|stats| Ok((stats, memory.view().open_conflicts()?.len())));
+    let (stats, conflicts) = match inside {
         // The verification found no damage, so this damage appeared after the verification.
         Err(error) if error.is_corruption() => {
             problems.push(of_error("damaged", &error, Remedy::Salvage));
@@ -230,6 +235,10 @@ pub(crate) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut
         }
         other => other?,
     };
+    if conflicts > 0 {
+        let what = format!("merges left {conflicts} open conflicts for a person to decide");
+        problems.push(plain(Notice, "merge_conflicts", None, &what, Remedy::Decide));
+    }
     if stats.log_bytes > LOW_BYTES / 16 && stats.live_bytes < stats.log_bytes / 2 {
         let (log, live) = (stats.log_bytes, stats.live_bytes);
         let what =

@@ -67,6 +67,19 @@ pub struct ForkInfo {
     pub created: Time,
 }
 
+impl ForkInfo {
+    /// Returns whether another line of the memory has all commits of the fork.
+    ///
+    /// # Errors
+    /// `NotFound` (code `no_fork`) if the fork was dropped; `Corrupt` or `Io` if a commit cannot be read.
+    #[doc(hidden)]
+    pub fn is_merged(&self, memory: &Memory) -> Result<bool> {
+        let main = memory.inner.main();
+        let line = main.store().lines().named(&self.name).cloned();
+        main.is_merged(&line.ok_or_else(|| no_fork(&self.name))?)
+    }
+}
+
 /// A planned fork; see [`Memory::fork`].
 #[derive(Clone, Debug)]
 #[must_use = "call `by` to make the fork"]

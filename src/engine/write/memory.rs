@@ -755,7 +755,8 @@ impl Memory {
     ///
     /// # Errors
     /// `NotFound` (code `no_conflict`) if the object has no open conflict, or (code `erased`) if the version was erased;
-    /// `InvalidInput` if the version is none of the sides; `Denied` (code `less_trusted`); the errors of
+    /// `InvalidInput` if the version is neither a side nor the present one; `Conflict` (code `changed`) if the decision
+    /// drops a version that somebody wrote after the merge; `Denied` (code `less_trusted`); the errors of
     /// [`Memory::commit`].
     ///
     /// # Durability

@@ -857,7 +857,7 @@ fn forged_numbers_stop_nobody_but_with_an_error() {
         log.leaving.push(Leaving {
             id: 1,
             since: u64::MAX,
-        })
+        });
     });
 
     // A file that nobody lists.

@@ -116,7 +116,6 @@ fn a_push_with_a_join_stays_small() {
 /// Prints the rows of the table of joins in docs/scale.md.
 #[test]
 #[ignore = "prints figures"]
-#[expect(clippy::print_stdout, reason = "the figures are for the page")]
 fn count_the_requests_of_many_pushes() {
     for count in [300_u64, 1_000] {
         let fleet = Fleet::new();
@@ -131,7 +130,7 @@ fn count_the_requests_of_many_pushes() {
         }
         let (requests, sent) = (requests as f64 / count as f64, sent / count);
         let (segments, stored) = (log(&fleet).segments.len(), fleet.service.objects());
-        let stored: usize = stored.values().map(|object| object.len()).sum();
+        let stored: usize = stored.values().map(Vec::len).sum();
         println!(
             "| {count} | {two} | {requests:.1} | {} | {sent} B | {} B | {segments} | {} |",
             most.0,
@@ -149,9 +148,9 @@ fn a_join_is_worth_what_it_sends() {
     drop(fleet.first());
     let of_sizes = |kibibytes: &[u64]| {
         let mut log = log(&fleet);
-        let segment = log.segments[0].clone();
+        let segment = log.segments[0];
         let with = |size: &u64| {
-            let mut segment = segment.clone();
+            let mut segment = segment;
             segment.length = CLOSED_HEADER_BYTES + (size << 10);
             segment
         };

@@ -29,6 +29,24 @@ fn done(server: &mut Server, token: &str, operation: &str, arguments: &Value) ->
 }
 
 #[test]
+fn the_list_of_clients_is_in_words() {
+    let folder = Folder::with_store();
+    let scopes = ["--scope", "project:tea", "--scope", "global", "--read-only"];
+    add(&folder, "vera", &scopes);
+    let listed = folder.run(&["token", "list", "team.json"]).out;
+    assert!(
+        listed.contains("  project:tea, global  model  read-only  "),
+        "{listed}"
+    );
+    let refused = folder.refused(1, &["serve", "--http", "127.0.0.1:0", "--tokens", "none.json"]);
+    assert_eq!(refused["code"], "not_found");
+    assert!(
+        text(&refused["message"]).starts_with("the file of tokens none.json"),
+        "{refused}"
+    );
+}
+
+#[test]
 fn each_client_writes_as_its_actor_and_takes_back_its_own_work() {
     let folder = Folder::with_store();
     let vera = add(&folder, "vera", &["--trust-cap", "model"]);

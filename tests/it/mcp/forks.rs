@@ -217,6 +217,29 @@ fn a_conflict_is_left_to_a_person_unless_a_rule_decides() {
     assert_eq!(merged["conflicts"][0]["id"], id.as_str(), "{merged}");
     let shown = folder.stream(&["conflicts"]);
     assert_eq!(shown[0]["id"], id.as_str());
+    let waits = main.call("memory_inbox", json!({}));
+    assert_eq!(waits["merge_conflicts"]["total"], 1, "{waits}");
+    let open = &waits["merge_conflicts"]["items"][0];
+    assert_eq!(
+        (&open["id"], &open["fields"]),
+        (&json!(id), &merged["conflicts"][0]["fields"])
+    );
+    assert!(waits["waiting"].as_u64().unwrap() > 0, "{waits}");
+    assert!(
+        main.told("memory_inbox", json!({}))
+            .contains("in conflict after a merge")
+    );
+    let item = main.call("memory_get", json!({ "id": id }))["items"][0].clone();
+    assert_eq!(item["conflict"], merged["conflicts"][0]["fields"], "{item}");
+    assert!(
+        main.told("memory_get", json!({ "id": id }))
+            .contains("conflict open about content")
+    );
+    assert_eq!(main.call("memory_status", json!({}))["merge_conflicts"], 1);
+    assert!(
+        main.told("memory_status", json!({}))
+            .contains("conflicts after merges: 1")
+    );
     // A model does not decide by way of the conflict object, and makes none.
     let key = text(&folder.stream(&["list", "--kind", "merge-conflict"])[0]["id"]);
     for (tool, arguments) in [

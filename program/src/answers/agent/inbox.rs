@@ -10,7 +10,8 @@ use serde::Serialize;
 
 use treering::agent::{Agent, EnvelopeRequest, Item, Quarantined, Reach, StoredText};
 use treering::inspect::agent::inbox::{Group, conflicts, learned_scopes, noted};
-use treering::{Id, ObjectDigest, Result, Root, Scope, Time, View};
+use treering::merge::MergeConflict;
+use treering::{ErrorKind, Id, Object, ObjectDigest, Result, Root, Scope, Time, View};
 use treering_text::visible::cut;
 
 /// The maximum number of characters of a text.
@@ -21,6 +22,8 @@ pub(crate) const ITEMS: usize = 20;
 const SCOPES_MAX: usize = 6;
 /// The size of what the memory says of a scope, in tokens of an envelope.
 const SAID_TOKENS: usize = 1_500;
+/// What the name of a field that is an attribute begins with.
+const ATTRIBUTE: &str = "attr:";
 /// The period of what was learned by default: one day.
 const DAY_MICROS: i64 = 86_400_000_000;
 
@@ -41,6 +44,8 @@ pub(crate) struct Inbox {
     pub(crate) flagged: Listed,
     /// Pairs of items that contradict each other.
     pub(crate) conflicting: Disputes,
+    /// The conflicts that merges left open. A person decides them with `treering resolve`.
+    pub(crate) merge_conflicts: LeftOpen,
     /// The items that were written since `since`, the newest first.
     pub(crate) learned: Listed,
     /// The items that an agent reads at the start of a session, by scope: `global` first.
@@ -67,6 +72,21 @@ pub(crate) struct Listed {
 pub(crate) struct Disputes {
     pub(crate) total: usize,
     pub(crate) pairs: Vec<Dispute>,
+}
+
+/// The objects about whose versions a merge could not decide.
+#[derive(Clone, Serialize, JsonSchema)]
+pub(crate) struct LeftOpen {
+    pub(crate) total: usize,
+    pub(crate) items: Vec<OpenObject>,
+}
+
+/// An object about which somebody must decide.
+#[derive(Clone, Serialize, JsonSchema)]
+pub(crate) struct OpenObject {
+    /// Null if the item is not trusted, because its id is an untrusted text, too.
+    pub(crate) id: Option<Id>,
+    pub(crate) fields: Vec<String>,
 }
 
 /// Two items that cannot both be true.
@@ -129,15 +149,18 @@ impl Inbox {
         };
         let (withheld, flagged) = (list(Group::Withheld, None)?, list(Group::Flagged, None)?);
         let (quarantined, conflicting) = (Stopped::of(agent, asked)?, Disputes::of(agent, view, asked)?);
+        let merge_conflicts = LeftOpen::of(view, asked)?;
+        let items = withheld.total + flagged.total + conflicting.total;
         Ok(Self {
             root: view.root(),
             seq: view.commit().commit.seq,
             since,
-            waiting: quarantined.total + withheld.total + flagged.total + conflicting.total,
+            waiting: quarantined.total + items + merge_conflicts.total,
             quarantined,
             withheld,
             flagged,
             conflicting,
+            merge_conflicts,
             learned: list(Group::Learned, Some(since))?,
             says: said(agent, view, asked)?,
         })
@@ -175,6 +198,47 @@ impl Disputes {
             pairs: pairs.collect::<Result<_>>()?,
         })
     }
+}
+
+impl LeftOpen {
+    fn of(view: &View, asked: &InboxAsked<'_>) -> Result<Self> {
+        let mut open = view.open_conflicts()?;
+        open.retain(|(conflict, _)| asked.reach.has(conflict.scope()));
+        let items = open.iter().take(asked.limit).map(|(conflict, named)| {
+            let object = match view.get(&named.id) {
+                Err(error) if error.kind() == ErrorKind::NotFound => None,
+                object => object?,
+            };
+            // The conflict has the class of its least trusted version.
+            let class = object.as_ref().map_or(conflict.origin(), Object::origin);
+            let is_named = asked.with_untrusted || class.is_trusted();
+            let fields = if asked.with_untrusted {
+                named.fields.clone()
+            } else {
+                seen_fields(named, object.as_ref())
+            };
+            Ok(OpenObject {
+                id: is_named.then(|| named.id.clone()),
+                fields,
+            })
+        });
+        Ok(Self {
+            total: open.len(),
+            items: items.collect::<Result<_>>()?,
+        })
+    }
+}
+
+/// Returns the fields of a conflict. The name of an attribute that only another version has may be an untrusted text.
+pub(crate) fn seen_fields(conflict: &MergeConflict, object: Option<&Object>) -> Vec<String> {
+    let is_of =
+        |name: &str| object.is_some_and(|of| of.origin().is_trusted() && of.attribute(name).is_some());
+    let fields = conflict.fields.iter();
+    let fields = fields.map(|field| match field.strip_prefix(ATTRIBUTE) {
+        Some(name) if !is_of(name) => "an attribute".to_owned(),
+        _ => field.clone(),
+    });
+    fields.collect()
 }
 
 impl InboxItem {

@@ -61,8 +61,19 @@ fn cell(name: &str, value: &Json, context: &Context) -> Cell {
         Json::String(text) if NAMES.contains(&name) => named(text),
         Json::String(text) if is_digest(text) => named(human::short_hex(text)),
         Json::String(text) => plain(text),
-        other => plain(other.to_string()),
+        Json::Array(parts) => plain(parts.iter().map(text_of).collect::<Vec<_>>().join(", ")),
+        // Most lists have no headings, so the name says what is true.
+        Json::Bool(is_true) => plain(if *is_true {
+            name.replace('_', "-")
+        } else {
+            String::new()
+        }),
+        Json::Object(_) => plain(value.to_string()),
     }
+}
+
+fn text_of(value: &Json) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 fn is_digest(text: &str) -> bool {

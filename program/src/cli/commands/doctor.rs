@@ -348,6 +348,7 @@ fn command(problem: &Problem, path: &Path) -> Option<String> {
             Some(format!("treering erase --store {store} {targets}"))
         }
         Remedy::Gc => Some(format!("treering gc --store {store}")),
+        Remedy::Decide => Some(format!("treering conflicts --store {store}")),
         Remedy::Mode => Some(format!("chmod -R go= {store}")),
         Remedy::Owner => Some(format!("chown -R {} {store}", path.metadata().ok()?.uid())),
         Remedy::MoveAway => {

@@ -97,7 +97,20 @@ impl Verb for Fork {
     }
 }
 
+/// A fork, and whether its work came back.
+#[derive(Serialize, JsonSchema)]
+struct ForkRow {
+    #[serde(flatten)]
+    fork: ForkInfo,
+    /// Whether another line has all commits of the fork. Null if it has none, or a commit cannot be read.
+    merged: Option<bool>,
+}
+
 /// List the forks
+///
+/// # Notes
+/// The columns are the name, the number of commits, the newest seq, the cap, the time of the newest change, and merged if
+/// another line has all commits.
 ///
 /// # Examples
 /// ```text
@@ -112,16 +125,21 @@ pub(crate) struct Forks {
 }
 
 impl Verb for Forks {
-    const ANSWERS: &'static [Form] = &[form::<ForkInfo>("one per line")];
+    const ANSWERS: &'static [Form] = &[form::<ForkRow>("one per line")];
 
     fn run(self, context: &mut Context) -> Done {
         context.whole_store()?;
         let memory = context.open_to_read()?;
         let mut forks = memory.forks()?;
         forks.truncate(self.limit.unwrap_or(usize::MAX));
-        context.table(
-            forks.into_iter().map(Ok),
-            &["name", "commits", "seq", "trust_cap", "time"],
-        )
+        let rows = forks.into_iter().map(|fork| {
+            let merged = match fork.is_merged(&memory) {
+                _ if fork.commits == 0 => None,
+                Err(error) if error.is_corruption() || error.code() == ErrorCode::NoFork => None,
+                merged => Some(merged?),
+            };
+            Ok(ForkRow { fork, merged })
+        });
+        context.table(rows, &["name", "commits", "seq", "trust_cap", "time", "merged"])
     }
 }

@@ -6,9 +6,10 @@
 use super::prelude::*;
 use crate::cli::human::change_lines;
 use crate::cli::input::content_from_input;
-use treering::Draft;
+use treering::inspect::agent::expected_version;
 use treering::inspect::engine::ChangeKind;
 use treering::merge::{self, ConflictSide, Merged, OpenConflict, Resolution, Strategy};
+use treering::{Change, Draft};
 
 /// The number of lines of each list, except in a dry run.
 const LINES: usize = 20;
@@ -24,6 +25,7 @@ const REMOVED: &str = "removed";
 /// # Notes
 /// - No version takes the place of a more trusted one. Such a change is a conflict.
 /// - A rule of --strategy drops no version that is more trusted than you. Such a conflict stays open.
+/// - Of two equally trusted texts, a rule decides only the lines that both sides changed. Lines that touch are one group.
 /// - Meanwhile, the object shows the more trusted version, or the one with the larger digest.
 ///
 /// # Examples
@@ -50,7 +52,7 @@ pub(crate) struct Merge {
 }
 
 impl Verb for Merge {
-    const ANSWERS: &'static [Form] = &[form::<Merged>("")];
+    const ANSWERS: &'static [Form] = &[form::<WithChanges<Merged>>("")];
 
     fn run(self, context: &mut Context) -> Done {
         let memory = if self.dry_run {
@@ -82,7 +84,8 @@ impl Merge {
 
     /// Prints the result. A dry run has a draft, and prints the changes as `diff` does.
     fn answer(&self, context: &mut Context, merged: &Merged, draft: Option<&Draft>) -> Done {
-        context.answer(merged, |merged, context| {
+        context.answer(&WithChanges::of(merged, merged), |answer, context| {
+            let merged = answer.answer;
             let counts = context.counts_line(merged.counts);
             let head = context.head_line(&merged.committed.commit);
             let name = &self.name;
@@ -91,9 +94,7 @@ impl Merge {
                 (true, Some(_)) => format!("would merge {name}: {counts}"),
                 (true, None) => format!("merged {name}: {counts}; {head}"),
             })?;
-            for line in changes(context, merged, draft)? {
-                context.line(line)?;
-            }
+            change_list(context, merged, draft)?;
             for conflict in &merged.conflicts {
                 let (id, fields) = (one_line(conflict.id.as_str()), fields_line(&conflict.fields));
                 let mark = context.output.paint(Meaning::Bad, format_args!("! {id}"));
@@ -113,7 +114,29 @@ impl Merge {
     }
 }
 
-/// Returns the lines of the changes, for people.
+/// The answer of a verb that merges, with the changes of the merge.
+#[derive(Serialize, JsonSchema)]
+pub(super) struct WithChanges<'a, T> {
+    #[serde(flatten)]
+    pub(super) answer: &'a T,
+    /// The changes, sorted by id, as `diff` prints them: the first 20, or all in a dry run. The numbers count all.
+    changes: &'a [Change],
+}
+
+impl<'a, T> WithChanges<'a, T> {
+    pub(super) fn of(answer: &'a T, merged: &'a Merged) -> Self {
+        let most = if merged.dry_run { usize::MAX } else { LINES };
+        let changes = &merged.changes[..merged.changes.len().min(most)];
+        Self { answer, changes }
+    }
+}
+
+/// Prints the changes of a merge for people. With the draft of a dry run, prints them as `diff` does.
+pub(super) fn change_list(context: &mut Context, merged: &Merged, draft: Option<&Draft>) -> Result<()> {
+    let lines = changes(context, merged, draft)?;
+    lines.into_iter().try_for_each(|line| context.line(line))
+}
+
 fn changes(context: &Context, merged: &Merged, draft: Option<&Draft>) -> Result<Vec<String>> {
     let mut lines = Vec::new();
     let most = draft.map_or(LINES, |_| usize::MAX);
@@ -170,6 +193,9 @@ struct ConflictRow {
     /// The version from which all sides come; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     base: Option<ObjectDigest>,
+    /// The version that the object has now; absent if that is one of the sides.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    present: Option<Side>,
 }
 
 /// A version of an open conflict.
@@ -206,6 +232,7 @@ impl ConflictRow {
             fields: conflict.fields.clone(),
             sides: conflict.sides.iter().map(Side::of).collect(),
             base: conflict.base,
+            present: conflict.present.as_ref().map(Side::of),
         }
     }
 }
@@ -252,7 +279,11 @@ fn lines_of(
     let id = one_line(row.id.as_str());
     let mut lines = vec![format!("{id}  {}", fields_line(&row.fields))];
     let base = version(row.base)?;
-    for (side, of) in row.sides.iter().zip(&conflict.sides) {
+    let sides = row.sides.iter().chain(&row.present);
+    for (number, (side, of)) in sides
+        .zip(conflict.sides.iter().chain(&conflict.present))
+        .enumerate()
+    {
         let name = of
             .version
             .map_or_else(|| REMOVED.to_owned(), |version| short(version.as_bytes()));
@@ -260,7 +291,9 @@ fn lines_of(
         if let Some(by) = &of.by {
             // A commit of another line came by a merge.
             let own = memory.resolve(&Revision::Seq(by.commit.seq), "");
-            let whose = if own.is_ok_and(|own| own.digest == by.digest) {
+            let whose = if number == row.sides.len() {
+                "present"
+            } else if own.is_ok_and(|own| own.digest == by.digest) {
                 "ours"
             } else {
                 "theirs"
@@ -290,6 +323,10 @@ fn lines_of(
 
 /// Decide about an open conflict
 ///
+/// # Notes
+/// If somebody changed the object after the merge, treering conflicts shows that version as the present one. --take keeps
+/// it, too. Another decision drops it only with --expected and its digest.
+///
 /// # Examples
 /// ```text
 /// treering resolve facts/office --take 3f9c2a11
@@ -305,7 +342,7 @@ fn lines_of(
 pub(crate) struct Resolve {
     /// The object with the conflict
     id: String,
-    /// Take this version, one of the sides: its digest, or the first digits
+    /// Take this version, one of the sides or the present one: its digest, or the first digits
     #[arg(long, value_name = "DIGEST", group = "how")]
     take: Option<String>,
     /// Remove the object
@@ -314,10 +351,21 @@ pub(crate) struct Resolve {
     /// Keep the object, with this text; - reads standard input
     #[arg(long, value_name = "TEXT", group = "how")]
     content: Option<String>,
+    /// Decide only if the object has this version now, or is removed; the decision may drop it
+    #[arg(long, value_name = "DIGEST")]
+    expected: Option<String>,
+}
+
+/// The answer of `resolve`.
+#[derive(Serialize, JsonSchema)]
+struct Resolved {
+    id: Id,
+    #[serde(flatten)]
+    commit: CommitInfo,
 }
 
 impl Verb for Resolve {
-    const ANSWERS: &'static [Form] = &[form::<CommitInfo>("")];
+    const ANSWERS: &'static [Form] = &[form::<Resolved>("")];
 
     fn run(self, context: &mut Context) -> Done {
         let memory = context.open_to_write()?;
@@ -330,15 +378,27 @@ impl Verb for Resolve {
             (None, Some(text)) => (Resolution::Content(text), "decided"),
             (None, None) => (Resolution::Remove, "removed"),
         };
-        let committed = memory.resolve_conflict(&id, resolution, &context.writer())?;
+        let expected = self.expected.as_deref().map(|typed| match typed {
+            REMOVED => Ok(None),
+            typed => expected_version(&memory, &id, typed).map(Some),
+        });
+        let mut draft = memory.draft(&context.writer());
+        if let Some(present) = expected.transpose()? {
+            draft.expect(&id, present);
+        }
+        draft.resolve_conflict(&id, None, resolution)?;
+        let committed = memory.commit(draft, Op::RESOLVE)?;
         let text = format!("{what} {}", one_line(id.as_str()));
-        context.say_commit(&committed.commit, &text, &committed.commit, committed.changed)
+        let (commit, changed) = (committed.commit, committed.changed);
+        let answer = Resolved { id, commit };
+        context.say_commit(&answer, &text, &answer.commit, changed)
     }
 }
 
-/// Returns the side of a conflict that a digest, or its first digits, names.
+/// Returns the side of a conflict, or the present version, that a digest or its first digits name.
 fn side(memory: &Memory, id: &Id, digest: &str) -> Result<Resolution> {
-    let sides = memory.view().open_conflict(id)?.sides;
+    let conflict = memory.view().open_conflict(id)?;
+    let sides: Vec<_> = conflict.sides.into_iter().chain(conflict.present).collect();
     if digest == REMOVED && sides.iter().any(|side| side.version.is_none()) {
         return Ok(Resolution::Remove);
     }
@@ -349,8 +409,8 @@ fn side(memory: &Memory, id: &Id, digest: &str) -> Result<Resolution> {
     match named.as_slice() {
         [version] if !digest.is_empty() => Ok(Resolution::Take(*version)),
         _ => Err(Error::invalid(format!(
-            "no single side of the conflict about '{id}' has the digest {digest}"
+            "no single version in the conflict about '{id}' has the digest {digest}"
         ))
-        .with_hint("treering conflicts lists the sides")),
+        .with_hint("treering conflicts lists the versions")),
     }
 }

@@ -4,6 +4,7 @@
 //! Layer 10, part of cli.
 
 use super::findings::show_finding;
+use super::merge::{WithChanges, change_list};
 use super::prelude::*;
 use crate::cli::context::as_arguments;
 use crate::cli::hints::in_quotes;
@@ -629,7 +630,7 @@ pub(crate) struct Pull {
 }
 
 impl Verb for Pull {
-    const ANSWERS: &'static [Form] = &[form::<Pulled>("")];
+    const ANSWERS: &'static [Form] = &[form::<WithChanges<Pulled>>("")];
 
     fn run(self, context: &mut Context) -> Done {
         context.whole_store()?;
@@ -647,7 +648,8 @@ impl Verb for Pull {
         } else {
             remote.pull_by(&memory, &writer, self.strategy)?
         };
-        context.answer(&pulled, |pulled, context| {
+        context.answer(&WithChanges::of(&pulled, &pulled.merged), |answer, context| {
+            let pulled = answer.answer;
             let (merged, fetched) = (&pulled.merged, fetched_line(&pulled.fetched));
             let counts = context.counts_line(merged.counts);
             let head = context.head_line(&merged.committed.commit);
@@ -656,6 +658,7 @@ impl Verb for Pull {
                 (true, true) => format!("{fetched}; would merge: {counts}"),
                 (true, false) => format!("{fetched}; merged: {counts}; {head}"),
             })?;
+            change_list(context, merged, None)?;
             conflict_lines(context, &merged.conflicts)
         })?;
         note_kept(context, &pulled.fetched);

@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGINT, SIGTERM};
 
+use super::merge::{WithChanges, change_list};
 use super::prelude::*;
 use super::remote::{conflict_lines, fetched_line, note_kept, pushed_line};
 use crate::answers::program::Refused;
@@ -62,7 +63,7 @@ struct SyncFailed {
 
 impl Verb for Sync {
     const ANSWERS: &'static [Form] = &[
-        form::<Synced>("one per round"),
+        form::<WithChanges<Synced>>("one per round"),
         form::<SyncFailed>("--watch: a round that failed"),
     ];
 
@@ -102,29 +103,34 @@ impl Verb for Sync {
 
 /// Prints a round. `signs` says that each push signs.
 fn say(context: &mut Context, synced: &Synced, signs: bool) -> Done {
-    let done = context.answer(synced, |synced, context| {
-        let (merged, pushed) = (&synced.pulled.merged, &synced.pushed);
-        let head = context.head_line(&merged.committed.commit);
-        if !synced.changed() {
-            return context.line(format_args!(
-                "{} has nothing new, and you have nothing to send; {head}",
-                pushed.remote
-            ));
-        }
-        let mut parts = Vec::new();
-        if synced.pulled.fetched.commits > 0 {
-            parts.push(fetched_line(&synced.pulled.fetched));
-        }
-        if merged.committed.changed {
-            parts.push(format!("merged: {}", context.counts_line(merged.counts)));
-        }
-        if pushed.commits > 0 || signs && pushed.bytes > 0 {
-            parts.push(pushed_line(pushed, signs));
-        }
-        parts.push(head);
-        context.line(parts.join("; "))?;
-        conflict_lines(context, &merged.conflicts)
-    })?;
+    let done = context.answer(
+        &WithChanges::of(synced, &synced.pulled.merged),
+        |answer, context| {
+            let synced = answer.answer;
+            let (merged, pushed) = (&synced.pulled.merged, &synced.pushed);
+            let head = context.head_line(&merged.committed.commit);
+            if !synced.changed() {
+                return context.line(format_args!(
+                    "{} has nothing new, and you have nothing to send; {head}",
+                    pushed.remote
+                ));
+            }
+            let mut parts = Vec::new();
+            if synced.pulled.fetched.commits > 0 {
+                parts.push(fetched_line(&synced.pulled.fetched));
+            }
+            if merged.committed.changed {
+                parts.push(format!("merged: {}", context.counts_line(merged.counts)));
+            }
+            if pushed.commits > 0 || signs && pushed.bytes > 0 {
+                parts.push(pushed_line(pushed, signs));
+            }
+            parts.push(head);
+            context.line(parts.join("; "))?;
+            change_list(context, merged, None)?;
+            conflict_lines(context, &merged.conflicts)
+        },
+    )?;
     note_kept(context, &synced.pulled.fetched);
     Ok(done)
 }

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::line::{Line, Row};
 use super::operation::{Answer, Effect, Operation, Page, Profile};
+use crate::answers::agent::inbox::seen_fields;
 use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
 use crate::serve::naming::LeftOut;
@@ -21,8 +22,6 @@ use treering::{Change, Draft, Id, Object, Origin, Result, Root, View};
 
 /// The number of objects that the text names.
 const TOLD: usize = 20;
-/// What the name of a field that is an attribute begins with.
-const ATTRIBUTE: &str = "attr:";
 
 /// Make a fork of the memory for a sub-agent: a line that begins at the present state and that nobody else sees. The host
 /// starts the sub-agent with it.
@@ -289,18 +288,9 @@ impl Telling<'_> {
             if !self.has(object.as_ref()) {
                 continue;
             }
-            // The name of an attribute that only another side has may be an untrusted text.
-            let is_of = |name: &str| object.as_ref().is_some_and(|of| of.attribute(name).is_some());
-            let fields = conflict
-                .fields
-                .iter()
-                .map(|field| match field.strip_prefix(ATTRIBUTE) {
-                    Some(name) if !is_of(name) => "an attribute".to_owned(),
-                    _ => field.clone(),
-                });
             told.push(OpenObject {
                 id: conflict.id.clone(),
-                fields: fields.collect(),
+                fields: seen_fields(conflict, object.as_ref()),
             });
         }
         Ok(told)

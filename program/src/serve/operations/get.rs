@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::line::{Line, Row, Text, minute, short};
 use super::operation::{Answer, Effect, Operation, Page, Profile};
+use crate::answers::agent::inbox::seen_fields;
 use crate::answers::words::{counted, quoted};
 use crate::serve::Service;
 use crate::serve::naming::{LeftOut, Named, Naming};
@@ -72,6 +73,9 @@ struct ItemRow {
     expires: Option<Time>,
     /// The version, for `expected`.
     digest: Option<ObjectDigest>,
+    /// The fields of the conflict that a merge left open; absent if there is none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    conflict: Option<Vec<String>>,
 }
 
 impl ItemRow {
@@ -91,6 +95,7 @@ impl ItemRow {
             created: view.stamps(object.id())?.map(|(created, _)| created),
             expires: object.expires(),
             digest: None,
+            conflict: None,
         })
     }
 
@@ -108,6 +113,8 @@ impl ItemRow {
         let parent = object.parent().map(Id::new).transpose()?;
         let children = view.children(object.id(), Some(CHILDREN))?;
         let digest = Some(object.digest());
+        let conflict = view.conflict(object.id())?;
+        let conflict = conflict.map(|conflict| seen_fields(&conflict, Some(&object)));
         let item = Item::from(object);
         Ok(Self {
             parent: naming.name_any(parent)?,
@@ -117,6 +124,7 @@ impl ItemRow {
             session: item.session().and_then(shown),
             children: naming.names(children)?,
             digest,
+            conflict,
             ..row
         })
     }
@@ -225,6 +233,10 @@ fn about(view: &View, item: &ItemRow, name: &str) -> String {
     );
     if shown.withheld {
         line.push_str("; withheld, because it is not trusted");
+    }
+    if let Some(fields) = &item.conflict {
+        let fields: Vec<_> = fields.iter().map(|field| quoted(field)).collect();
+        line.extend(["; a merge left a conflict open about ", &fields.join(", ")]);
     }
     if !item.tags.is_empty() {
         let tags: Vec<_> = item.tags.iter().map(|tag| quoted(tag)).collect();

@@ -44,6 +44,7 @@ impl Operation for AskInbox {
             waits(inbox.withheld.total, "untrusted"),
             waits(inbox.flagged.total, "flagged"),
             waits(inbox.conflicting.total, "contradicting"),
+            waits(inbox.merge_conflicts.total, "in conflict after a merge"),
             waits(inbox.learned.total, "learned"),
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
@@ -79,11 +80,19 @@ fn notes_of(view: &View, inbox: &Inbox) -> Vec<String> {
     let stopped = stopped.map(|held| Line::of(&held.name).says(held.trust).to_string());
     let pairs = inbox.conflicting.pairs.iter();
     let pairs = pairs.flat_map(|pair| lines(&[pair.newer.clone(), pair.older.clone()]));
+    let open = inbox.merge_conflicts.items.iter().map(|open| {
+        let line = open
+            .id
+            .as_ref()
+            .map_or_else(|| Line::of(""), |id| Line::of_id(view, id));
+        line.says([open.fields.join(", ")]).to_string()
+    });
     let mut groups = vec![
         ("quarantined:".to_owned(), stopped.collect()),
         ("untrusted:".to_owned(), lines(&inbox.withheld.items)),
         ("flagged:".to_owned(), lines(&inbox.flagged.items)),
         ("contradicting:".to_owned(), pairs.collect::<Vec<_>>()),
+        ("in conflict after a merge:".to_owned(), open.collect()),
         ("learned:".to_owned(), lines(&inbox.learned.items)),
     ];
     groups.extend(

@@ -40,6 +40,8 @@ pub(super) struct Standing {
     trust: Origin,
     /// The number of changes that wait for a person.
     quarantined: usize,
+    /// The number of conflicts that merges left open in the scopes of this connection. Null if the store has no other line.
+    merge_conflicts: Option<usize>,
     /// Why texts are found by words only, if the model is at fault.
     fault: Option<String>,
 }
@@ -73,6 +75,11 @@ impl Operation for Status {
             actor: caller.who.writer.actor.clone(),
             trust: service.class(&view)?,
             quarantined: service.agent().quarantined(&reach)?.len(),
+            merge_conflicts: view
+                .has_other_lines()
+                .then(|| view.open_conflicts())
+                .transpose()?
+                .map(|open| open.iter().filter(|(of, _)| reach.has(of.scope())).count()),
             fault: embedder.and_then(|embedder| embedder.fault()),
             scopes,
         };
@@ -99,6 +106,9 @@ impl Operation for Status {
         line.extend(["; root ", &root]);
         if standing.quarantined > 0 {
             line.extend(["; for a person to review: ", &standing.quarantined.to_string()]);
+        }
+        if let Some(open) = standing.merge_conflicts.filter(|open| *open > 0) {
+            line.extend(["; conflicts after merges: ", &open.to_string()]);
         }
         line.extend(
             standing

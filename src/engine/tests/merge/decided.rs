@@ -101,6 +101,76 @@ fn the_place_of_a_conflict_is_kept_for_merges() -> Result<()> {
     Ok(())
 }
 
+#[test]
+fn a_decision_drops_a_later_version_only_if_it_is_named() -> Result<()> {
+    let (user, take) = (Writer::user(), Resolution::Take);
+    let later = || -> Result<(Memory, ObjectDigest)> {
+        let (memory, fork) = conflicting()?;
+        drop(merged(&memory, "task"));
+        assert!(memory.conflicts()?[0].present.is_none());
+        put(&memory, "a", "corrected");
+        Ok((memory, version(&fork.view(), "a")))
+    };
+    let present = |memory: &Memory| {
+        memory
+            .conflicts()
+            .map(|open| open[0].present.clone().unwrap().version)
+    };
+    let over = |memory: &Memory, present: Option<ObjectDigest>, resolution: Resolution| {
+        let mut draft = memory.draft(&user);
+        draft.expect(&id("a"), present);
+        draft.resolve_conflict(&id("a"), None, resolution)?;
+        memory.commit(draft, "resolve")
+    };
+    let (memory, side) = later()?;
+    let corrected = version(&memory.view(), "a");
+    assert_eq!(present(&memory)?, Some(corrected));
+    for resolution in [take(side), Resolution::Remove] {
+        let refused = memory
+            .resolve_conflict(&id("a"), resolution.clone(), &user)
+            .unwrap_err();
+        assert_eq!(refused.code(), ErrorCode::Changed);
+        let other = over(&memory, Some(side), resolution);
+        assert_eq!(other.unwrap_err().kind(), ErrorKind::Conflict);
+    }
+    over(&memory, Some(corrected), take(side))?;
+    assert_eq!(text(&memory, "a").as_deref(), Some("theirs"));
+    let (memory, _) = later()?;
+    memory.resolve_conflict(&id("a"), take(version(&memory.view(), "a")), &user)?;
+    assert_eq!(text(&memory, "a").as_deref(), Some("corrected"));
+    assert!(memory.conflicts()?.is_empty());
+    let (memory, side) = later()?;
+    remove(&memory, "a");
+    assert_eq!(present(&memory)?, None);
+    let refused = memory.resolve_conflict(&id("a"), take(side), &user).unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::Changed);
+    over(&memory, None, take(side))?;
+    assert_eq!(text(&memory, "a").as_deref(), Some("theirs"));
+    Ok(())
+}
+
+/// What a merge shows while a conflict is open may be none of the sides, and is no later version.
+#[test]
+fn a_version_that_the_merge_made_can_be_taken_or_dropped() -> Result<()> {
+    for takes in [true, false] {
+        let (memory, fork) = conflicting()?;
+        for (line, words) in [(&memory, "ours"), (&fork, "theirs")] {
+            let mut object = note("a", words);
+            object.attributes.insert(words, 3_i64);
+            line.put(object, &Writer::user())?;
+        }
+        drop(merged(&memory, "task"));
+        let shown = version(&memory.view(), "a");
+        let conflict = memory.conflicts()?.remove(0);
+        assert_eq!(conflict.present.unwrap().version, Some(shown));
+        let side = conflict.sides[0].version.unwrap();
+        let taken = if takes { shown } else { side };
+        memory.resolve_conflict(&id("a"), Resolution::Take(taken), &Writer::user())?;
+        assert_eq!(version(&memory.view(), "a"), taken);
+    }
+    Ok(())
+}
+
 /// INVARIANT CFL-1: an object that names versions of another object, or trusts itself more than them, is no conflict.
 #[test]
 fn an_object_that_breaks_the_rules_of_conflicts_is_none() -> Result<()> {

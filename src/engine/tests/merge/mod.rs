@@ -189,6 +189,29 @@ fn a_version_that_is_no_side_is_not_taken() -> Result<()> {
     Ok(())
 }
 
+/// INVARIANT MSD-1: the lines of versions of different classes are not mixed.
+#[test]
+fn a_strategy_decides_only_the_lines_that_both_sides_changed() -> Result<()> {
+    let decided = |class: Origin, strategy: Strategy| -> Result<(Option<String>, Origin)> {
+        let memory = Memory::in_memory()?;
+        put_by(&memory, "a", "a\nb\nc\nd", Origin::Model);
+        let fork = forked(&memory, "task");
+        put_by(&memory, "a", "A\nb\nc\nD", class);
+        put_by(&fork, "a", "1\nb\nc\nd", Origin::Model);
+        let done = memory.merge("task").strategy(strategy).by(&Writer::user())?;
+        assert!(done.conflicts.is_empty());
+        let origin = memory.view().get(&id("a"))?.unwrap().origin();
+        Ok((text(&memory, "a"), origin))
+    };
+    let some = |text: &str| Some(text.to_owned());
+    let (model, user) = (Origin::Model, Origin::DirectUser);
+    assert_eq!(decided(model, Strategy::Theirs)?, (some("1\nb\nc\nD"), model));
+    assert_eq!(decided(model, Strategy::Ours)?, (some("A\nb\nc\nD"), model));
+    assert_eq!(decided(user, Strategy::Theirs)?, (some("1\nb\nc\nd"), model));
+    assert_eq!(decided(user, Strategy::Ours)?, (some("A\nb\nc\nD"), user));
+    Ok(())
+}
+
 #[test]
 fn a_strategy_or_a_function_decides_instead() -> Result<()> {
     let conflicting = || -> Result<Memory> {

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::base::common_ancestors;
-use super::fields::{Base, MergedFields, Side, merge_fields};
+use super::fields::{Base, MergedFields, Side, decide_fields, merge_fields};
 use super::graph::{Commit, Commits, state_of};
 use crate::digest::{KeyPath, ObjectDigest};
 use crate::engine::read::State;
@@ -72,20 +72,31 @@ impl Was {
         [ours, theirs]: [&NewObject; 2],
         preferred: Side,
     ) -> Result<MergedFields> {
-        let none = BTreeSet::new();
+        self.as_base(state, |base| merge_fields(base, ours, theirs, preferred))
+    }
+
+    /// Merges as [`Self::merge`] does, after a decision for a side.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the version cannot be read.
+    pub(super) fn decide(
+        &self,
+        state: &State,
+        [ours, theirs]: [&NewObject; 2],
+        side: Side,
+    ) -> Result<MergedFields> {
+        self.as_base(state, |base| decide_fields(base, ours, theirs, side))
+    }
+
+    fn as_base<R>(&self, state: &State, merge: impl FnOnce(Base<'_>) -> R) -> Result<R> {
         Ok(match self {
-            Self::Absent => merge_fields(Base::Absent, ours, theirs, preferred),
-            Self::Unknown => merge_fields(Base::Unknown, ours, theirs, preferred),
-            Self::Merged(base) => {
-                let base = Base::Known(&base.object, &base.conflicts);
-                merge_fields(base, ours, theirs, preferred)
-            }
-            Self::Version(entry) if is_erased(state, entry)? => {
-                merge_fields(Base::Unknown, ours, theirs, preferred)
-            }
+            Self::Absent => merge(Base::Absent),
+            Self::Unknown => merge(Base::Unknown),
+            Self::Merged(base) => merge(Base::Known(&base.object, &base.conflicts)),
+            Self::Version(entry) if is_erased(state, entry)? => merge(Base::Unknown),
             Self::Version(entry) => {
                 let base = state.load(entry)?.to_new()?;
-                merge_fields(Base::Known(&base, &none), ours, theirs, preferred)
+                merge(Base::Known(&base, &BTreeSet::new()))
             }
         })
     }

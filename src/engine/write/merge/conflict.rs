@@ -27,7 +27,7 @@ pub const MERGE_CONFLICT: &str = "merge-conflict";
 /// The field of a conflict about a change that the policy refused.
 pub(super) const REFUSED: &str = "refused";
 /// The side that lacks the object.
-const REMOVED: &str = "removed";
+pub(super) const REMOVED: &str = "removed";
 
 const OF: &str = "of";
 const SIDES: &str = "sides";

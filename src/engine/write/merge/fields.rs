@@ -49,11 +49,31 @@ pub(super) fn merge_fields(
     theirs: &NewObject,
     preferred: Side,
 ) -> MergedFields {
+    fields_by(base, [ours, theirs], preferred, None)
+}
+
+/// Merges as [`merge_fields`] does, but somebody decided for a side: of a text in conflict, it gets only the disputed lines.
+pub(super) fn decide_fields(
+    base: Base<'_>,
+    ours: &NewObject,
+    theirs: &NewObject,
+    side: Side,
+) -> MergedFields {
+    fields_by(base, [ours, theirs], side, Some(side))
+}
+
+fn fields_by(
+    base: Base<'_>,
+    [ours, theirs]: [&NewObject; 2],
+    preferred: Side,
+    decided: Option<Side>,
+) -> MergedFields {
     let mut merge = Merge {
         base,
         ours,
         theirs,
         preferred,
+        decided,
         conflicts: BTreeSet::new(),
     };
     let lineage = ours.derived_from.iter().chain(&theirs.derived_from);
@@ -121,6 +141,8 @@ struct Merge<'a> {
     ours: &'a NewObject,
     theirs: &'a NewObject,
     preferred: Side,
+    /// The side for which somebody decided.
+    decided: Option<Side>,
     conflicts: BTreeSet<String>,
 }
 
@@ -161,7 +183,7 @@ impl<'a> Merge<'a> {
         let was = self.was("content").and_then(get);
         let (ours, theirs) = (get(self.ours), get(self.theirs));
         if let (Was::Known(Some(base)), Some(ours), Some(theirs)) = (was, ours, theirs)
-            && let Some(merged) = merge_texts(base, ours, theirs)
+            && let Some(merged) = merge_texts(base, ours, theirs, self.decided)
         {
             return Some(merged);
         }

@@ -49,7 +49,8 @@ pub(super) use self::graph::{Commit as LineCommit, common_with};
 pub(super) use self::resolve::conflicts_in;
 pub use self::resolve::{ConflictSide, OpenConflict, Resolution};
 
-/// What decides about conflicts, so that none stays open.
+/// What decides about conflicts, so that none stays open. Of a text that both sides changed, it decides only the lines that
+/// both changed. Lines that touch are decided together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Strategy {

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::conflict::{MERGE_CONFLICT, MergeConflict, Named, conflict_id};
+use super::conflict::{MERGE_CONFLICT, MergeConflict, Named, REMOVED, conflict_id};
 use crate::digest::ObjectDigest;
 use crate::engine::read::query::Query;
 use crate::engine::read::{CommitInfo, View};
@@ -42,13 +42,15 @@ pub struct OpenConflict {
     pub sides: Vec<ConflictSide>,
     /// The version from which all sides come, if it is one version.
     pub base: Option<ObjectDigest>,
+    /// The version that the object has now, if it is none of the sides.
+    pub present: Option<ConflictSide>,
 }
 
 /// A decision about an open conflict.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Resolution {
-    /// The object gets this version, which must be one of the sides.
+    /// The object gets this version: one of the sides, or the one that it has now.
     Take(ObjectDigest),
     /// The object is removed.
     Remove,
@@ -74,6 +76,28 @@ impl View {
         let named = self.named_conflict(id)?;
         let (object, named) = named.ok_or_else(|| no_conflict(id))?;
         open(self, named, object.digest(), &mut Vec::new())
+    }
+
+    /// Returns whether the store knows another line, with which a merge could leave conflicts. Reads no object.
+    #[doc(hidden)]
+    pub fn has_other_lines(&self) -> bool {
+        self.state.store.has_lines()
+    }
+
+    /// Returns the open conflicts, each with its object. The first call may read the whole state, as a query does.
+    ///
+    /// # Errors
+    /// The errors of [`Self::query`].
+    #[doc(hidden)]
+    pub fn open_conflicts(&self) -> Result<Vec<(Object, MergeConflict)>> {
+        let named = |object: Result<Object>| -> Result<_> {
+            let object = object?;
+            let named = Named::of(&object, &self.state.store)?;
+            Ok(named.map(|named| (object, named.summary())))
+        };
+        let query = Query::default().kind(Kind::new(MERGE_CONFLICT)?);
+        let all = self.query(&query)?.map(named);
+        all.filter_map(Result::transpose).collect()
     }
 
     /// Returns the object of the open conflict, and what it names. An object that somebody put there is none.
@@ -110,8 +134,10 @@ pub(in crate::engine::write) fn conflicts_in(view: &View) -> Result<Vec<OpenConf
 impl Draft {
     /// Stages a decision about an open conflict. With `seen`, only about this version of the conflict.
     ///
+    /// A version that somebody wrote after the merge is dropped only if [`Self::expect`] named it before.
+    ///
     /// # Errors
-    /// `Conflict` (code `changed`) if the conflict has another version; the errors of
+    /// `Conflict` (code `changed`) if the conflict has another version, or the decision drops a later one; the errors of
     /// [`Memory::resolve_conflict`](crate::Memory::resolve_conflict), except those of the commit.
     #[doc(hidden)]
     pub fn resolve_conflict(
@@ -130,14 +156,26 @@ impl Draft {
         }
         check_sides(self, (id, &conflict, &named), &resolution)?;
         let shown = self.digest(id)?;
+        let taken = match resolution {
+            Resolution::Take(version) => Some(version),
+            _ => None,
+        };
+        let keeps = matches!(resolution, Resolution::Content(_)) || shown == taken;
+        let is_named = self
+            .expected
+            .iter()
+            .any(|(of, version)| of == id && *version == shown);
+        if !keeps && !is_named && is_later(self.base(), &conflict, &named, shown)? {
+            return Err(later_version(id, shown));
+        }
         self.expect(id, shown);
         match resolution {
-            Resolution::Take(version) if named.sides.contains(&Some(version)) => {
+            Resolution::Take(version) if shown == taken || named.sides.contains(&Some(version)) => {
                 self.restore_version(id, version)?;
             }
             Resolution::Take(version) => {
-                let text = format!("the version {version} is none of the sides of the conflict about '{id}'");
-                return Err(Error::invalid(text).with_hint("`conflicts` lists the sides"));
+                let text = format!("the version {version} is not in the conflict about '{id}'");
+                return Err(Error::invalid(text).with_hint("`conflicts` lists the versions"));
             }
             Resolution::Remove => drop(self.remove(id)?),
             Resolution::Content(text) => put_text(self, id, &named, text)?,
@@ -146,6 +184,38 @@ impl Draft {
         self.expect(conflict.id(), Some(conflict.digest()));
         Ok(())
     }
+}
+
+/// Returns whether somebody wrote the present version after the merge. What a merge shows meanwhile is of its own commit.
+fn is_later(view: &View, conflict: &Object, named: &Named, shown: Option<ObjectDigest>) -> Result<bool> {
+    let store = &view.state.store;
+    let written = |version: ObjectDigest| -> Result<_> {
+        let found = store.records.find_object(version)?;
+        let commit = found.map(|(place, _)| store.commit_behind(place)).transpose()?;
+        Ok(commit.flatten().map(|(_, commit)| commit.digest))
+    };
+    match shown {
+        _ if named.sides.contains(&shown) => Ok(false),
+        Some(shown) => {
+            // A thinned commit names no writer, so the version may be a later one.
+            let by = written(shown)?;
+            Ok(by.is_none() || by != written(conflict.digest())?)
+        }
+        None => Ok(true),
+    }
+}
+
+/// Returns the error for a decision that drops a version which is newer than the conflict.
+fn later_version(id: &Id, shown: Option<ObjectDigest>) -> Error {
+    let shown = shown.map_or_else(|| REMOVED.to_owned(), ObjectDigest::to_hex);
+    let hint =
+        format!("`conflicts` lists it; keep it with `--take {shown}`, or drop it with `--expected {shown}`");
+    Error::conflict(format!(
+        "'{id}' was changed after the merge, and the decision drops that change"
+    ))
+    .with_code(ErrorCode::Changed)
+    .with_ids(vec![id.to_string()])
+    .with_hint(hint)
 }
 
 /// Returns the error for an object about which nobody need decide.
@@ -220,7 +290,7 @@ fn open(
     lines: &mut Vec<Arc<Store>>,
 ) -> Result<OpenConflict> {
     let store = &view.state.store;
-    let sides = named.sides.iter().map(|version| {
+    let mut side = |version: Option<ObjectDigest>| -> Result<ConflictSide> {
         let found = version.map(|version| store.records.find_object(version));
         let found = found.transpose()?.flatten();
         let by = found.as_ref().map(|(place, _)| store.commit_behind(*place));
@@ -231,14 +301,22 @@ fn open(
             CommitInfo::of(&by)
         });
         Ok(ConflictSide {
-            version: *version,
+            version,
             trust: found.map(|(_, object)| object.origin()),
             by,
         })
-    });
+    };
+    let shown = view.state.entry_at(&view.key(&named.of))?;
+    let shown = shown.map(|entry| ObjectDigest::from_bytes(entry.digest));
+    let is_side = named.sides.contains(&shown);
     Ok(OpenConflict {
         fields: named.fields.iter().cloned().collect(),
-        sides: sides.collect::<Result<_>>()?,
+        sides: named
+            .sides
+            .iter()
+            .map(|version| side(*version))
+            .collect::<Result<_>>()?,
+        present: (!is_side).then(|| side(shown)).transpose()?,
         base: named.base,
         id: named.of,
         digest,

@@ -314,7 +314,7 @@ impl Deciding<'_> {
         if !is_equally_trusted {
             return Ok(Decided::settled(whole(side)));
         }
-        let merged = was.merge(self.ours, both, side)?.object;
+        let merged = was.decide(self.ours, both, side)?.object;
         Ok(Decided::settled(merged_as(merged, [ours, theirs], both)))
     }
 

@@ -10,10 +10,12 @@
 //! # Source
 //! The algorithm is diff3, as Khanna, Kunal and Pierce describe it ("A Formal Investigation of Diff3", 2007).
 
+use super::fields::Side;
 use crate::engine::read::common_lines;
 
-/// Merges two texts that both changed `base`. Returns `None` if both changed the same lines, or lines that touch.
-pub(super) fn merge_texts(base: &str, ours: &str, theirs: &str) -> Option<String> {
+/// Merges two texts that both changed `base`. If both changed the same lines, or lines that touch, these are those of the
+/// side `decided`. Returns `None` without one.
+pub(super) fn merge_texts(base: &str, ours: &str, theirs: &str, decided: Option<Side>) -> Option<String> {
     let [base, ours, theirs] = [base, ours, theirs].map(|text| text.split('\n').collect::<Vec<_>>());
     let (in_ours, in_theirs) = (places(&base, &ours), places(&base, &theirs));
     let mut merged: Vec<&str> = Vec::with_capacity(ours.len().max(theirs.len()));
@@ -26,6 +28,7 @@ pub(super) fn merge_texts(base: &str, ours: &str, theirs: &str) -> Option<String
             base.get(done[0]..line)?,
             ours.get(done[1]..ours_at)?,
             theirs.get(done[2]..theirs_at)?,
+            decided,
         )?);
         merged.push(base.get(line)?);
         done = [line + 1, ours_at + 1, theirs_at + 1];
@@ -34,6 +37,7 @@ pub(super) fn merge_texts(base: &str, ours: &str, theirs: &str) -> Option<String
         base.get(done[0]..)?,
         ours.get(done[1]..)?,
         theirs.get(done[2]..)?,
+        decided,
     )?);
     Some(merged.join("\n"))
 }
@@ -48,13 +52,17 @@ fn merge_region<'r, 'a>(
     base: &'r [&'a str],
     ours: &'r [&'a str],
     theirs: &'r [&'a str],
+    decided: Option<Side>,
 ) -> Option<&'r [&'a str]> {
     if ours == theirs || theirs == base {
         Some(ours)
     } else if ours == base {
         Some(theirs)
     } else {
-        None
+        decided.map(|side| match side {
+            Side::Ours => ours,
+            Side::Theirs => theirs,
+        })
     }
 }
 
@@ -65,7 +73,7 @@ mod tests {
 
     #[test]
     fn changes_of_different_lines_are_both_kept() {
-        let merged = |base, ours, theirs| merge_texts(base, ours, theirs);
+        let merged = |base, ours, theirs| merge_texts(base, ours, theirs, None);
         assert_eq!(
             merged("a\nb\nc", "A\nb\nc", "a\nb\nC").as_deref(),
             Some("A\nb\nC")
@@ -85,18 +93,32 @@ mod tests {
 
     #[test]
     fn changes_of_lines_that_touch_are_a_conflict() {
-        assert_eq!(merge_texts("a", "b", "c"), None);
-        assert_eq!(merge_texts("a\nb", "A\nb", "a\nB"), None);
-        assert_eq!(merge_texts("", "one", "other"), None);
+        assert_eq!(merge_texts("a", "b", "c", None), None);
+        assert_eq!(merge_texts("a\nb", "A\nb", "a\nB", None), None);
+        assert_eq!(merge_texts("", "one", "other", None), None);
         assert_eq!(
-            merge_texts("x\ny", "x\n1\ny", "x\n2\ny"),
+            merge_texts("x\ny", "x\n1\ny", "x\n2\ny", None),
             None,
             "both inserted here"
         );
         assert_eq!(
-            merge_texts("x\ny", "y", "x2\ny"),
+            merge_texts("x\ny", "y", "x2\ny", None),
             None,
             "one removed what the other changed"
+        );
+    }
+
+    #[test]
+    fn a_side_decides_only_the_lines_that_both_changed() {
+        let (base, ours, theirs) = ("a\nb\nc\nd", "A\nb\nc\nD", "1\nb\nc\nd");
+        let merged = |side| merge_texts(base, ours, theirs, Some(side));
+        assert_eq!(merged(Side::Ours).as_deref(), Some("A\nb\nc\nD"));
+        assert_eq!(merged(Side::Theirs).as_deref(), Some("1\nb\nc\nD"));
+        let touching = merge_texts("a\nb", "A\nB", "1\nb", Some(Side::Theirs));
+        assert_eq!(
+            touching.as_deref(),
+            Some("1\nb"),
+            "lines that touch are one group"
         );
     }
 
@@ -122,14 +144,14 @@ mod tests {
             };
             let (ours, theirs) = (change("ours"), change("theirs"));
             let [base_text, ours_text, theirs_text] = [&base, &ours, &theirs].map(|lines| lines.join("\n"));
-            let merged = merge_texts(&base_text, &ours_text, &theirs_text);
+            let merged = merge_texts(&base_text, &ours_text, &theirs_text, None);
             assert_eq!(
                 merged,
-                merge_texts(&base_text, &theirs_text, &ours_text),
+                merge_texts(&base_text, &theirs_text, &ours_text, None),
                 "{base:?} {ours:?} {theirs:?}"
             );
             assert_eq!(
-                merge_texts(&base_text, &ours_text, &base_text).as_ref(),
+                merge_texts(&base_text, &ours_text, &base_text, None).as_ref(),
                 Some(&ours_text)
             );
             let Some(merged) = merged else { continue };

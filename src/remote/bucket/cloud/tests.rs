@@ -113,7 +113,7 @@ impl Server {
                 let head = b"HTTP/1.1 206 Partial Content\r\nETag: \"1\"\r\n\r\n";
                 (&mut &*stream).write_all(head).ok()?;
                 loop {
-                    (&mut &*stream).write_all(&[0; 1 << 20]).ok()?;
+                    (&mut &*stream).write_all(&vec![0; 1 << 20]).ok()?;
                 }
             }
             let mut bytes = answer.bytes(request.head[0].starts_with("HEAD"));

@@ -82,7 +82,7 @@ export class InboxView {
 
   #draw() {
     const { inbox, page } = this;
-    const [waits, sessions] = [waitingOf(inbox) + this.conflicts.length, this.sessions.length];
+    const [waits, sessions] = [waitingOf(inbox), this.sessions.length];
     page.showWaiting(waits);
     const focused = document.activeElement?.dataset?.name;
     const isEmpty = page.summary?.objects === 0 && inbox.quarantined.total === 0;
