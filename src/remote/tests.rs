@@ -4,6 +4,7 @@ mod backup;
 mod encryption;
 mod erasure;
 mod fleet;
+mod limits;
 mod machines;
 mod races;
 mod rest;

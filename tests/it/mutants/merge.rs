@@ -116,7 +116,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         "lines that touch are merged",
         "src/engine/write/merge/text.rs",
-        ["    } else {\n        None\n    }", "None", "Some(ours)"],
+        [
+            "decided.map(|side| match side {",
+            "decided.map",
+            "Some(decided.unwrap_or(Side::Ours)).map",
+        ],
         "merge::text",
     ),
     mutant(

@@ -20,6 +20,32 @@ pub(super) const MUTANTS: &[Mutant] = &[
         MACHINES,
     ),
     mutant(
+        "what a pull brought behind an erasure stays",
+        "src/remote/push.rs",
+        [
+            "if is_erased || !memory.inner.erase_ids_here",
+            "if is_erased ||",
+            "if true || is_erased ||",
+        ],
+        ERASURE,
+    ),
+    mutant(
+        "a version that the store thinned stays in the remote",
+        "src/remote/rewrite.rs",
+        [
+            "if !ids.is_empty() {",
+            "!ids.is_empty()",
+            "ids.len() == usize::MAX",
+        ],
+        ERASURE,
+    ),
+    mutant(
+        "a backup takes the place of a newer one",
+        "src/remote/backup.rs",
+        ["    if has_all {", "if has_all {", "if true {"],
+        "remote::tests::backup",
+    ),
+    mutant(
         "unconditional swap",
         "src/remote/place.rs",
         [
