@@ -3,7 +3,9 @@
 //! # Layer
 //! Layer 4.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
+#[cfg(feature = "remote")]
+use std::collections::HashSet;
 use std::sync::{Arc, Weak};
 
 use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath};
@@ -150,6 +152,7 @@ pub(crate) struct OpenHold(Arc<Store>);
 impl OpenHold {
     /// Holds the lines of `store` instead, if a rewrite of the log replaced the store: the old one keeps the old files open,
     /// which may have what was erased.
+    #[cfg(feature = "remote")]
     pub(crate) fn follow(&mut self, store: &Arc<Store>) {
         if !store.is_beside(&self.0) {
             *self = store.hold_lines();
@@ -407,6 +410,7 @@ impl Store {
     ///
     /// # Errors
     /// The errors of [`Self::line`].
+    #[cfg(feature = "remote")]
     pub(crate) fn all_commits(self: &Arc<Self>) -> Result<HashSet<CommitDigest>> {
         let mut found: HashSet<_> = self.digests(0, &*self.head()?)?.into_iter().collect();
         let lines: Vec<_> = self.lines().iter().map(|line| line.first_batch).collect();
