@@ -283,8 +283,8 @@ impl ForeignLine {
         for record in &batch.records {
             for digest in changes_of(record).into_iter().filter_map(|(_, digest)| digest) {
                 if !own.has(&digest)
+                    && !self.store.is_stored(&digest, RecordKind::Object)?
                     && let Some(version) = supply.0.get(&digest)
-                    && self.is_wanted(version, &digest, RecordKind::Object, checked)?
                 {
                     self.add_content_of(version, checked, &mut built)?;
                     self.add(version, UNLINKED, checked, &mut built)?;
@@ -308,24 +308,6 @@ impl ForeignLine {
         Ok(built)
     }
 
-    /// Returns whether this log lacks a record of the remote. A record whose erasure this log has is wanted if it was put
-    /// again afterwards (FOR-2).
-    fn is_wanted(
-        &self,
-        record: &Record,
-        digest: &[u8; DIGEST_LEN],
-        kind: RecordKind,
-        checked: &Checked<'_>,
-    ) -> Result<bool> {
-        if self.store.records.find(kind, digest)?.is_some() {
-            return Ok(false);
-        }
-        match self.store.records.erasure(digest)? {
-            Some(by) => Ok(record.kind == kind && (checked.comes_from)(by)?),
-            None => Ok(true),
-        }
-    }
-
     /// Adds the content that a version names, unless this log has it.
     fn add_content_of(
         &self,
@@ -340,16 +322,20 @@ impl ForeignLine {
             return Ok(());
         };
         let (key, kind) = (digest.as_bytes(), RecordKind::Content);
-        let Some(content) = checked.supply.0.get(key) else {
-            if self.store.is_stored(key, kind)? {
-                return Ok(());
-            }
-            let text = format!("the content {digest} of a version of the remote is missing");
-            return Err(Error::corrupt(text));
-        };
-        if !self.is_wanted(content, key, kind, checked)? {
+        let is_it = |record: &Record| record.kind == kind && digest_of(record, self.store.suite) == *key;
+        let is_stored = self.store.is_stored(key, kind)?;
+        // A content that was erased here and is in the batch was put again (FOR-2).
+        let is_back = || Ok::<_, Error>(self.store.records.find(kind, key)?.is_none());
+        if is_stored && !(checked.batch.records.iter().any(is_it) && is_back()?) {
             return Ok(());
         }
+        let content = checked.supply.0.get(key);
+        let missing = || {
+            Error::corrupt(format!(
+                "the content {digest} of a version of the remote is missing"
+            ))
+        };
+        let content = content.ok_or_else(missing)?;
         let flags = if content.kind == RecordKind::Erased {
             UNLINKED
         } else {
