@@ -529,7 +529,7 @@ class VerifyReport(_a.VerifyReportMethods):
     bytes: int
     """The number of bytes of the log that were read."""
     erased: int
-    """The number of erased versions."""
+    """The number of erased versions. Those that others erased, and that this store keeps, do not count."""
     lost: int
     """The number of lost versions that salvage could not restore: only their digests are left."""
     thinned: int
