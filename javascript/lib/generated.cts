@@ -318,8 +318,13 @@ export interface Fetched {
   head: string;
   /** The number of records that others erased, and that this fetch erased here. */
   erased: number;
-  /** The number of records that others erased, and that stay here: the cap of the remote is below `host`. */
+  /**
+   * The number of records that others erased, and that stay here: the cap of the remote is below `host`, or a demanded
+   * signature does not cover the erasure.
+   */
   not_erased: number;
+  /** What an erasure takes to erase those: ids, and digests of records without an id. */
+  kept: string[];
 }
 
 /** The result of a pull. */
@@ -389,7 +394,7 @@ export interface VerifyReport {
   versions: number;
   /** The number of bytes of the log that were read. */
   bytes: number;
-  /** The number of erased versions. */
+  /** The number of erased versions. Those that others erased, and that this store keeps, do not count. */
   erased: number;
   /** The number of lost versions that salvage could not restore: only their digests are left. */
   lost: number;
