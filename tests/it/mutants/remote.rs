@@ -186,9 +186,9 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "a collection goes on although what it left out is needed",
         "src/remote/gc.rs",
         [
-            "if !linked.is_disjoint(&self.left_out) {",
-            "!linked.is_disjoint(&self.left_out)",
-            "false && !linked.is_disjoint(&self.left_out)",
+            "if !needs.is_disjoint(&self.left_out) {",
+            "!needs.is_disjoint(&self.left_out)",
+            "false && !needs.is_disjoint(&self.left_out)",
         ],
         UPKEEP,
     ),
