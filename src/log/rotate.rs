@@ -23,7 +23,7 @@ const RESERVE_LEAST: u64 = 128 << 10;
 /// The largest reserve in bytes.
 const RESERVE_MOST: u64 = 64 << 20;
 
-/// The bytes of zeros behind a large group, and the least behind a small one.
+/// A large group gets this many bytes of zeros, and a small group at least as many.
 const FILLED_FIRST: u64 = 4 << 10;
 /// At most this part of the log is added, within limits in bytes.
 const FILLED_PART: u64 = 64;

@@ -322,11 +322,12 @@ impl ForeignLine {
             return Ok(());
         };
         let (key, kind) = (digest.as_bytes(), RecordKind::Content);
+        if self.store.records.find(kind, key)?.is_some() {
+            return Ok(());
+        }
+        // A content that was erased here was put again only if it is in this very batch (FOR-2).
         let is_it = |record: &Record| record.kind == kind && digest_of(record, self.store.suite) == *key;
-        let is_stored = self.store.is_stored(key, kind)?;
-        // A content that was erased here and is in the batch was put again (FOR-2).
-        let is_back = || Ok::<_, Error>(self.store.records.find(kind, key)?.is_none());
-        if is_stored && !(checked.batch.records.iter().any(is_it) && is_back()?) {
+        if self.store.records.erasure(key)?.is_some() && !checked.batch.records.iter().any(is_it) {
             return Ok(());
         }
         let content = checked.supply.0.get(key);

@@ -569,7 +569,7 @@ impl Records {
             return Ok(());
         }
         let of_object = erased.key.is_some();
-        // A remote that may not erase here brings markers of versions that stay.
+        // The version stays if the remote that brought the marker may not erase here.
         let is_gone = of_object && self.find(RecordKind::Object, &erased.digest)?.is_none();
         self.table(of_object)
             .write()

@@ -178,7 +178,8 @@ impl Drop for OpenHold {
 pub(super) struct OwnLine {
     pub(super) name: Arc<str>,
     pub(super) first_batch: u64,
-    /// The ids that the commits of the line changed. Not known for a line of a remote: few reads name one, and the trie answers them.
+    /// The ids that the commits of the line changed. Not known for a line of a remote: few reads name one, and the trie
+    /// answers them.
     pub(super) changed: ChangedIds,
 }
 

@@ -1,4 +1,4 @@
-//! What the program says of remotes that must not do something here, and of those that are not there.
+//! Messages about remotes that may not erase or sign here, and about remotes that are missing.
 
 use std::fs;
 

@@ -1,4 +1,4 @@
-//! What a push tells a remote of erasures.
+//! Finds the erasures that a remote lacks, and adds their markers to the batches of a push.
 //!
 //! # Layer
 //! Layer 5.

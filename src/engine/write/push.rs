@@ -10,7 +10,7 @@
 //! - PSH-1: a push goes on only from a remote whose newest commit is here and was merged. So it takes back nothing of others.
 //! - PSH-2: versions that differ only in their class, or in what they are derived from, count as equal. Of two such
 //!   versions, the remote keeps its own. So the pull and push of a machine with a cap lower no class elsewhere.
-//! - PSH-3 and PSH-4 stand in [`super::erasers`].
+//! - PSH-3, PSH-4: how erasures travel; see [`super::erasers`].
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -73,8 +73,9 @@ pub(crate) struct Outgoing {
     /// The side line after the push.
     pub(crate) line: Option<RemoteLine>,
     pub(crate) commits: u64,
-    /// What the commits of the push erased (PSH-3), and the ids that lost all versions.
+    /// The records that the commits of the push erased (PSH-3).
     pub(crate) erasure: Erasure,
+    /// The ids of which these commits erased all versions.
     pub(crate) erased_ids: ErasedIds,
     /// The newest reference that the push looked at.
     sent_until: Option<Position>,

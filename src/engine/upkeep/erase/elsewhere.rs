@@ -26,7 +26,7 @@ type Digest = [u8; DIGEST_LEN];
 #[derive(Default)]
 pub(crate) struct Elsewhere {
     erasure: ErasedRecords,
-    /// The ids that lost all their versions.
+    /// The ids of which the other store erased all versions.
     ids: ErasedIds,
 }
 
