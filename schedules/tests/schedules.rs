@@ -300,3 +300,62 @@ fn a_fork_that_is_made_while_another_thread_commits_is_whole() {
         assert!(left.verify(VerifyDepth::Full).unwrap().ok);
     });
 }
+
+#[test]
+fn a_rollback_changes_no_view_and_hides_what_it_left() {
+    under_schedules(|| {
+        let (_, memory) = Witness::new();
+        let name = |number: u32| Id::new(&format!("o/{number}")).unwrap();
+        let put = |memory: &Memory, numbers: &[u32], text: &str| {
+            let mut draft = memory.draft(&Writer::user());
+            for number in numbers {
+                let mut object = NewObject::new(name(*number), Kind::new("note").unwrap());
+                object.content = Some(text.to_owned());
+                draft.put(object).unwrap();
+            }
+            memory.commit(draft, "put").unwrap();
+        };
+        let texts = move |view: &View| {
+            [0, 1].map(|number| {
+                let found = view.get(&name(number)).unwrap().unwrap();
+                found.content().unwrap().to_owned()
+            })
+        };
+        // With fewer objects, the cache of places would be too small for a change.
+        put(&memory, &(0..12).collect::<Vec<_>>(), "right");
+        let before = memory.view();
+        let target = before.commit().commit.seq;
+        assert_eq!(texts(&before), ["right", "right"]);
+        put(&memory, &[0], "wrong");
+        let between = memory.view();
+        assert_eq!(texts(&between), ["wrong", "right"]);
+        let mut threads = Vec::new();
+        for (view, expected) in [(before, "right"), (between, "wrong")] {
+            threads.push(thread::spawn(move || {
+                for _ in 0..3 {
+                    assert_eq!(texts(&view), [expected, "right"]);
+                    thread::yield_now();
+                }
+            }));
+        }
+        let back = memory.clone();
+        threads.push(thread::spawn(move || {
+            let rollback = back.rollback(format!("seq:{target}").as_str());
+            rollback.across_lanes().by(&Writer::user()).unwrap();
+            assert_eq!(texts(&back.view()), ["right", "right"]);
+        }));
+        threads.push(thread::spawn(move || {
+            for _ in 0..3 {
+                let view = memory.view();
+                let expected = if view.commit().commit.seq == target + 1 {
+                    "wrong"
+                } else {
+                    "right"
+                };
+                assert_eq!(texts(&view), [expected, "right"]);
+                thread::yield_now();
+            }
+        }));
+        join(threads);
+    });
+}
