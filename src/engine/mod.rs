@@ -101,7 +101,7 @@ pub use write::policy::{PolicyVerdict, WritePolicy};
 #[cfg(all(feature = "remote", feature = "signed"))]
 pub(crate) use write::push::Sent;
 #[cfg(feature = "remote")]
-pub(crate) use write::push::{Outgoing, PushPlan, PushTarget, RemoteLine};
+pub(crate) use write::push::{Outgoing, PushPlan, PushTarget};
 #[cfg(feature = "remote")]
 pub(crate) use write::remote::{Known, Seen, went_back};
 pub use write::request::Committed;

@@ -16,7 +16,7 @@ use super::cache::seen_in;
 use super::place::{Outcome, Place, Published, head_of, highest_number};
 use super::remote::Remote;
 use super::{Pushed, join, rewrite};
-use crate::engine::{Memory, Outgoing, PushPlan, PushTarget, RemoteLine, Seen, Writer, went_back};
+use crate::engine::{Memory, Outgoing, PushPlan, PushTarget, Seen, Writer, went_back};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::closed::{
     CLOSED_HEADER_BYTES, CLOSED_SEGMENT_BYTES, ClosedLine, Group, Leaving, Purpose, Source,
@@ -132,10 +132,9 @@ impl Remote {
         is_cached: bool,
         writer: &Writer,
     ) -> Result<Option<Pushed>> {
-        let lines: Vec<RemoteLine> = published.log.lines.iter().map(of_closed).collect();
         let target = PushTarget {
             head: (published.log.last_batch() > 0).then_some(published.log.head),
-            lines: &lines,
+            lines: &published.log.lines,
         };
         let mut is_erased = false;
         let outgoing = loop {
@@ -255,11 +254,7 @@ impl Remote {
             let mut next = log.with(&segment, head);
             if let Some((line, head)) = outgoing.line.as_ref().zip(side) {
                 next.lines.retain(|known| known.name != line.name);
-                next.lines.push(ClosedLine {
-                    name: line.name.clone(),
-                    base: line.base,
-                    head,
-                });
+                next.lines.push(ClosedLine { head, ..line.clone() });
             }
             // INVARIANT RRW-2: nothing is deleted before the swap.
             match place.publish(&published, next)? {
@@ -276,13 +271,5 @@ impl Remote {
         };
         place.collect(&gone, &log)?;
         Ok(Some(published))
-    }
-}
-
-fn of_closed(line: &ClosedLine) -> RemoteLine {
-    RemoteLine {
-        name: line.name.clone(),
-        base: line.base,
-        head: line.head,
     }
 }

@@ -17,11 +17,7 @@ impl Store {
     #[cfg(feature = "remote")]
     pub(super) fn line_of_batch(&self, batch: u64) -> Option<LineInfo> {
         let lines = self.lines();
-        let has = |line: &&LineInfo| {
-            let batches = &line.batches;
-            batches.binary_search_by_key(&batch, |(batch, _)| *batch).is_ok()
-        };
-        lines.live().find(has).cloned()
+        lines.live().find(|line| line.has_batch(batch)).cloned()
     }
 
     /// Returns the commits of remotes that erased something and were fetched behind batch `after`, each with the store of its

@@ -212,11 +212,7 @@ impl Store {
 
     /// Returns whether a commit of another line wrote a batch.
     pub(super) fn is_committed_elsewhere(&self, batch: u64) -> Result<bool> {
-        let has = |line: &LineInfo| {
-            let found = line.batches.binary_search_by_key(&batch, |(batch, _)| *batch);
-            found.is_ok()
-        };
-        if self.lines().iter().any(has) {
+        if self.lines().iter().any(|line| line.has_batch(batch)) {
             return Ok(true);
         }
         let mut main = self;
@@ -296,12 +292,9 @@ impl Store {
         let main = self.main_line();
         let line = {
             let lines = self.lines();
-            let has = |line: &&LineInfo| {
-                line.batches
-                    .binary_search_by_key(&batch, |(batch, _)| *batch)
-                    .is_ok()
-            };
-            lines.iter().find(has).map(|line| line.first_batch)
+            let mut all = lines.iter();
+            all.find(|line| line.has_batch(batch))
+                .map(|line| line.first_batch)
         };
         let store = line.map_or(Ok(main.clone()), |first_batch| main.line_of(first_batch))?;
         let first = store.first_where(|commit| commit.batch >= batch)?;
@@ -470,32 +463,7 @@ impl Store {
                 "the commit {base}, at which the fork {name} begins, is missing"
             ))
         })?;
-        let mut catalog = Catalog::new(self.suite);
-        catalog.history = below.history()?;
-        let gaps = below.store.gaps().into_iter();
-        catalog
-            .line
-            .gaps
-            .extend(gaps.filter(|gap| gap.first < below.base.seq()));
-        let changed = ChangedIds::new();
-        if name.starts_with(REMOTE) {
-            changed.give_up();
-        }
-        let store = Arc::new(Self {
-            shared: Arc::clone(&self.shared),
-            head: ArcSwapOption::empty(),
-            places: ArcSwapOption::empty(),
-            below: Below::Line(below),
-            own: Some(OwnLine {
-                name,
-                first_batch,
-                changed,
-            }),
-            opened: Mutex::default(),
-            catalog: RwLock::new(catalog),
-            runs: Mutex::default(),
-            sizes: self.sizes,
-        });
+        let store = Arc::new(self.empty_line(name, first_batch, below)?);
         store.head.store(store.base());
         let mut done = store.read_own(0)?;
         // The writer may have applied further batches meanwhile.
@@ -517,6 +485,36 @@ impl Store {
         }
         drop(opened);
         Ok(store)
+    }
+
+    /// Returns the store of a line without a commit, behind those of another line.
+    fn empty_line(&self, name: Arc<str>, first_batch: u64, below: UpTo) -> Result<Self> {
+        let mut catalog = Catalog::new(self.suite);
+        catalog.history = below.history()?;
+        let gaps = below.store.gaps().into_iter();
+        catalog
+            .line
+            .gaps
+            .extend(gaps.filter(|gap| gap.first < below.base.seq()));
+        let changed = ChangedIds::new();
+        if name.starts_with(REMOTE) {
+            changed.give_up();
+        }
+        Ok(Self {
+            shared: Arc::clone(&self.shared),
+            head: ArcSwapOption::empty(),
+            places: ArcSwapOption::empty(),
+            below: Below::Line(below),
+            own: Some(OwnLine {
+                name,
+                first_batch,
+                changed,
+            }),
+            opened: Mutex::default(),
+            catalog: RwLock::new(catalog),
+            runs: Mutex::default(),
+            sizes: self.sizes,
+        })
     }
 
     /// Takes in the batches of this line after a batch. Returns the number of the last one.

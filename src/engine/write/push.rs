@@ -26,24 +26,17 @@ use crate::digest::{CommitDigest, Root, to_hex};
 use crate::engine::inner::Inner;
 use crate::engine::read::State;
 use crate::error::{Error, ErrorCode, Result};
+use crate::log::closed::ClosedLine;
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Commit, Object, Op, Origin, Time};
 use crate::store::{Changed, CommitEntry, ErasedIds, Erasure, Has, LineInfo, Store};
 use crate::trie::{Entry, Shape};
 
-/// A line of a remote: its name, the commit at which it begins, and its newest commit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RemoteLine {
-    pub(crate) name: String,
-    pub(crate) base: CommitDigest,
-    pub(crate) head: CommitDigest,
-}
-
 /// What a remote has.
 pub(crate) struct PushTarget<'a> {
     /// The newest commit of its main line; `None` if the remote is empty.
     pub(crate) head: Option<CommitDigest>,
-    pub(crate) lines: &'a [RemoteLine],
+    pub(crate) lines: &'a [ClosedLine],
 }
 
 /// A plan of a push.
@@ -71,7 +64,7 @@ pub(crate) struct Outgoing {
     /// The newest commit of the main line of the remote after the push.
     pub(crate) head: CommitDigest,
     /// The side line after the push.
-    pub(crate) line: Option<RemoteLine>,
+    pub(crate) line: Option<ClosedLine>,
     pub(crate) commits: u64,
     /// The records that the commits of the push erased (PSH-3).
     pub(crate) erasure: Erasure,
@@ -186,7 +179,7 @@ impl Inner {
 
     /// Returns whether the remote lacks a commit that travels also if both states are equal: one that erased something,
     /// because other machines still have what it erased (PSH-3), or one that a snapshot names (TRV-4).
-    fn must_travel(&self, store: &Arc<Store>, line: &Arc<Store>, lines: &[RemoteLine]) -> Result<bool> {
+    fn must_travel(&self, store: &Arc<Store>, line: &Arc<Store>, lines: &[ClosedLine]) -> Result<bool> {
         let (_, since) = self.side_line(store, line, lines)?;
         if store.gaps().iter().any(|gap| gap.first > since) {
             return Ok(true);
@@ -321,8 +314,8 @@ impl Inner {
         &self,
         store: &Arc<Store>,
         line: &Arc<Store>,
-        lines: &[RemoteLine],
-    ) -> Result<(RemoteLine, u64)> {
+        lines: &[ClosedLine],
+    ) -> Result<(ClosedLine, u64)> {
         let own = format!("{SIDE}{}", to_hex(&self.opened().instance));
         let name = |number: u32| {
             if number == 0 {
@@ -341,7 +334,7 @@ impl Inner {
         let base = line
             .base()
             .ok_or_else(|| Error::internal("the line of a remote has no base"))?;
-        let new = RemoteLine {
+        let new = ClosedLine {
             name: name(number),
             base: base.digest,
             head: base.digest,
@@ -511,7 +504,7 @@ fn check_clock(head: &CommitEntry, latest: Time) -> Result<()> {
 }
 
 /// Returns the side line as a line, for its records.
-fn side_info(store: &Arc<Store>, side: &RemoteLine) -> Result<LineInfo> {
+fn side_info(store: &Arc<Store>, side: &ClosedLine) -> Result<LineInfo> {
     let base = store.by_digest(side.base)?;
     let missing = || {
         Error::not_found("the commit at which the side line of this machine begins was thinned")
