@@ -21,7 +21,7 @@ use super::place::Place;
 use super::remote::Remote;
 use crate::digest::{CommitDigest, Root};
 use crate::disk::{Disk, FileDisk};
-use crate::engine::{Known, Memory, Options, ReadLog, body_bytes};
+use crate::engine::{Known, Memory, Options, ReadLog, Seen, body_bytes, has_signature};
 use crate::error::{Error, Result};
 use crate::log::closed::{ClosedLog, ClosedSegment, Group, Purpose, ReadSegment, Target};
 use crate::log::{Batch, BatchBuilder, Record, RecordKind, cap_in};
@@ -258,7 +258,11 @@ pub(super) fn copy_log(
             name: ORIGIN,
             cap: rules.cap,
         };
-        let seen = origin.seen_at(seen_in(log), settings.clock.now())?;
+        let seen = Seen {
+            is_signed: known.is_signed,
+            ..seen_in(log)
+        };
+        let seen = origin.seen_at(seen, settings.clock.now())?;
         let own = target.add_own(Group::from([(seen, log.head)]))?;
         written.extend(own);
         register(target.instance())?;
@@ -287,7 +291,15 @@ fn begin(log: &ClosedLog, disk: &Arc<dyn Disk>, rules: CopyRules<'_>) -> Result<
     if target.found == 0 {
         head = log.head;
     }
-    Ok((target, Copied { commits, head }))
+    let is_signed = false;
+    Ok((
+        target,
+        Copied {
+            commits,
+            head,
+            is_signed,
+        },
+    ))
 }
 
 /// What the segments have that a clone has so far.
@@ -295,6 +307,8 @@ struct Copied {
     commits: HashSet<CommitDigest>,
     /// The head behind the last batch.
     head: CommitDigest,
+    /// Whether one has a signature of the newest commit.
+    is_signed: bool,
 }
 
 impl Copied {
@@ -305,6 +319,7 @@ impl Copied {
             return Ok(());
         }
         for batch in &found.batches {
+            self.is_signed |= has_signature(batch, log.head)?;
             if let Some(found) = ForeignCommit::of(batch, log.suite())? {
                 check_time(&found.commit, latest)?;
                 self.commits.insert(found.digest);

@@ -12,7 +12,7 @@
 //! - PUS-4: a push that erases an id first erases here what came from a remote behind the erasure, and was written before it
 //!   (EID-1).
 
-use super::cache::seen_in;
+use super::cache::{has_read, seen_in};
 use super::place::{Outcome, Place, Published, head_of, highest_number};
 use super::remote::Remote;
 use super::{Pushed, join, rewrite};
@@ -62,7 +62,7 @@ impl Remote {
             return Ok(pushed);
         }
         let cached = self.cached(memory)?;
-        let is_newest = |known: &Published| is_read && Some(seen_in(&known.log)) == seen;
+        let is_newest = |known: &Published| is_read && has_read(seen, &known.log);
         let published = match cached.clone().filter(is_newest) {
             Some(newest) => newest,
             None => Self::read_on(memory, &place, cached, seen)?,
@@ -87,7 +87,7 @@ impl Remote {
         let seen = memory.inner.seen(self.known())?;
         // The manifest that this store read or wrote last saves the requests for it.
         let cached = self.cached(memory)?;
-        let newest = cached.clone().filter(|known| Some(seen_in(&known.log)) == seen);
+        let newest = cached.clone().filter(|known| has_read(seen, &known.log));
         if let Some(newest) = newest
             && let Some(pushed) = self.push_on(memory, &place, newest, !is_read, writer)?
         {
@@ -175,20 +175,27 @@ impl Remote {
         let commits = outgoing.commits;
         let (format, version) = (published.log.format, published.version.clone());
         // INVARIANT PUS-3
-        let read = memory.inner.seen(self.known())?.map_or(0, |seen| seen.batch);
+        let known = memory.inner.seen(self.known())?;
+        let read = known.map_or(0, |seen| seen.batch);
         let is_unread = published.log.last_batch() > read;
+        let was_signed = known.is_some_and(|seen| seen.is_signed);
         let sent = Self::erase_and_send(place, published, &outgoing);
         let Some(published) = place.unless_outdated((format, version.as_ref()), sent)? else {
             return Ok(None);
         };
         let mut seen = seen_in(&published.log);
+        // A push without a commit leaves the newest one, and so its signature.
+        seen.is_signed = self.signs() || was_signed && commits == 0;
         if is_unread {
             (seen.generation, seen.batch) = (seen.generation - 1, read);
         }
         let noted = memory.inner.note_push(self.known(), outgoing, seen, writer);
         noted.map_err(|error| error.behind_change("the next `fetch` notes the push in this store"))?;
         self.cache(memory, &published);
-        Ok(Some(self.pushed(place, commits)))
+        Ok(Some(Pushed {
+            unsigned: was_signed && !seen.is_signed,
+            ..self.pushed(place, commits)
+        }))
     }
 
     fn pushed(&self, place: &Place, commits: u64) -> Pushed {
@@ -197,6 +204,7 @@ impl Remote {
             commits,
             bytes: place.bucket.sent(),
             requests: place.bucket.requests(),
+            unsigned: false,
         }
     }
 

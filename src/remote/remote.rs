@@ -234,6 +234,15 @@ impl Remote {
         memory.inner.forget_remote(known, writer)
     }
 
+    /// Returns whether each push signs.
+    pub(super) fn signs(&self) -> bool {
+        #[cfg(feature = "signed")]
+        let signs = self.signing.signs();
+        #[cfg(not(feature = "signed"))]
+        let signs = false;
+        signs
+    }
+
     pub(super) fn name(&self) -> &str {
         &self.name
     }

@@ -47,6 +47,13 @@ pub(super) struct Signing {
     signed: Mutex<Option<CommitDigest>>,
 }
 
+impl Signing {
+    /// Returns whether each push signs.
+    pub(super) fn signs(&self) -> bool {
+        !self.signers.is_empty()
+    }
+}
+
 impl Remote {
     /// Makes each push sign the newest commit of the remote with these keys.
     #[must_use]
@@ -115,11 +122,6 @@ impl Remote {
     /// Returns whether each fetch demands a signature.
     pub(super) fn demands(&self) -> bool {
         !self.signing.demanded.is_empty()
-    }
-
-    /// Returns whether each push signs.
-    pub(super) fn signs(&self) -> bool {
-        !self.signing.signers.is_empty()
     }
 
     /// Returns whether the newest segment of the remote `log` has the signatures of all signers of its newest commit.
