@@ -459,18 +459,29 @@ fn changes_of(record: &Record) -> Vec<IdChange> {
             keys.iter().map(|key| (*key, None)).collect()
         }
         RecordKind::Base | RecordKind::Delta => {
-            let entries = body.as_chunks::<MAP_ENTRY_BYTES>().0.iter();
-            // An entry that cannot be decoded is refused when the batch is checked.
-            let entries = entries.filter_map(|entry| MapEntry::take(&mut Reader::new(entry)).ok());
+            let digest = |entry: &MapEntry| entry.digest.map(|digest| *digest.as_bytes());
+            let entries = entries_of(record);
             entries
-                .map(|entry| {
-                    let digest = entry.digest.map(|digest| *digest.as_bytes());
-                    (*entry.key.as_bytes(), digest)
-                })
+                .map(|entry| (*entry.key.as_bytes(), digest(&entry)))
                 .collect()
         }
         _ => Vec::new(),
     }
+}
+
+/// Returns the entries of a map. One that cannot be decoded is refused when its batch is checked.
+fn entries_of(record: &Record) -> impl Iterator<Item = MapEntry> {
+    let entries = record.body.as_chunks::<MAP_ENTRY_BYTES>().0.iter();
+    entries.filter_map(|entry| MapEntry::take(&mut Reader::new(entry)).ok())
+}
+
+/// Returns when the versions were written that the map in a batch names.
+pub(crate) fn times_in(batch: &Batch) -> HashMap<[u8; DIGEST_LEN], Time> {
+    let is_map = |record: &&Record| matches!(record.kind, RecordKind::Base | RecordKind::Delta);
+    let entries = batch.records.iter().filter(is_map).flat_map(entries_of);
+    let times =
+        entries.filter_map(|entry| Some((*entry.digest?.as_bytes(), Time::from_micros(entry.updated))));
+    times.collect()
 }
 
 /// Returns the digests of the versions and contents that a batch names.

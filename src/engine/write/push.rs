@@ -29,7 +29,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::log::closed::ClosedLine;
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Commit, Object, Op, Origin, Time};
-use crate::store::{Changed, CommitEntry, ErasedIds, Erasure, Has, LineInfo, Store};
+use crate::store::{Changed, CommitEntry, ErasedIds, Erasure, Has, LineInfo, Store, may_erase};
 use crate::trie::{Entry, Shape};
 
 /// What a remote has.
@@ -368,17 +368,18 @@ impl Inner {
             let entry = store.commit_at(index)?;
             let entry = entry.ok_or_else(|| Error::internal("a kept commit is missing"))?;
             let (mut batch, gap) = store.outgoing(&entry, &mut has)?;
-            let place = (sent.batches.len(), &*entry);
-            erasers.add_thinned(gap, sent.batches.len());
-            if entry.commit.op.as_str() == Op::ERASE {
-                erasers.add((store, &entry), place)?;
+            let (place, index_sent) = ((store, &*entry), sent.batches.len());
+            erasers.add_thinned(gap, index_sent);
+            // RML-4: a clone may have commits of a remote that erases nothing.
+            if entry.commit.op.as_str() == Op::ERASE && may_erase(store.records.cap_of_commit(&entry)?) {
+                erasers.add((store, &entry), place, index_sent)?;
             }
             // INVARIANT PSH-4
             let is_last = index + 1 == store.kept();
             for (line, eraser) in
                 elsewhere.extract_if(.., |(_, eraser)| is_last || eraser.batch < entry.batch)
             {
-                erasers.add((&line, &eraser), place)?;
+                erasers.add((&line, &eraser), place, index_sent)?;
             }
             if let Some(side) = side {
                 let record = line_record(side, Some(entry.digest), entry.commit.time)?;

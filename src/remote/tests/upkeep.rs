@@ -12,7 +12,7 @@ use crate::remote::bucket::{Bucket, Counted};
 use crate::remote::join::{self, STAYS};
 use crate::remote::place::Place;
 
-fn place(fleet: &Fleet) -> Place {
+pub(super) fn place(fleet: &Fleet) -> Place {
     Place::of(Counted::new(Arc::new(fleet.service.clone())))
 }
 
@@ -20,7 +20,7 @@ fn log(fleet: &Fleet) -> ClosedLog {
     place(fleet).read().unwrap().log
 }
 
-/// Rule 20: eight small segments become one. The old ones stay for some pushes, so a reader of the old manifest goes on.
+/// Rule 20, JOI-1: eight small segments become one. The old ones stay for some pushes, so a reader of the old manifest goes on.
 #[test]
 fn small_segments_are_joined_and_leave_later() {
     let fleet = Fleet::new();

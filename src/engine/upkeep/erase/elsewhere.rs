@@ -82,7 +82,9 @@ impl Elsewhere {
         let removed: HashSet<Digest> = removed.map(|(key, _)| key).collect();
         for marker in markers {
             self.erasure.insert(marker.digest, (marker.by, until));
-            if let Some(key) = marker.key.filter(|key| removed.contains(key.as_bytes())) {
+            // When a thinned commit erased is not known, so a later version could go (EID-1).
+            let id = marker.key.filter(|_| marker.by == found.digest);
+            if let Some(key) = id.filter(|key| removed.contains(key.as_bytes())) {
                 self.ids.insert(*key.as_bytes(), (marker.by, found.commit.time));
             }
         }
