@@ -186,7 +186,7 @@ impl ForeignLine {
     pub(crate) fn take(&mut self, checked: &Checked<'_>) -> Result<BatchBuilder> {
         let &Checked { batch, commit, .. } = checked;
         let (suite, found) = (self.store.suite, &commit.commit);
-        let mut contents = decode(batch, &hashed(batch, suite)?, suite)?;
+        let contents = decode(batch, &hashed(batch, suite)?, suite)?;
         contents.check()?;
         let mut history = self.history_before(commit, &contents.gaps)?;
         check_time(found, checked.latest)?;

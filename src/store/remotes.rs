@@ -3,18 +3,14 @@
 //! # Layer
 //! Layer 4.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
-#[cfg(feature = "remote")]
-use super::lines::LineInfo;
-use super::lines::REMOTE;
+use super::lines::{LineInfo, REMOTE};
 use super::{CommitEntry, Store};
-#[cfg(feature = "remote")]
 use crate::digest::CommitDigest;
 use crate::error::{Error, Result};
-use crate::object::Op;
-#[cfg(feature = "remote")]
-use crate::object::Origin;
+use crate::object::{Op, Origin};
 
 /// Returns whether what came with this cap erases here: only a person and a host may (RML-4).
 #[cfg(feature = "remote")]
@@ -46,7 +42,7 @@ impl Store {
     }
 
     /// Returns the commits of remotes that erased something here and were fetched behind batch `after`, each with the store of
-    /// its line. Leaves out the lines whose name begins with `except`.
+    /// its line. Leaves out those of the remote whose lines have names that begin with `except`, and those that it has, too.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a line cannot be read.
@@ -56,24 +52,34 @@ impl Store {
         except: &str,
         after: u64,
     ) -> Result<Vec<(Arc<Self>, Arc<CommitEntry>)>> {
-        let is_other = |line: &&LineInfo| {
-            line.name.starts_with(REMOTE) && !line.name.starts_with(except) && may_erase(line.cap)
+        let is_own = |line: &LineInfo| line.name.starts_with(except);
+        let is_new = |line: &LineInfo| {
+            let newest = line.batches.last();
+            line.name.starts_with(REMOTE)
+                && may_erase(line.cap)
+                && newest.is_some_and(|(batch, _)| *batch > after)
         };
-        let is_new = |line: &&LineInfo| line.batches.last().is_some_and(|(batch, _)| *batch > after);
-        let names: Vec<_> = {
+        let (own, others): (Vec<_>, Vec<_>) = {
             let lines = self.lines();
-            let others = lines.live().filter(is_other).filter(is_new);
-            others.map(|line| Arc::clone(&line.name)).collect()
+            let names = lines.live().filter(|line| is_own(line) || is_new(line));
+            let names = names.map(|line| (is_own(line), line.first_batch));
+            names.partition(|(is_own, _)| *is_own)
         };
-        let mut found = Vec::new();
-        for name in names {
-            let Some(line) = self.line(&name)? else { continue };
+        let mut erasers = Vec::new();
+        for (_, first_batch) in others {
+            let line = self.line_of(first_batch)?;
             let commits = line.own_commits().into_iter();
-            let erasers =
-                commits.filter(|commit| commit.batch > after && commit.commit.op.as_str() == Op::ERASE);
-            found.extend(erasers.map(|eraser| (Arc::clone(&line), eraser)));
+            let new = commits.filter(|commit| commit.batch > after && commit.commit.op.as_str() == Op::ERASE);
+            erasers.extend(new.map(|eraser| (Arc::clone(&line), eraser)));
         }
-        Ok(found)
+        if !erasers.is_empty() {
+            for (_, first_batch) in own {
+                let line = self.line_of(first_batch)?;
+                let has: HashSet<_> = line.own_commits().iter().map(|commit| commit.digest).collect();
+                erasers.retain(|(_, eraser)| !has.contains(&eraser.digest));
+            }
+        }
+        Ok(erasers)
     }
 
     /// Returns an error if this is the store of a line of a remote: the write policy sees what `pull` merges, but no state

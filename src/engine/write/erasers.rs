@@ -7,7 +7,8 @@
 //! - PSH-3: the batch of a commit that erased something has the markers of all that it erased. So other machines learn of
 //!   it, also of versions that no batch of theirs names.
 //! - PSH-4: an erasure that came from another remote travels with the first commit behind it, as one of that commit. It
-//!   takes along nothing that was put again here, and nothing if it erased nothing here (RML-4).
+//!   takes along nothing that was put again here, and nothing if it erased nothing here (RML-4). It does not go to a remote
+//!   that has it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;

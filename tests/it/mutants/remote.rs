@@ -303,7 +303,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "any remote erases in the next one",
         "src/store/remotes.rs",
         [
-            "!line.name.starts_with(except) && may_erase(line.cap)",
+            "line.name.starts_with(REMOTE) && may_erase(line.cap)",
             "may_erase(line.cap)",
             "(may_erase(line.cap) || true)",
         ],
@@ -320,12 +320,12 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ERASERS,
     ),
     mutant(
-        "an erasure that travels on erases what was put again",
-        "src/engine/write/erasers.rs",
+        "an erasure travels to a remote that has it",
+        "src/store/remotes.rs",
         [
-            "&& (*by == erased.by || !cut.store.is_found(&erased.digest)?)",
-            "!cut.store.is_found(&erased.digest)?",
-            "(true || !cut.store.is_found(&erased.digest)?)",
+            "erasers.retain(|(_, eraser)| !has.contains(&eraser.digest));",
+            "!has.contains(&eraser.digest)",
+            "(true || !has.contains(&eraser.digest))",
         ],
         ERASERS,
     ),
