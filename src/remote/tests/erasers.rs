@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::backup::{object, put, verified};
-use super::erasure::{SECRET, erase, holders, is_on_disk};
+use super::erasure::{SECRET, erase, holders, is_on_disk, shown};
 use super::machines::{Fleet, ann, content, id, pull};
 use super::thinned::thin;
 use crate::engine::Memory;
@@ -162,16 +162,19 @@ fn a_version_behind_thinned_commits_has_its_own_time() {
         assert!(thin(&b, 1) > 1);
         let (first, other) = if pushed_first { (&a, &b) } else { (&b, &a) };
         remote.push(first, &ann()).unwrap();
-        for memory in [other, first, other] {
+        for memory in [other, first, other, first] {
             pull(&remote, memory);
             remote.push(memory, &ann()).unwrap();
         }
         let case = format!("later {is_later}, pushed first {pushed_first}");
         let new = fleet.clone("new", Origin::DirectUser);
-        let expected = is_later.then_some("what b wrote");
-        for memory in [&a, &b, &new] {
-            assert_eq!(content(memory, "note").as_deref(), expected, "{case}");
+        let expected = shown(&new, "note");
+        for memory in [&a, &b] {
+            assert_eq!(memory.view().root(), new.view().root(), "{case}");
+            assert_eq!(shown(memory, "note"), expected, "{case}");
         }
+        let is_left = expected == Ok(Some("what b wrote".to_owned()));
+        assert_eq!(is_left, is_later, "{case}: {expected:?}");
         let text = "what b wrote";
         assert_eq!(!holders(&fleet.service, text).is_empty(), is_later, "{case}");
         for (memory, name) in [(a, "first"), (b, "b"), (new, "new")] {

@@ -374,7 +374,7 @@ fn what_is_put_again_stays(text: &str) {
 }
 
 /// Returns what a machine shows of an id.
-fn shown(memory: &Memory, name: &str) -> Result<Option<String>, ErrorCode> {
+pub(super) fn shown(memory: &Memory, name: &str) -> Result<Option<String>, ErrorCode> {
     match memory.view().get(&id(name)) {
         Ok(found) => Ok(found.and_then(|object| object.content().map(str::to_owned))),
         Err(error) => Err(error.code()),
