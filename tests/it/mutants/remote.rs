@@ -303,7 +303,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "any remote erases in the next one",
         "src/store/remotes.rs",
         [
-            "line.name.starts_with(REMOTE) && may_erase(line.cap)",
+            "&& may_erase(line.cap)",
             "may_erase(line.cap)",
             "(may_erase(line.cap) || true)",
         ],
@@ -362,7 +362,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         "a draft has the time of the commit before it",
         "src/store/rewrite/erased_ids.rs",
-        [".fold(self.time, Time::max)", "Time::max", "|known, _| known"],
+        [".map(|own| own.time)", "own.time", "self.time"],
         ERASERS,
     ),
     mutant(
