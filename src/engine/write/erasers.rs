@@ -33,12 +33,6 @@ pub(super) struct Erasers {
 }
 
 impl Erasers {
-    /// Adds commits that were thinned before the commit of a batch.
-    pub(super) fn add_thinned(&mut self, thinned: Vec<CommitDigest>, index: usize) {
-        self.commits
-            .extend(thinned.into_iter().map(|by| (by, (index, by))));
-    }
-
     /// Adds a commit of a line, whose markers go to the batch of the commit `sent` of the main line.
     ///
     /// # Errors

@@ -181,9 +181,6 @@ impl Inner {
     /// because other machines still have what it erased (PSH-3), or one that a snapshot names (TRV-4).
     fn must_travel(&self, store: &Arc<Store>, line: &Arc<Store>, lines: &[ClosedLine]) -> Result<bool> {
         let (_, since) = self.side_line(store, line, lines)?;
-        if store.gaps().iter().any(|gap| gap.first > since) {
-            return Ok(true);
-        }
         for named in snapshots_that_travel(store) {
             if store.by_digest(named)?.is_some_and(|named| named.seq() > since) {
                 return Ok(true);
@@ -367,9 +364,8 @@ impl Inner {
             self.settings().check_stop()?;
             let entry = store.commit_at(index)?;
             let entry = entry.ok_or_else(|| Error::internal("a kept commit is missing"))?;
-            let (mut batch, gap) = store.outgoing(&entry, &mut has)?;
+            let mut batch = store.outgoing(&entry, &mut has)?;
             let (place, index_sent) = ((store, &*entry), sent.batches.len());
-            erasers.add_thinned(gap, index_sent);
             // RML-4: a clone may have commits of a remote that erases nothing.
             if entry.commit.op.as_str() == Op::ERASE && may_erase(store.records.cap_of_commit(&entry)?) {
                 erasers.add((store, &entry), place, index_sent)?;

@@ -10,6 +10,8 @@ use crate::engine::Memory;
 use crate::object::Origin;
 use crate::remote::Remote;
 
+const OLD_SECRET: &str = "an old secret";
+
 /// Two remotes. The machines `a` and `b` know both, `d` only the second.
 struct Two {
     fleet: Fleet,
@@ -25,6 +27,8 @@ impl Two {
     fn new() -> Self {
         let (fleet, elsewhere) = (Fleet::new(), Fleet::new());
         let a = fleet.first();
+        put(&a, "old", OLD_SECRET);
+        put(&a, "old", "harmless");
         put(&a, "note", SECRET);
         fleet.origin().push(&a, &ann()).unwrap();
         let b = fleet.clone("b", Origin::DirectUser);
@@ -69,12 +73,17 @@ impl Two {
 #[test]
 fn a_remote_that_may_not_erase_erases_in_no_other_one() {
     let two = Two::new();
+    put(&two.b, "of b", "1");
+    assert!(thin(&two.b, 1) > 0 && !is_on_disk(&two.fleet, "b", OLD_SECRET));
+    erase(&two.a, "old");
     two.erase();
     let pulled = pull(&two.fleet.remote(Origin::Model), &two.b);
-    assert_eq!((pulled.fetched.erased, pulled.fetched.not_erased), (0, 1));
+    assert_eq!((pulled.fetched.erased, pulled.fetched.not_erased), (0, 2));
     two.push(&two.b);
     assert_eq!(two.pull_to_d(), 0);
-    assert!(!holders(&two.elsewhere.service, SECRET).is_empty());
+    for text in [SECRET, OLD_SECRET] {
+        assert!(!holders(&two.elsewhere.service, text).is_empty(), "{text}");
+    }
     assert!(is_on_disk(&two.fleet, "b", SECRET) && is_on_disk(&two.elsewhere, "d", SECRET));
     // Nor does a clone of it, which has the erasing commit on its main line.
     let c = two.fleet.clone("c", Origin::Model);
@@ -114,6 +123,7 @@ fn an_erasure_that_both_remotes_have_does_not_travel() {
         two.elsewhere.origin().push(&two.d, &ann()).unwrap();
         pull(&two.fleet.origin(), &two.b);
         pull(&two.second, &two.b);
+        put(&two.b, "of b", "1");
         two.push(&two.b);
         assert_eq!(two.pull_to_d(), 0);
         for memory in [&two.b, &two.d] {
@@ -183,26 +193,6 @@ fn a_version_behind_thinned_commits_has_its_own_time() {
             assert_eq!(is_on_disk(&fleet, name, text), is_later, "{case}: {name}");
         }
     }
-}
-
-/// EID-1: nobody knows when a thinned commit erased, so it removes nothing that its machine did not have.
-#[test]
-fn a_thinned_erasure_leaves_a_later_version() {
-    let fleet = Fleet::new();
-    let (remote, a) = (fleet.origin(), fleet.first());
-    put(&a, "note", SECRET);
-    remote.push(&a, &ann()).unwrap();
-    let b = fleet.clone("b", Origin::DirectUser);
-    erase(&a, "note");
-    put(&b, "note", "a later one");
-    for number in 0..9 {
-        put(&a, "counter", &number.to_string());
-    }
-    assert!(thin(&a, 1) > 8, "the erasing commit is thinned");
-    remote.push(&a, &ann()).unwrap();
-    assert!(pull(&remote, &b).fetched.erased > 0);
-    assert_eq!(content(&b, "note").as_deref(), Some("a later one"));
-    assert!(!is_on_disk(&fleet, "b", SECRET));
 }
 
 /// EID-1: a draft that was kept behind the erasure is later, though it has no commit.

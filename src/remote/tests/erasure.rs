@@ -503,9 +503,9 @@ fn an_erasure_travels_from_remote_to_remote() {
     assert!(fleet.service.objects().len() <= before + 1);
 }
 
-/// PUS-1: an erasure whose commit was thinned before the push travels all the same.
+/// PUS-1: a collection before the push keeps the erasing commit, so the erasure travels.
 #[test]
-fn a_thinned_erasure_travels() {
+fn an_erasure_travels_behind_a_collection() {
     let fleet = Fleet::new();
     let (remote, a) = (fleet.origin(), fleet.first());
     put(&a, "secret", SECRET);

@@ -366,16 +366,6 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ERASERS,
     ),
     mutant(
-        "a thinned commit erases an id",
-        "src/engine/upkeep/erase/elsewhere.rs",
-        [
-            "let id = marker.key.filter(|_| marker.by == found.digest);",
-            "marker.by == found.digest",
-            "(true || marker.by == found.digest)",
-        ],
-        ERASERS,
-    ),
-    mutant(
         "a copy of a store goes on with the line of the other one",
         "src/engine/write/push.rs",
         [
@@ -386,12 +376,12 @@ pub(super) const MUTANTS: &[Mutant] = &[
         TRAVEL,
     ),
     mutant(
-        "a collection drops a line that nobody merged",
+        "a collection drops a line of which a snapshot names a commit",
         "src/remote/gc.rs",
         [
-            "(line.head == line.base || self.merged.contains(&line.head))",
-            "self.merged.contains(&line.head)",
-            "(true || self.merged.contains(&line.head))",
+            "&& !used.contains(&line.name)",
+            "used.contains(&line.name)",
+            "(false && used.contains(&line.name))",
         ],
         UPKEEP,
     ),

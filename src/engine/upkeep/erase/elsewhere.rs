@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::log::{Batch, CompactionLock, RecordKind, Seal};
 use crate::object::Object;
 use crate::store::{
-    ErasedIds, ErasedRecords, ErasedSearch, Erasure, ForeignCommit, Live, Plan, REMOTE, changes_in, gaps_in,
+    ErasedIds, ErasedRecords, ErasedSearch, Erasure, ForeignCommit, Live, Plan, REMOTE, changes_in,
     markers_in, object_of,
 };
 
@@ -69,22 +69,18 @@ impl Elsewhere {
         let Some(found) = ForeignCommit::of(batch, suite)? else {
             return Ok(());
         };
-        let mut erasers = HashSet::new();
-        for by in gaps_in(batch)?.into_iter().chain([found.digest]) {
-            if markers.iter().any(|marker| marker.by == by) && !is_known(by)? {
-                erasers.insert(by);
-            }
+        // A retention keeps each erasing commit, so none is in a gap.
+        markers.retain(|marker| marker.by == found.digest);
+        if markers.is_empty() || is_known(found.digest)? {
+            return Ok(());
         }
-        markers.retain(|marker| erasers.contains(&marker.by));
         let removed = changes_in(batch)
             .into_iter()
             .filter(|(_, digest)| digest.is_none());
         let removed: HashSet<Digest> = removed.map(|(key, _)| key).collect();
         for marker in markers {
             self.erasure.insert(marker.digest, (marker.by, until));
-            // When a thinned commit erased is not known, so a later version could go (EID-1).
-            let id = marker.key.filter(|_| marker.by == found.digest);
-            if let Some(key) = id.filter(|key| removed.contains(key.as_bytes())) {
+            if let Some(key) = marker.key.filter(|key| removed.contains(key.as_bytes())) {
                 self.ids.insert(*key.as_bytes(), (marker.by, found.commit.time));
             }
         }
