@@ -73,10 +73,10 @@ pub(super) fn seen_in(log: &ClosedLog) -> Seen {
 /// Returns whether a reader that has read so far has read all of this log.
 pub(super) fn has_read(seen: Option<Seen>, log: &ClosedLog) -> bool {
     seen.is_some_and(|seen| {
-        let is_signed = seen.is_signed;
-        seen == Seen {
-            is_signed,
-            ..seen_in(log)
-        }
+        seen_in(log)
+            == Seen {
+                is_signed: false,
+                ..seen
+            }
     })
 }

@@ -21,7 +21,7 @@ use super::place::Place;
 use super::remote::Remote;
 use crate::digest::{CommitDigest, Root};
 use crate::disk::{Disk, FileDisk};
-use crate::engine::{Known, Memory, Options, ReadLog, Seen, body_bytes, has_signature};
+use crate::engine::{Known, Memory, Options, ReadLog, body_bytes, has_signature};
 use crate::error::{Error, Result};
 use crate::log::closed::{ClosedLog, ClosedSegment, Group, Purpose, ReadSegment, Target};
 use crate::log::{Batch, BatchBuilder, Record, RecordKind, cap_in};
@@ -246,7 +246,7 @@ pub(super) fn copy_log(
         written = added?;
         done += segment.length;
     }
-    if known.head != log.head {
+    if known.head.is_some_and(|head| head != log.head) {
         return Err(Error::corrupt(
             "the newest batch of the remote has another head than its manifest",
         ));
@@ -258,10 +258,8 @@ pub(super) fn copy_log(
             name: ORIGIN,
             cap: rules.cap,
         };
-        let seen = Seen {
-            is_signed: known.is_signed,
-            ..seen_in(log)
-        };
+        let mut seen = seen_in(log);
+        seen.is_signed = known.is_signed;
         let seen = origin.seen_at(seen, settings.clock.now())?;
         let own = target.add_own(Group::from([(seen, log.head)]))?;
         written.extend(own);
@@ -274,11 +272,11 @@ pub(super) fn copy_log(
 
 /// Begins a clone, or goes on with an interrupted one. Also returns what the segments of that one have.
 fn begin(log: &ClosedLog, disk: &Arc<dyn Disk>, rules: CopyRules<'_>) -> Result<(Target, Copied)> {
-    let (mut commits, mut head) = (HashSet::new(), log.head);
+    let mut copied = Copied::default();
     let mut fits = |batch: &Batch| {
         let found = ForeignCommit::of(batch, log.suite()).ok().flatten();
-        commits.extend(found.map(|found| found.digest));
-        head = batch.commit;
+        copied.commits.extend(found.map(|found| found.digest));
+        copied.head = Some(batch.commit);
         // A signature covers only what this call reads (RSG-2).
         !rules.is_signed
             && batch
@@ -288,25 +286,16 @@ fn begin(log: &ClosedLog, disk: &Arc<dyn Disk>, rules: CopyRules<'_>) -> Result<
     };
     let options = rules.options.settings.log_options();
     let target = Target::begin(Arc::clone(disk), log, options, &mut fits)?;
-    if target.found == 0 {
-        head = log.head;
-    }
-    let is_signed = false;
-    Ok((
-        target,
-        Copied {
-            commits,
-            head,
-            is_signed,
-        },
-    ))
+    copied.head = copied.head.filter(|_| target.found > 0);
+    Ok((target, copied))
 }
 
 /// What the segments have that a clone has so far.
+#[derive(Default)]
 struct Copied {
     commits: HashSet<CommitDigest>,
     /// The head behind the last batch.
-    head: CommitDigest,
+    head: Option<CommitDigest>,
     /// Whether one has a signature of the newest commit.
     is_signed: bool,
 }
@@ -314,7 +303,7 @@ struct Copied {
 impl Copied {
     /// Adds the next segment, none of whose commits may be later than `latest`: no fetch would take one that is.
     fn add(&mut self, found: &ReadSegment, log: &ClosedLog, latest: Time) -> Result<()> {
-        self.head = found.batches.last().map_or(self.head, |batch| batch.commit);
+        self.head = found.batches.last().map(|batch| batch.commit).or(self.head);
         if log.purpose == Purpose::Backup {
             return Ok(());
         }

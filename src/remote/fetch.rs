@@ -157,18 +157,9 @@ impl Remote {
         part: &FetchedPart,
     ) -> Result<Option<Arc<HashSet<CommitDigest>>>> {
         let mut signatures = self.signatures(memory, log, part.after)?;
-        let add = |batch: &Batch| signatures.add(batch).map_err(|error| place.damaged(error));
-        part.batches.iter().try_for_each(add)?;
-        if signatures.is_demanded() {
-            for (index, segment) in log.segments.iter().enumerate() {
-                if segment.last_batch > part.seen.batch {
-                    let batches = place.batches(log, index)?;
-                    let mut left = batches.iter().filter(|batch| batch.number > part.seen.batch);
-                    let add = |batch| signatures.add(batch).map_err(|error| place.damaged(error));
-                    left.try_for_each(add)?;
-                }
-            }
-        }
+        let mut first = part.batches.iter();
+        first.try_for_each(|batch| signatures.add(place, batch))?;
+        signatures.read(place, part.seen.batch)?;
         signatures.check(self)
     }
 

@@ -172,7 +172,7 @@ impl Remote {
         outgoing: Outgoing,
         writer: &Writer,
     ) -> Result<Option<Pushed>> {
-        let commits = outgoing.commits;
+        let (commits, is_signed) = (outgoing.commits, outgoing.is_signed);
         let (format, version) = (published.log.format, published.version.clone());
         // INVARIANT PUS-3
         let known = memory.inner.seen(self.known())?;
@@ -185,17 +185,16 @@ impl Remote {
         };
         let mut seen = seen_in(&published.log);
         // A push without a commit leaves the newest one, and so its signature.
-        seen.is_signed = self.signs() || was_signed && commits == 0;
+        seen.is_signed = is_signed || was_signed && commits == 0;
         if is_unread {
             (seen.generation, seen.batch) = (seen.generation - 1, read);
         }
         let noted = memory.inner.note_push(self.known(), outgoing, seen, writer);
         noted.map_err(|error| error.behind_change("the next `fetch` notes the push in this store"))?;
         self.cache(memory, &published);
-        Ok(Some(Pushed {
-            unsigned: was_signed && !seen.is_signed,
-            ..self.pushed(place, commits)
-        }))
+        let mut pushed = self.pushed(place, commits);
+        pushed.unsigned = was_signed && !seen.is_signed;
+        Ok(Some(pushed))
     }
 
     fn pushed(&self, place: &Place, commits: u64) -> Pushed {

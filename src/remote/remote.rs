@@ -213,11 +213,7 @@ impl Remote {
     /// `Corrupt` or `Io` if a commit cannot be read.
     #[doc(hidden)]
     pub fn known_state(name: &str, memory: &Memory) -> Result<RemoteState> {
-        let known = Known {
-            name,
-            cap: Origin::Import,
-        };
-        let (ahead, behind) = memory.inner.distance_to_remote(known)?;
+        let (ahead, behind) = memory.inner.distance_to_remote(Known::named(name))?;
         Ok(RemoteState { ahead, behind })
     }
 
@@ -227,20 +223,7 @@ impl Remote {
     /// The errors of [`Memory::commit`].
     #[doc(hidden)]
     pub fn forget(name: &str, memory: &Memory, writer: &Writer) -> Result<()> {
-        let known = Known {
-            name,
-            cap: Origin::Import,
-        };
-        memory.inner.forget_remote(known, writer)
-    }
-
-    /// Returns whether each push signs.
-    pub(super) fn signs(&self) -> bool {
-        #[cfg(feature = "signed")]
-        let signs = self.signing.signs();
-        #[cfg(not(feature = "signed"))]
-        let signs = false;
-        signs
+        memory.inner.forget_remote(Known::named(name), writer)
     }
 
     pub(super) fn name(&self) -> &str {

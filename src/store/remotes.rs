@@ -3,7 +3,6 @@
 //! # Layer
 //! Layer 4.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 
 use super::lines::{LineInfo, REMOTE};
@@ -52,32 +51,25 @@ impl Store {
         except: &str,
         after: u64,
     ) -> Result<Vec<(Arc<Self>, Arc<CommitEntry>)>> {
-        let is_own = |line: &LineInfo| line.name.starts_with(except);
-        let is_new = |line: &LineInfo| {
-            let newest = line.batches.last();
-            line.name.starts_with(REMOTE)
-                && may_erase(line.cap)
-                && newest.is_some_and(|(batch, _)| *batch > after)
-        };
+        let is_new = |line: &&LineInfo| line.batches.last().is_some_and(|(batch, _)| *batch > after);
         let (own, others): (Vec<_>, Vec<_>) = {
             let lines = self.lines();
-            let names = lines.live().filter(|line| is_own(line) || is_new(line));
-            let names = names.map(|line| (is_own(line), line.first_batch));
-            names.partition(|(is_own, _)| *is_own)
+            let all = lines.live().filter(|line| line.name.starts_with(REMOTE));
+            all.cloned().partition(|line| line.name.starts_with(except))
         };
         let mut erasers = Vec::new();
-        for (_, first_batch) in others {
-            let line = self.line_of(first_batch)?;
+        for line in others.iter().filter(is_new).filter(|line| may_erase(line.cap)) {
+            let line = self.line_of(line.first_batch)?;
             let commits = line.own_commits().into_iter();
             let new = commits.filter(|commit| commit.batch > after && commit.commit.op.as_str() == Op::ERASE);
             erasers.extend(new.map(|eraser| (Arc::clone(&line), eraser)));
         }
-        if !erasers.is_empty() {
-            for (_, first_batch) in own {
-                let line = self.line_of(first_batch)?;
-                let has: HashSet<_> = line.own_commits().iter().map(|commit| commit.digest).collect();
-                erasers.retain(|(_, eraser)| !has.contains(&eraser.digest));
+        for line in own {
+            if erasers.is_empty() {
+                break;
             }
+            let has = self.line_of(line.first_batch)?.own_commits();
+            erasers.retain(|(_, eraser)| has.iter().all(|own| own.digest != eraser.digest));
         }
         Ok(erasers)
     }

@@ -204,10 +204,7 @@ impl Store {
 
     /// Returns the first batch of the line at which the line begins; `None` if that is the main one.
     pub(super) fn below_line(&self) -> Option<u64> {
-        match &self.below {
-            Below::Line(up_to) => up_to.store.own.as_ref().map(|own| own.first_batch),
-            _ => None,
-        }
+        self.line_below()?.own.as_ref().map(|own| own.first_batch)
     }
 
     /// Returns whether a commit of another line wrote a batch.
@@ -215,10 +212,7 @@ impl Store {
         if self.lines().iter().any(|line| line.has_batch(batch)) {
             return Ok(true);
         }
-        let mut main = self;
-        while let Below::Line(up_to) = &main.below {
-            main = &up_to.store;
-        }
+        let main = self.lines_below().last().map_or(self, |main| &**main);
         let first = main.first_where(|commit| commit.batch >= batch)?;
         let commit = main.commit_at(first)?;
         Ok(commit.is_some_and(|commit| commit.batch == batch))
@@ -226,14 +220,19 @@ impl Store {
 
     /// Returns whether the line of this store begins in another one, directly or by lines between them.
     pub(crate) fn begins_in(&self, other: &Self) -> bool {
-        let mut line = self;
-        while let Below::Line(up_to) = &line.below {
-            line = &up_to.store;
-            if line.is_same_line(other) {
-                return true;
-            }
+        self.lines_below().any(|line| line.is_same_line(other))
+    }
+
+    fn line_below(&self) -> Option<&Arc<Self>> {
+        match &self.below {
+            Below::Line(up_to) => Some(&up_to.store),
+            _ => None,
         }
-        false
+    }
+
+    /// Returns the line at which this one begins, the one at which that begins, and so on.
+    fn lines_below(&self) -> impl Iterator<Item = &Arc<Self>> {
+        std::iter::successors(self.line_below(), |line| line.line_below())
     }
 
     /// Returns the digests of the thinned commits from seq `first` up to the commit before `end`.
@@ -257,11 +256,7 @@ impl Store {
 
     /// Returns the store of the main line.
     pub(crate) fn main_line(self: &Arc<Self>) -> Arc<Self> {
-        let mut store = self;
-        while let Below::Line(up_to) = &store.below {
-            store = &up_to.store;
-        }
-        Arc::clone(store)
+        Arc::clone(self.lines_below().last().unwrap_or(self))
     }
 
     /// Returns the kept commit with this digest, of this line or else of any other, with the store of its line.

@@ -17,7 +17,7 @@ use super::push::Sent;
 use crate::digest::{CommitDigest, DIGEST_LEN};
 use crate::engine::inner::Inner;
 use crate::error::Result;
-use crate::log::{RecordKind, UNLINKED};
+use crate::log::{Record, RecordKind, UNLINKED};
 use crate::object::{Object, Time};
 use crate::store::{CommitEntry, Erased, ErasedIds, Erasure, Store, markers_in};
 
@@ -83,20 +83,13 @@ impl Inner {
                 }
             }
             // A commit may remove an id of which it erased only some versions: those that were derived from another one.
-            let versions = batch
-                .records
-                .iter()
-                .filter(|record| record.kind == RecordKind::Object);
-            for id in versions
-                .filter(|_| !erasers.removed.is_empty())
-                .filter_map(|record| Object::id_in(&record.body))
-            {
+            let is_version =
+                |record: &&Record| record.kind == RecordKind::Object && !erasers.removed.is_empty();
+            let versions = batch.records.iter().filter(is_version);
+            for id in versions.filter_map(|record| Object::id_in(&record.body)) {
                 let key = *suite.key_path(id).as_bytes();
-                if erasers
-                    .removed
-                    .get(&key)
-                    .is_some_and(|(.., eraser)| batch.number < *eraser)
-                {
+                let removed = erasers.removed.get(&key);
+                if removed.is_some_and(|(.., eraser)| batch.number < *eraser) {
                     kept.insert(key);
                 }
             }

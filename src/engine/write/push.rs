@@ -70,6 +70,8 @@ pub(crate) struct Outgoing {
     pub(crate) erasure: Erasure,
     /// The ids of which these commits erased all versions.
     pub(crate) erased_ids: ErasedIds,
+    /// Whether the push has a signature of that commit.
+    pub(crate) is_signed: bool,
     /// The newest reference that the push looked at.
     sent_until: Option<Position>,
     /// The batch of the commit `push`, for the line of the remote in this log.
@@ -93,6 +95,7 @@ impl Outgoing {
             commits: 0,
             erasure: Erasure::new(),
             erased_ids: ErasedIds::new(),
+            is_signed: false,
             sent_until: None,
             pushed: None,
         }
@@ -268,13 +271,12 @@ impl Inner {
         });
         Ok(Outgoing {
             batches,
-            head: digest,
             line: Some(side),
             commits: count + 1,
             erasure,
             erased_ids,
-            sent_until: None,
             pushed: Some((batch, commit)),
+            ..Outgoing::at(digest)
         })
     }
 

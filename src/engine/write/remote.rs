@@ -57,6 +57,14 @@ pub(crate) struct Known<'a> {
     pub(crate) cap: Origin,
 }
 
+impl<'a> Known<'a> {
+    /// Returns the remote of this name, from which nothing is taken in.
+    pub(crate) fn named(name: &'a str) -> Self {
+        let cap = Origin::Import;
+        Self { name, cap }
+    }
+}
+
 impl Known<'_> {
     /// Returns the name of a line of the remote in this store.
     pub(crate) fn line(&self, line: &str) -> String {

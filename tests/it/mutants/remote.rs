@@ -303,7 +303,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "any remote erases in the next one",
         "src/store/remotes.rs",
         [
-            "&& may_erase(line.cap)",
+            ".filter(|line| may_erase(line.cap))",
             "may_erase(line.cap)",
             "(may_erase(line.cap) || true)",
         ],
@@ -323,9 +323,9 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "an erasure travels to a remote that has it",
         "src/store/remotes.rs",
         [
-            "erasers.retain(|(_, eraser)| !has.contains(&eraser.digest));",
-            "!has.contains(&eraser.digest)",
-            "(true || !has.contains(&eraser.digest))",
+            "has.iter().all(|own| own.digest != eraser.digest)",
+            "own.digest != eraser.digest",
+            "(true || own.digest != eraser.digest)",
         ],
         ERASERS,
     ),

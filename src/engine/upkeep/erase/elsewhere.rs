@@ -31,12 +31,6 @@ pub(crate) struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// Returns an erasure of these ids.
-    pub(crate) fn of_ids(ids: ErasedIds) -> Self {
-        let erasure = ErasedRecords::new();
-        Self { erasure, ids }
-    }
-
     /// Returns what the commits in these batches erased, without the commits that are known here.
     ///
     /// # Errors
@@ -175,7 +169,8 @@ impl Inner {
     /// # Errors
     /// The errors of [`Self::erase_as_elsewhere`].
     pub(crate) fn erase_ids_here(&self, ids: &ErasedIds, writer: &Writer) -> Result<bool> {
-        let found = self.erased_elsewhere(&Elsewhere::of_ids(ids.clone()))?.erasure;
+        let (ids, erasure) = (ids.clone(), ErasedRecords::new());
+        let found = self.erased_elsewhere(&Elsewhere { erasure, ids })?.erasure;
         if !found.is_empty() {
             self.main().erase_as_elsewhere(&found, writer)?;
         }
