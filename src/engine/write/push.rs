@@ -102,15 +102,6 @@ impl Outgoing {
     }
 }
 
-/// The batches of the commits that a remote lacks.
-#[derive(Default)]
-struct Commits {
-    batches: Vec<Sent>,
-    count: u64,
-    erasure: Erasure,
-    erased_ids: ErasedIds,
-}
-
 /// The changes that a push makes to the newest state of the remote: the new version if there is one, and a version.
 pub(super) type Changes = BTreeMap<[u8; 32], (Option<Entry>, Entry)>;
 
@@ -207,14 +198,8 @@ impl Inner {
         first: u64,
         has: Has,
     ) -> Result<PushPlan> {
-        let sent = self.commits_behind(known, store, first, has, None)?;
-        Ok(PushPlan::Send(Box::new(Outgoing {
-            batches: sent.batches,
-            commits: sent.count,
-            erasure: sent.erasure,
-            erased_ids: sent.erased_ids,
-            ..Outgoing::at(head.digest)
-        })))
+        let outgoing = self.commits_behind(known, (store, head), first, has, None)?;
+        Ok(PushPlan::Send(Box::new(outgoing)))
     }
 
     /// Plans a push of commits that travel as a side line (RML-3).
@@ -228,21 +213,17 @@ impl Inner {
     ) -> Result<Outgoing> {
         let (mut side, since) = self.side_line(store, line, target.lines)?;
         let info = side_info(store, &side)?;
-        let Commits {
-            mut batches,
-            count,
-            erasure,
-            erased_ids,
-        } = self.commits_behind(known, store, since + 1, known.having(line, theirs)?, Some(&info))?;
+        let has = known.having(line, theirs)?;
+        let mut outgoing = self.commits_behind(known, (store, head), since + 1, has, Some(&info))?;
         if side.head == side.base {
             let mut batch = BatchBuilder::new();
             let begins = line_record(&info, Some(side.base), info.time)?;
             batch.add(RecordKind::Line, 0, &begins.encode()?);
             let (head, side) = (theirs.digest, None);
-            batches.insert(0, Sent { batch, head, side });
+            outgoing.batches.insert(0, Sent { batch, head, side });
         }
         side.head = head.digest;
-        for sent in &mut batches {
+        for sent in &mut outgoing.batches {
             sent.head = theirs.digest;
         }
         let (mut trie, mut changed) = (line.state(theirs)?, Changed::default());
@@ -264,19 +245,17 @@ impl Inner {
         let mut batch = BatchBuilder::new();
         changed.add_to(&mut batch);
         batch.add(RecordKind::Commit, 0, &bytes);
-        batches.push(Sent {
+        outgoing.batches.push(Sent {
             batch: batch.clone(),
             head: digest,
             side: None,
         });
         Ok(Outgoing {
-            batches,
+            head: digest,
             line: Some(side),
-            commits: count + 1,
-            erasure,
-            erased_ids,
+            commits: outgoing.commits + 1,
             pushed: Some((batch, commit)),
-            ..Outgoing::at(digest)
+            ..outgoing
         })
     }
 
@@ -341,18 +320,20 @@ impl Inner {
         Ok((new, base.seq()))
     }
 
-    /// Returns the batches of the kept commits from a seq on, for a remote that has what `has` says. With `side`,
-    /// they are of a side line.
+    /// Returns a push of the kept commits from a seq on up to `head`, for a remote that has what `has` says. With `side`, they
+    /// are of a side line.
     fn commits_behind(
         &self,
         known: Known<'_>,
-        store: &Arc<Store>,
+        (store, head): (&Arc<Store>, &CommitEntry),
         first: u64,
         mut has: Has,
         side: Option<&LineInfo>,
-    ) -> Result<Commits> {
+    ) -> Result<Outgoing> {
         let (Ok(index) | Err(index)) = store.position(first)?;
-        let mut sent = Commits::default();
+        // Another thread may have committed since this one read the head.
+        let (Ok(end) | Err(end)) = store.position(head.seq() + 1)?;
+        let mut sent = Outgoing::at(head.digest);
         let mut erasers = Erasers::default();
         let before = index
             .checked_sub(1)
@@ -362,7 +343,7 @@ impl Inner {
             Some(before) => store.erasers_of_remotes(&known.line(""), before.batch)?,
             None => Vec::new(),
         };
-        for index in index..store.kept() {
+        for index in index..end {
             self.settings().check_stop()?;
             let entry = store.commit_at(index)?;
             let entry = entry.ok_or_else(|| Error::internal("a kept commit is missing"))?;
@@ -373,7 +354,7 @@ impl Inner {
                 erasers.add((store, &entry), place, index_sent)?;
             }
             // INVARIANT PSH-4
-            let is_last = index + 1 == store.kept();
+            let is_last = index + 1 == end;
             for (line, eraser) in
                 elsewhere.extract_if(.., |(_, eraser)| is_last || eraser.batch < entry.batch)
             {
@@ -388,7 +369,7 @@ impl Inner {
                 head: entry.digest,
                 side: side.map(|_| entry.digest),
             });
-            sent.count += 1;
+            sent.commits += 1;
         }
         (sent.erasure, sent.erased_ids) = self.add_markers(&erasers, &mut sent.batches)?;
         Ok(sent)
@@ -558,4 +539,31 @@ fn counts_as_equal(one: &Object, other: &Object) -> Result<bool> {
     let [mut one, mut other] = [one.to_new()?, other.to_new()?];
     (one.derived_from, other.derived_from) = (Vec::new(), Vec::new());
     Ok(one == other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Memory;
+    use crate::object::{Id, Kind, NewObject};
+
+    /// PSH-1: a push ends at the commit that it noted as the newest one, also if another thread commits meanwhile.
+    #[test]
+    fn a_push_ends_at_the_head_that_it_read() {
+        let memory = Memory::in_memory().unwrap();
+        let put = |name: &str| {
+            let object = NewObject::new(Id::new(name).unwrap(), Kind::new("note").unwrap());
+            memory.put(object, &Writer::user()).unwrap();
+        };
+        put("one");
+        let store = memory.inner.main().store();
+        let head = store.head().unwrap();
+        put("two");
+        let (known, of_main) = (Known::named("origin"), (&store, &*head));
+        let outgoing = memory
+            .inner
+            .commits_behind(known, of_main, 0, Has::default(), None)
+            .unwrap();
+        assert_eq!(outgoing.batches.last().unwrap().head, head.digest);
+    }
 }

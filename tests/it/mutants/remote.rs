@@ -415,4 +415,10 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ],
         "signed::head",
     ),
+    mutant(
+        "a push sends what another thread commits meanwhile",
+        "src/engine/write/push.rs",
+        ["for index in index..end {", "index..end", "index..store.kept()"],
+        "engine::write::push",
+    ),
 ];
