@@ -57,9 +57,6 @@ impl Elsewhere {
         is_known: &mut dyn FnMut(CommitDigest) -> Result<bool>,
     ) -> Result<()> {
         let mut markers = markers_in(batch)?;
-        if markers.is_empty() {
-            return Ok(());
-        }
         let Some(found) = ForeignCommit::of(batch, suite)? else {
             return Ok(());
         };
