@@ -7,6 +7,9 @@
 //! # Layer
 //! Layer 0.
 
+#[cfg(feature = "remote")]
+use crate::error::{Error, Result};
+
 #[cfg(not(shuttle))]
 pub(crate) use {
     arc_swap::{ArcSwap, ArcSwapOption},
@@ -52,6 +55,31 @@ pub(crate) fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() 
 #[cfg(shuttle)]
 pub(crate) fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() -> B + Send) -> (A, B) {
     (here(), there())
+}
+
+/// Passes what `make` makes to `take`, which runs on another thread if one can be started. One value may wait. Returns the
+/// first error; `make` learns that `take` failed at its next value.
+#[cfg(all(feature = "remote", not(shuttle)))]
+pub(crate) fn handed_on<T: Send>(
+    make: impl FnOnce(&mut dyn FnMut(T) -> Result<()>) -> Result<()>,
+    take: impl FnMut(T) -> Result<()> + Send,
+) -> Result<()> {
+    let take = &Mutex::new(take);
+    let take = move |value| (*take.lock())(value);
+    let (hand_on, handed) = crossbeam_channel::bounded(1);
+    std::thread::scope(|scope| {
+        let taker = Builder::new().spawn_scoped(scope, move || handed.into_iter().try_for_each(take));
+        let Ok(taker) = taker else {
+            return make(&mut { take });
+        };
+        let stopped = |_| Error::internal("the thread that takes has stopped");
+        let made = make(&mut |value| hand_on.send(value).map_err(stopped));
+        drop(hand_on);
+        let taken = taker
+            .join()
+            .unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+        taken.and(made)
+    })
 }
 
 /// With fewer bytes of work, a thread costs more time than it saves.
@@ -116,6 +144,35 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
+    #[cfg(feature = "remote")]
+    use crate::error::ErrorKind;
+
+    #[cfg(feature = "remote")]
+    #[test]
+    fn values_are_handed_on_until_one_side_fails() {
+        let run = |made: u32, fails_at: u32| {
+            let mut taken = Vec::new();
+            let done = handed_on(
+                |hand_on| {
+                    (0..made).try_for_each(hand_on)?;
+                    (made < 100).then_some(()).ok_or_else(|| Error::invalid("made"))
+                },
+                |value| {
+                    taken.push(value);
+                    (value < fails_at)
+                        .then_some(())
+                        .ok_or_else(|| Error::not_found("taken"))
+                },
+            );
+            (taken, done.map_err(|error| error.kind()))
+        };
+        assert_eq!(run(9, 10), ((0..9).collect(), Ok(())));
+        assert_eq!(run(9, 5), ((0..6).collect(), Err(ErrorKind::NotFound)));
+        assert_eq!(
+            run(100, 1_000),
+            ((0..100).collect(), Err(ErrorKind::InvalidInput))
+        );
+    }
 
     #[test]
     #[cfg(feature = "ingest")]

@@ -75,6 +75,12 @@ impl LogReader {
         segment.read(locator)
     }
 
+    /// Returns the record at `locator` if its bytes were read or written before, so that nobody waits for the disk.
+    pub(crate) fn read_again(&self, locator: Locator) -> Option<Record> {
+        let open = self.segments.open.load();
+        open.get(&locator.segment())?.read_again(locator)
+    }
+
     /// Reads the header of the frame at `locator` and at most the first `count` bytes of its body. Does not check the
     /// body, so use the result only to decide whether to read the record.
     ///
@@ -508,5 +514,17 @@ impl SegmentFile {
             record_in(&*self.file, seed, locator).map_err(|error| self.cannot_read(error))?
         };
         found.map_err(|cause| self.damage(offset, cause))
+    }
+
+    /// Returns a record whose checksums matched before.
+    fn read_again(&self, locator: Locator) -> Option<Record> {
+        let offset = locator.offset();
+        if let Some(map) = self.mapped(offset) {
+            let is_known = map.verified().contains(offset);
+            return is_known.then(|| Record::verified(map.bytes(), offset as usize, locator).ok())?;
+        }
+        let kept = self.kept.load();
+        let (start, bytes) = kept.find(offset)?;
+        Record::kept(bytes.handle(), (offset - start) as usize, self.seed, locator).ok()
     }
 }

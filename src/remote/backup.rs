@@ -19,6 +19,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLog, Group, Purpose, Source};
 use crate::log::{Batch, BatchBuilder, RecordKind, UNLINKED};
 use crate::store::ForeignCommit;
+use crate::threads::handed_on;
 
 /// The result of a backup.
 #[derive(Clone, Debug)]
@@ -171,7 +172,7 @@ impl Copying<'_> {
         }
         let after = known.log.last_batch();
         let place = self.place;
-        self.segments(after, &mut |first, group| {
+        self.segments(after, |(first, group)| {
             let head = head_of(&group).unwrap_or(known.log.head);
             let segment = place.put(&known.log, floor, first, group)?;
             *known = published(place, known, known.log.with(&segment, head))?;
@@ -199,7 +200,7 @@ impl Copying<'_> {
         };
         // INVARIANT RPL-2: the new numbers are above those of all files that are deleted, also of files that no manifest lists.
         let mut floor = known.log.highest_id().max(highest_number(&before));
-        self.segments(0, &mut |first, group| {
+        self.segments(0, |(first, group)| {
             let head = head_of(&group).unwrap_or(next.head);
             let segment = place.put(&next, floor, first, group)?;
             floor = segment.listed.id;
@@ -209,8 +210,13 @@ impl Copying<'_> {
         place.collect(&before, &published(place, known, next)?.log)
     }
 
-    /// Passes the batches behind `after` to `put`, as groups for one segment each, with the number of the first batch.
-    fn segments(&mut self, after: u64, put: &mut dyn FnMut(u64, Group) -> Result<()>) -> Result<()> {
+    /// Passes the batches behind `after` to `put`, as groups for one segment each, with the number of the first batch. The next
+    /// group is read while `put` stores the one before it.
+    fn segments(&mut self, after: u64, put: impl FnMut((u64, Group)) -> Result<()> + Send) -> Result<()> {
+        handed_on(|hand_on| self.groups(after, hand_on), put)
+    }
+
+    fn groups(&mut self, after: u64, hand_on: &mut dyn FnMut((u64, Group)) -> Result<()>) -> Result<()> {
         let (mut group, mut bytes, mut first, mut next): (Group, u64, u64, u64) = (Vec::new(), 0, 0, 0);
         let copied = self.copied;
         copied
@@ -220,7 +226,7 @@ impl Copying<'_> {
                 let size = copy.encoded_bytes();
                 let is_full = bytes + size > CLOSED_SEGMENT_BYTES || batch.number != next;
                 if is_full && !group.is_empty() {
-                    put(first, std::mem::take(&mut group))?;
+                    hand_on((first, std::mem::take(&mut group)))?;
                     bytes = 0;
                 }
                 if group.is_empty() {
@@ -235,7 +241,7 @@ impl Copying<'_> {
         if group.is_empty() {
             Ok(())
         } else {
-            put(first, group)
+            hand_on((first, group))
         }
     }
 

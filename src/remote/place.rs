@@ -398,8 +398,9 @@ impl Place {
     /// Returns the bytes of a listed segment, or of the start of a longer file. Nothing if it is missing, which is damage too.
     pub(super) fn segment(&self, log: &ClosedLog, index: usize) -> Result<Vec<u8>> {
         let segment = &log.segments[index];
-        let found = self.find(&segment.name(), segment.length.saturating_add(1))?;
-        Ok(found.map(|stored| stored.bytes).unwrap_or_default())
+        let limit = segment.length.saturating_add(1);
+        let read = self.bucket.read(&segment.name(), limit);
+        Ok(read.map_err(self.failed("cannot read"))?.unwrap_or_default())
     }
 }
 

@@ -5,21 +5,50 @@
 
 use std::sync::Arc;
 
-use crate::digest::Root;
+use crate::digest::{KeyPath, Root};
 use crate::log::Batch;
-use crate::object::Id;
+use crate::object::{Id, Object};
+use crate::trie::Trie;
 
 use super::changed::{ChangedIds, Coming};
 use super::commits::CommitEntry;
-use super::places::IdHash;
+use super::places::{Found, IdHash, PlaceCache};
 use super::{Below, Store};
 
+/// The least number of entries that are beside an entry.
+const BESIDE_MIN: u64 = 8;
+
 impl Store {
-    /// Returns the cached place of an id for the state of the batch `batch`, and the batch up to which it holds. The caller
-    /// must check that the record has this id, and that its batch is not newer.
-    pub(crate) fn cached_place(&self, hash: IdHash, batch: u64) -> Option<(u64, u64)> {
+    /// Returns the object named `id` in the state of the batch `batch`, if the cache has its place.
+    pub(crate) fn cached(&self, id: &Id, hash: IdHash, batch: u64) -> Option<Object> {
         let (main, upto) = self.unchanged_since(hash, batch)?;
-        Some((main.places.load().as_ref()?.find(hash, upto)?, upto))
+        let cache = main.places.load();
+        let cache = cache.as_ref()?;
+        self.object_found(id, cache, (cache.find(hash, upto)?, upto))
+    }
+
+    /// Returns the objects with these ids that [`Self::cached`] returns. Waits for all of them at the same time.
+    pub(crate) fn cached_together(&self, ids: &[&Id], hashes: &[IdHash], batch: u64) -> Vec<Option<Object>> {
+        let cache = self.line_of_cache().places.load();
+        let Some(cache) = cache.as_ref() else {
+            return vec![None; ids.len()];
+        };
+        let find = |hash: &IdHash| {
+            let (_, upto) = self.unchanged_since(*hash, batch)?;
+            Some((cache.find(*hash, upto)?, upto))
+        };
+        let found: Vec<Option<(Found, u64)>> = hashes.iter().map(find).collect();
+        self.records
+            .touch(found.iter().flatten().map(|(found, _)| found.place));
+        let of = |(id, found): (&&Id, Option<(Found, u64)>)| self.object_found(id, cache, found?);
+        ids.iter().zip(found).map(of).collect()
+    }
+
+    /// Returns the object at the place that was found for its id in the state of the batch `upto`. `None` if it cannot be read:
+    /// then a read of the trie returns the error.
+    fn object_found(&self, id: &Id, cache: &PlaceCache, (found, upto): (Found, u64)) -> Option<Object> {
+        let is_served = |batch| batch <= upto && cache.serves(found, batch);
+        self.records.object_named(id, found.place, is_served).ok()?
     }
 
     /// Notes the place of an id in the state of a commit of the batch `batch`, which has `objects` objects.
@@ -37,8 +66,38 @@ impl Store {
             Some(entry?.place == place)
         };
         if self.own.is_none() || upto == head.batch && is_of_main() == Some(true) {
-            cache.keep(hash, place, (upto, objects), head.batch);
+            cache.keep([(hash, place)], (upto, objects), head.batch);
         }
+    }
+
+    /// Notes the places of the entries beside `key` in `state`, which is that of a commit of the batch `batch`, if the main line
+    /// is read much. Reads only records that somebody has read before.
+    pub(crate) fn cache_beside(&self, key: &KeyPath, state: &Trie, batch: u64) {
+        let (Some(cache), Some(head)) = (self.places.load_full(), self.head.load_full()) else {
+            return;
+        };
+        if head.batch != batch || !cache.looks_beside() {
+            return;
+        }
+        let beside = state.around(key, BESIDE_MIN);
+        self.records.touch(beside.iter().map(|entry| entry.place));
+        let known = beside.iter().filter_map(|entry| {
+            let hash = self.records.id_hash_again(entry.place)?;
+            Some((hash, entry.place))
+        });
+        let known: Vec<_> = known.collect();
+        if known.len() * 2 < beside.len() {
+            cache.found_little();
+        }
+        cache.keep(known, (batch, state.len()), head.batch);
+    }
+
+    fn line_of_cache(&self) -> &Self {
+        let mut line = self;
+        while let Below::Line(below) = &line.below {
+            line = &below.store;
+        }
+        line
     }
 
     /// Returns the main line, and the batch of a state of it that has the same version of an id as the state of the batch
@@ -69,11 +128,23 @@ impl Store {
         };
         let objects = next.trie.get().map_or(0, |after| after.len());
         let anew = cache.take_in((batch.number, objects), |cache| {
-            self.with_changes(batch, next, |coming| cache.forget_changes(coming, next))
+            self.with_changes(batch, next, |coming| match self.target_of(next) {
+                Some(target) => cache.go_back(target.batch, batch.number),
+                None => cache.forget_changes(coming, next),
+            })
         });
         if let Some(anew) = anew {
             self.places.store(Some(Arc::new(anew)));
         }
+    }
+
+    /// Returns the commit whose state, with its places, a coming commit takes.
+    fn target_of(&self, next: &CommitEntry) -> Option<Arc<CommitEntry>> {
+        if !next.takes_state {
+            return None;
+        }
+        let target = self.by_root(next.commit.root).ok()??;
+        target.trie.get()?.is_same(&next.trie.get()?).then_some(target)
     }
 
     /// Adds what a commit changes to the changed ids of this line.
@@ -122,5 +193,13 @@ impl Store {
             records: &self.records,
             nodes: self,
         })
+    }
+
+    /// Makes readers note what is beside, as after many reads.
+    #[cfg(test)]
+    pub(crate) fn seems_read_much(&self) {
+        if let Some(cache) = self.places.load_full() {
+            while !cache.looks_beside() {}
+        }
     }
 }

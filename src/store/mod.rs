@@ -30,6 +30,7 @@ mod foreign;
 mod id_changes;
 mod known;
 mod lane;
+mod left;
 mod lines;
 mod merged;
 #[cfg(feature = "remote")]

@@ -1,19 +1,22 @@
 //! A cache from ids to the places of their versions in the newest state, for readers that ask by id.
 //!
 //! A reader that knows the place needs neither the key path, which is a hash of the id, nor the trie. Readers fill the cache
-//! with what they found in the trie, so opening and writing cost nothing until somebody reads. It knows no absent ids.
+//! with what they found in the trie, so opening and writing cost nothing until somebody reads. In a store that is read much,
+//! they also note what is beside it in the trie. The cache knows no absent ids.
 //!
 //! # Layer
 //! Layer 4. Part of store/.
 //!
 //! # Invariants
 //! - PCH-1: let a cached place have a record of the batch `b`. In each state of the main line that is not older than `b` and
-//!   the floor, this record is the version of its id.
+//!   the floor, this record is the version of its id, unless a rollback left that state or the batch `b` (PCH-5).
 //! - PCH-2: before a commit is published, the cache has forgotten the ids that it changes. If the commit takes an older
 //!   version, the floor rises to the commit.
-//! - PCH-3: a reader loads a place before it loads the floor, so it sees each floor that the place needs.
+//! - PCH-3: a reader loads a place before it loads what was left and then the floor, so it sees each that the place needs.
 //! - PCH-4: a block counts only if its epoch is that of the cache. A reader loads both before it loads a place, and a block gets
 //!   the epoch after its slots are empty.
+//! - PCH-5: a rollback whose target the cache serves keeps all places. The cache serves no state that it left, and no record
+//!   of a batch that it left. It forgets rollbacks only after a new epoch begins, and a reader compares the epochs again.
 
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -24,6 +27,7 @@ use crate::threads::Mutex;
 
 use super::changed::Coming;
 use super::commits::CommitEntry;
+use super::left::Left;
 
 /// The number of places in a line, which a processor loads at once.
 const PLACES_A_LINE: usize = 8;
@@ -32,7 +36,11 @@ const OBJECTS_A_LINE: u64 = 4;
 /// A cache serves up to this number of objects for each line. Then one id in 20 has no room.
 const OBJECTS_A_LINE_MAX: u64 = 6;
 /// The number of lines that are allocated together.
-const LINES_A_BLOCK: usize = 1_024;
+const LINES_A_BLOCK: usize = 128;
+/// After this number of reads that the cache did not answer, readers also note what is beside.
+const MISSES_MIN: u64 = 256;
+/// If few records beside were in memory, this number of reads does not look beside.
+const MISSES_PAUSE: u64 = 64;
 
 /// The bits of a slot: the step in the segment, the segment, and a tag of the id. Other places are not cached.
 const STEP_BITS: u32 = 24;
@@ -115,7 +123,17 @@ pub(super) struct PlaceCache {
     newest: Mutex<Option<u64>>,
     /// Rises when all places become wrong at once, as by a rollback. Freeing the blocks would take longer than a rollback.
     epoch: AtomicU64,
+    left: Left,
+    /// The number of reads that the cache did not answer, up to a limit ([`Self::looks_beside`]).
+    misses: AtomicU64,
     lines: OnceLock<Lines>,
+}
+
+/// A cached place, and the epoch in which it was found.
+#[derive(Clone, Copy)]
+pub(super) struct Found {
+    pub(super) place: u64,
+    epoch: u64,
 }
 
 /// All lines. Each block is allocated when somebody reads an id of it, so no reader waits for all of them.
@@ -176,32 +194,48 @@ impl PlaceCache {
             floor: AtomicU64::new(u64::MAX),
             newest: Mutex::new(None),
             epoch: AtomicU64::new(0),
+            left: Left::default(),
+            misses: AtomicU64::new(0),
             lines: OnceLock::new(),
         }
     }
 
-    /// Returns an empty cache behind a batch.
-    fn behind(batch: u64) -> Self {
+    /// Returns an empty cache behind a batch, in place of this one.
+    fn behind(&self, batch: u64) -> Self {
         Self {
             floor: AtomicU64::new(batch),
             newest: Mutex::new(Some(batch)),
-            epoch: AtomicU64::new(0),
-            lines: OnceLock::new(),
+            misses: AtomicU64::new(self.misses.load(Ordering::Relaxed)),
+            ..Self::new()
         }
     }
 
     /// Returns the place of the version of an id in the state of the batch `batch`, if the cache has it.
-    pub(super) fn find(&self, hash: IdHash, batch: u64) -> Option<u64> {
+    /// The caller must check the record ([`Self::serves`]).
+    pub(super) fn find(&self, hash: IdHash, batch: u64) -> Option<Found> {
         let (block, index) = self.lines.get()?.find(hash);
         let block = block.get()?;
         // INVARIANT PCH-4: the epochs are loaded before the place.
-        if block.epoch.load(Ordering::Acquire) != self.epoch.load(Ordering::Acquire) {
+        let epoch = self.epoch.load(Ordering::Acquire);
+        if block.epoch.load(Ordering::Acquire) != epoch {
             return None;
         }
         // Another id may have taken the slot meanwhile, which the caller sees in the record.
         let slot = block.lines[index].slot(hash.tag())?.load(Ordering::Acquire);
-        // INVARIANT PCH-3: the floor is loaded after the place.
-        (slot != 0 && self.floor.load(Ordering::Acquire) <= batch).then(|| unpacked(slot))
+        if slot == 0 || self.left.has(batch) {
+            return None;
+        }
+        // INVARIANT PCH-3: the floor is loaded after the place and what was left.
+        (self.floor.load(Ordering::Acquire) <= batch).then(|| Found {
+            place: unpacked(slot),
+            epoch,
+        })
+    }
+
+    /// Returns whether a record of the batch `batch`, at a place that was found, is of a state that nobody left.
+    pub(super) fn serves(&self, found: Found, batch: u64) -> bool {
+        // INVARIANT PCH-5: the epoch is compared after what was left.
+        !self.left.has(batch) && self.epoch.load(Ordering::Acquire) == found.epoch
     }
 
     fn forget(&self, id: &str) {
@@ -216,25 +250,49 @@ impl PlaceCache {
 }
 
 impl PlaceCache {
-    /// Notes the place of an id in the state of the batch `batch`, which has `objects` objects. `head` is the newest batch that
+    /// Notes the places of ids in the state of the batch `batch`, which has `objects` objects. `head` is the newest batch that
     /// is published. Does nothing if that is not the newest state, or if another thread changes the cache.
-    pub(super) fn keep(&self, hash: IdHash, place: u64, (batch, objects): (u64, u64), head: u64) {
-        let (Some(packed), Some(mut newest)) = (packed(place), self.newest.try_lock()) else {
+    pub(super) fn keep(
+        &self,
+        places: impl IntoIterator<Item = (IdHash, u64)>,
+        (batch, objects): (u64, u64),
+        head: u64,
+    ) {
+        let Some(mut newest) = self.newest.try_lock() else {
             return;
         };
         if newest.is_none() && head == batch {
             *newest = Some(batch);
             self.floor.store(batch, Ordering::Release);
         }
-        if *newest == Some(batch) {
-            let lines = self.lines.get_or_init(|| Lines::for_objects(objects));
+        if *newest != Some(batch) {
+            return;
+        }
+        let lines = self.lines.get_or_init(|| Lines::for_objects(objects));
+        let epoch = self.epoch.load(Ordering::Relaxed);
+        for (hash, place) in places {
+            let Some(packed) = packed(place) else { continue };
             let (block, index) = lines.find(hash);
-            let epoch = self.epoch.load(Ordering::Relaxed);
             let block = block.get_or_init(|| Block::of_epoch(epoch));
             block.enter(epoch);
             let slot = block.lines[index].slot_for(hash.tag());
             slot.store(hash.tag() | packed, Ordering::Release);
         }
+    }
+
+    /// Counts a read that the cache did not answer. Returns whether the reader shall note what is beside.
+    pub(super) fn looks_beside(&self) -> bool {
+        // Two readers may count one read, which does no harm.
+        let misses = self.misses.load(Ordering::Relaxed);
+        if misses < MISSES_MIN {
+            self.misses.store(misses + 1, Ordering::Relaxed);
+        }
+        misses >= MISSES_MIN
+    }
+
+    /// Notes that few records beside were in memory.
+    pub(super) fn found_little(&self) {
+        self.misses.store(MISSES_MIN - MISSES_PAUSE, Ordering::Relaxed);
     }
 
     /// Takes in a commit before it is published (PCH-2), whose state has `objects` objects. Calls `change` with the cache, which
@@ -250,11 +308,13 @@ impl PlaceCache {
         let lines = self.lines.get().map(|lines| lines.count);
         match lines.filter(|_| is_used) {
             None => self.floor.store(batch, Ordering::Release),
-            Some(lines) if objects > lines * OBJECTS_A_LINE_MAX => return Some(Self::behind(batch)),
+            Some(lines) if objects > lines * OBJECTS_A_LINE_MAX => return Some(self.behind(batch)),
             Some(_) if change(self).is_some() => {}
             Some(_) => {
                 self.floor.store(batch, Ordering::Release);
                 self.epoch.fetch_add(1, Ordering::Release);
+                // INVARIANT PCH-5: behind the new epoch.
+                self.left.clear();
             }
         }
         None
@@ -268,6 +328,12 @@ impl PlaceCache {
         }
         let mut records = coming.batch.records.iter();
         records.try_for_each(|record| self.forget_change(coming, record))
+    }
+
+    /// Takes in a rollback to the state of the batch `target`. Returns `None` if the cache does not serve that state.
+    pub(super) fn go_back(&self, target: u64, rollback: u64) -> Option<()> {
+        let is_served = self.floor.load(Ordering::Relaxed) <= target && !self.left.has(target);
+        is_served.then(|| self.left.add(target, rollback))?
     }
 
     fn forget_change(&self, coming: &Coming<'_>, record: &Record) -> Option<()> {

@@ -28,6 +28,7 @@ use crate::threads::{Mutex, RwLock};
 use super::base::Base;
 use super::checkpoint::{CommitRow, DigestRow};
 use super::commits::{CommitEntry, StateSlot};
+use super::places::IdHash;
 use super::rewritten::{Erased, MapEntry, MapRecord, decode_gap, unreadable};
 use super::versions::DigestIndex;
 
@@ -205,14 +206,19 @@ impl Records {
         }
     }
 
-    /// Returns the object at a place that the cache of places has for its id, unless it is not this object or newer than
-    /// the batch `upto`.
+    /// Returns the object at a place that the cache of places has for its id, unless it is another object, or `is_served` returns
+    /// false for the batch of the record.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record cannot be read.
-    pub(crate) fn object_named(&self, id: &Id, place: u64, upto: u64) -> Result<Option<Object>> {
+    pub(super) fn object_named(
+        &self,
+        id: &Id,
+        place: u64,
+        is_served: impl FnOnce(u64) -> bool,
+    ) -> Result<Option<Object>> {
         let record = self.reader.read(Locator::from_u64(place))?;
-        if record.kind != RecordKind::Object || record.batch > upto {
+        if record.kind != RecordKind::Object || !is_served(record.batch) {
             return Ok(None);
         }
         let object = Object::undigested(record.body, self.suite);
@@ -220,6 +226,13 @@ impl Records {
             return Ok(None);
         }
         self.with_content(object, record.flags).map(Some)
+    }
+
+    /// Returns the id of the object at `place`, if its record was read or written before.
+    pub(super) fn id_hash_again(&self, place: u64) -> Option<IdHash> {
+        let record = self.reader.read_again(Locator::from_u64(place))?;
+        let is_object = record.kind == RecordKind::Object;
+        is_object.then(|| Object::id_in(&record.body).map(IdHash::of))?
     }
 
     /// Touches the records of the next objects that will be read, so that the processor loads them at the same time.

@@ -58,6 +58,23 @@ impl Child {
         }
     }
 
+    /// Returns the branch if it is in memory; `None` for a leaf, too.
+    pub(super) fn loaded_branch(&self) -> Option<Branch<'_>> {
+        match self.get() {
+            Kind::Leaf(_) => None,
+            Kind::Branch(branch) => Some(branch),
+            Kind::Stored(stored) => stored.loaded()?.loaded_branch(),
+        }
+    }
+
+    /// Adds the entries at and below this child that are in memory.
+    pub(super) fn entries_in_memory(&self, entries: &mut Vec<Entry>) {
+        entries.extend(self.entry());
+        for child in self.loaded_branch().map(Branch::slots).unwrap_or_default() {
+            child.entries_in_memory(entries);
+        }
+    }
+
     /// Returns this child with its branch in memory.
     ///
     /// # Errors

@@ -192,19 +192,11 @@ impl View {
     /// version's record cannot be read.
     pub fn get(&self, id: &Id) -> Result<Option<Object>> {
         let hash = IdHash::of(id.as_str());
-        if let Some(object) = self.cached(id, hash) {
+        if let Some(object) = self.state.store.cached(id, hash, self.entry.batch) {
             return Ok(Some(object));
         }
         let entry = self.state.entry_at(&self.key(id))?;
         self.load_named(id, hash, entry)
-    }
-
-    /// Returns the object at the place that the cache has for its id. `None` if it cannot be read: then [`Self::get`] reads
-    /// the trie, and returns the error.
-    fn cached(&self, id: &Id, hash: IdHash) -> Option<Object> {
-        let (store, batch) = (&self.state.store, self.entry.batch);
-        let (place, upto) = store.cached_place(hash, batch)?;
-        store.records.object_named(id, place, upto).ok()?
     }
 
     /// Returns the object of each id, in the order of the ids; see [`Self::get`]. This is several times as fast as one
@@ -235,20 +227,9 @@ impl View {
     }
 
     fn get_together(&self, ids: &[&Id], objects: &mut Vec<Option<Object>>) -> Result<()> {
-        let (store, batch) = (&self.state.store, self.entry.batch);
-        let first = objects.len();
+        let (store, first) = (&self.state.store, objects.len());
         let hashes: Vec<IdHash> = ids.iter().map(|id| IdHash::of(id.as_str())).collect();
-        let places: Vec<Option<(u64, u64)>> = hashes
-            .iter()
-            .map(|hash| store.cached_place(*hash, batch))
-            .collect();
-        store
-            .records
-            .touch(places.iter().flatten().map(|(place, _)| *place));
-        objects.extend(ids.iter().zip(places).map(|(id, place)| {
-            let object = place.map(|(place, upto)| store.records.object_named(id, place, upto));
-            object.and_then(|object| object.ok().flatten())
-        }));
+        objects.extend(store.cached_together(ids, &hashes, self.entry.batch));
         let rest: Vec<usize> = (0..ids.len())
             .filter(|at| objects[first + at].is_none())
             .collect();
@@ -266,8 +247,9 @@ impl View {
         if !object.is_named(id) {
             return Ok(None);
         }
-        let of_state = (self.entry.batch, self.len());
-        self.state.store.cache_place(id, hash, entry.place, of_state);
+        let (store, batch) = (&self.state.store, self.entry.batch);
+        store.cache_place(id, hash, entry.place, (batch, self.len()));
+        store.cache_beside(&entry.key, &self.state.trie, batch);
         Ok(Some(object))
     }
 

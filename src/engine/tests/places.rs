@@ -182,6 +182,9 @@ fn run(seed: u64) -> Result<()> {
             memory.close()?;
             memory = on_disk(&disk, options(HOUR), false)?;
         }
+        if seed.is_multiple_of(2) {
+            memory.inner.store().seems_read_much();
+        }
         let what = change(&mut memory, &other, &mut random, step);
         if what.starts_with("erase") {
             held.clear();
@@ -230,10 +233,6 @@ fn a_fork_uses_the_cache_for_what_it_has_not_changed() -> Result<()> {
     let fork = memory.fork("f").by(&Writer::user())?;
     put(&fork, "b", "of the fork");
     let nested = fork.fork("g").by(&Writer::user())?;
-    let is_cached = |view: &View, name: &str| {
-        let hash = IdHash::of(name);
-        view.state.store.cached_place(hash, view.entry.batch).is_some()
-    };
     let (main, fork, nested) = (memory.view(), fork.view(), nested.view());
     assert!(!is_cached(&main, "a") && !is_cached(&fork, "a"));
     for name in ["a", "b"] {
@@ -246,6 +245,93 @@ fn a_fork_uses_the_cache_for_what_it_has_not_changed() -> Result<()> {
     assert_eq!(content(&main, "b").as_deref(), Some("of main"));
     assert!(is_cached(&main, "b") && !is_cached(&fork, "b") && !is_cached(&nested, "b"));
     assert_eq!(content(&fork, "b").as_deref(), Some("of the fork"));
+    Ok(())
+}
+
+fn is_cached(view: &View, name: &str) -> bool {
+    let (id, hash) = (id(name), IdHash::of(name));
+    view.state.store.cached(&id, hash, view.entry.batch).is_some()
+}
+
+/// PCH-5: the cache serves the states before and behind a rollback, and none between.
+#[test]
+fn a_rollback_keeps_the_cache() -> Result<()> {
+    let memory = Memory::in_memory()?;
+    // A commit that changes much for the size of the cache empties it.
+    for name in ["a", "b"]
+        .map(str::to_owned)
+        .into_iter()
+        .chain((0..30).map(|n| format!("o/{n}")))
+    {
+        put(&memory, &name, "first");
+    }
+    let first = memory.view();
+    for name in ["a", "b"] {
+        assert_eq!(content(&first, name).as_deref(), Some("first"));
+    }
+    let back = |to: &View| {
+        let target = format!("seq:{}", to.commit().commit.seq);
+        memory
+            .rollback(target.as_str())
+            .across_lanes()
+            .by(&Writer::user())
+    };
+    for round in 0..20 {
+        let before = memory.view();
+        // A version that comes back would raise the floor.
+        let wrong = format!("wrong {round}");
+        put(&memory, "a", &wrong);
+        let between = memory.view();
+        assert_eq!(content(&between, "a").as_ref(), Some(&wrong));
+        back(&before)?;
+        let behind = memory.view();
+        // Above the number of rollbacks that are remembered, the cache begins anew.
+        assert_eq!(is_cached(&behind, "b"), round != 16, "round {round}");
+        assert!(!is_cached(&behind, "a") && !is_cached(&between, "b"));
+        if round < 16 {
+            assert!(is_cached(&first, "b") && is_cached(&before, "b"));
+        }
+        assert_eq!(content(&between, "a").as_ref(), Some(&wrong));
+        for view in [&first, &behind, &before] {
+            assert_eq!(content(view, "a").as_deref(), Some("first"));
+            assert_eq!(content(view, "b").as_deref(), Some("first"));
+        }
+    }
+    Ok(())
+}
+
+/// A store that is read much notes what is beside, except what nobody has read.
+#[test]
+fn a_reader_notes_what_is_beside() -> Result<()> {
+    let disk = SimDisk::new(1);
+    let memory = on_disk(&disk, options(HOUR), true)?;
+    let names: Vec<String> = (0..600).map(|number| format!("o/{number}")).collect();
+    let mut draft = memory.draft(&Writer::user());
+    for name in &names {
+        draft.put(note(name, "text"))?;
+    }
+    memory.commit(draft, "put")?;
+    let cached = |view: &View| names.iter().filter(|name| is_cached(view, name)).count();
+    let view = memory.view();
+    // Ids meet in a line at random, so a few may lack room.
+    let read =
+        |view: &View, names: &[String]| names.iter().try_for_each(|name| view.get(&id(name)).map(drop));
+    read(&view, &names[..256])?;
+    assert!((250..=256).contains(&cached(&view)), "{}", cached(&view));
+    read(&view, &names[256..257])?;
+    assert!(cached(&view) > 257, "{}", cached(&view));
+    memory.close()?;
+    let memory = on_disk(&disk, options(HOUR), false)?;
+    let view = memory.view();
+    read(&view, &names[..300])?;
+    let known = cached(&view);
+    assert!(
+        (290..=300).contains(&known),
+        "{known}: nobody has read the records beside"
+    );
+    view.objects().try_for_each(|object| object.map(drop))?;
+    read(&view, &names[300..400])?;
+    assert!(cached(&view) > 450, "{}", cached(&view));
     Ok(())
 }
 

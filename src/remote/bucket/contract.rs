@@ -93,6 +93,11 @@ pub trait Bucket: Send + Sync {
     /// Returns an object, or the bytes of it in `range`; fewer if it ends before.
     fn get(&self, name: &str, range: Option<Range<u64>>) -> BucketResult<Stored>;
 
+    /// Returns the bytes that [`Self::get`] returns, for a caller that needs no version.
+    fn read(&self, name: &str, range: Option<Range<u64>>) -> BucketResult<Vec<u8>> {
+        self.get(name, range).map(|stored| stored.bytes)
+    }
+
     /// Creates an object. Returns [`BucketError::Exists`], and changes nothing, if the name exists.
     fn put_new(&self, name: &str, bytes: &[u8]) -> BucketResult<()>;
 

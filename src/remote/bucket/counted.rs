@@ -114,9 +114,24 @@ impl Counted {
     pub(in crate::remote) fn get(&self, name: &str, limit: u64) -> BucketResult<Stored> {
         let stored = self.send(|| self.bucket.get(name, Some(0..limit)));
         let stored = stored.map_err(BucketError::of_read)?;
-        self.received
-            .fetch_add(stored.bytes.len() as u64, Ordering::Relaxed);
+        self.count_received(&stored.bytes);
         Ok(stored)
+    }
+
+    fn count_received(&self, bytes: &[u8]) {
+        self.received.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+    }
+
+    /// Returns at most the first `limit` bytes of an object without its version, or `None` if it is missing.
+    pub(in crate::remote) fn read(&self, name: &str, limit: u64) -> BucketResult<Option<Vec<u8>>> {
+        match self.send(|| self.bucket.read(name, Some(0..limit))) {
+            Err(BucketError::Missing) => Ok(None),
+            read => {
+                let bytes = read.map_err(BucketError::of_read)?;
+                self.count_received(&bytes);
+                Ok(Some(bytes))
+            }
+        }
     }
 
     /// Returns at most the first `limit` bytes of an object, or `None` if it is missing.

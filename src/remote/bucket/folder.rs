@@ -19,7 +19,8 @@ use std::time::Duration;
 use super::{Bucket, BucketError, BucketResult, Stored, Version};
 use crate::digest::{derive_key, to_hex};
 use crate::disk::{
-    Access, Disk, FileDisk, LockGuard, MemDisk, folder_of, if_there, is_not_regular, lock_within, read_bytes,
+    Access, Disk, DiskFile, FileDisk, LockGuard, MemDisk, folder_of, if_there, is_not_regular, lock_within,
+    read_bytes,
 };
 use crate::error::{ErrorKind, Result};
 
@@ -65,16 +66,15 @@ impl Folder {
 
     /// Returns the bytes of a file in `range`, and the version of the file. A file that is too long for an object of ours has
     /// no version, and only the range of it is read.
-    fn read(&self, name: &str, range: Range<u64>) -> io::Result<Stored> {
+    fn stored(&self, name: &str, range: Range<u64>) -> io::Result<Stored> {
         let file = self.disk.open(name, Access::Read)?;
         let length = file.length()?;
-        let size = |length: u64| usize::try_from(length).map_err(io::Error::other);
         if length > range.end.max(OBJECT_BYTES_MAX) {
-            let bytes = read_bytes(&*file, range.start, size(range.end.saturating_sub(range.start))?)?;
+            let bytes = bytes_in(&*file, &range)?;
             let version = Version(format!("{length}+"));
             return Ok(Stored { bytes, version });
         }
-        let mut bytes = read_bytes(&*file, 0, size(length)?)?;
+        let mut bytes = bytes_in(&*file, &(0..length))?;
         let version = version_of(&bytes);
         bytes.truncate(usize::try_from(range.end).unwrap_or(usize::MAX));
         bytes.drain(..(range.start as usize).min(bytes.len()));
@@ -139,8 +139,18 @@ impl Folder {
 
 impl Bucket for Folder {
     fn get(&self, name: &str, range: Option<Range<u64>>) -> BucketResult<Stored> {
-        self.read(name, range.unwrap_or(0..u64::MAX))
+        self.stored(name, range.unwrap_or(0..u64::MAX))
             .map_err(|error| failed(&error))
+    }
+
+    /// Computes no version, which is the digest of the whole file.
+    fn read(&self, name: &str, range: Option<Range<u64>>) -> BucketResult<Vec<u8>> {
+        let read = || {
+            let file = self.disk.open(name, Access::Read)?;
+            let range = range.unwrap_or(0..u64::MAX);
+            bytes_in(&*file, &(range.start..range.end.min(file.length()?)))
+        };
+        read().map_err(|error| failed(&error))
     }
 
     fn put_new(&self, name: &str, bytes: &[u8]) -> BucketResult<()> {
@@ -153,7 +163,7 @@ impl Bucket for Folder {
     fn swap(&self, name: &str, version: &Version, bytes: &[u8]) -> BucketResult<Version> {
         let _alone = self.lock()?;
         // A file of another length has another version, and is not read.
-        match self.read(name, 0..length_in(version)) {
+        match self.stored(name, 0..length_in(version)) {
             Ok(known) if known.version == *version => {}
             Ok(_) => return Err(BucketError::Stale),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(BucketError::Stale),
@@ -198,6 +208,15 @@ fn is_unfinished(name: &str) -> bool {
         .and_then(|name| name.rsplit_once('.'));
     random
         .is_some_and(|(_, random)| random.len() == 16 && random.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
+fn bytes_in(file: &dyn DiskFile, range: &Range<u64>) -> io::Result<Vec<u8>> {
+    let length = range.end.saturating_sub(range.start);
+    read_bytes(
+        file,
+        range.start,
+        usize::try_from(length).map_err(io::Error::other)?,
+    )
 }
 
 /// A version is the length and the digest of the whole file: a manifest never has the bytes of an earlier one.
