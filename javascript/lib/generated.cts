@@ -302,6 +302,8 @@ export interface Pushed {
   bytes: number;
   /** The number of requests. */
   requests: number;
+  /** Whether the newest commit of the remote was signed before, as far as this store knows, and is not signed now. */
+  unsigned?: boolean | undefined;
 }
 
 /** The result of a fetch. */

@@ -420,6 +420,10 @@ class Pushed(_a.Answer):
     """The number of bytes that were sent."""
     requests: int
     """The number of requests."""
+    unsigned: bool
+    """Whether the newest commit of the remote was signed before, as far as this store knows, and is not signed now."""
+
+    _reads = {"unsigned": bool}
 
 
 @dataclass(frozen=True, slots=True, repr=False)

@@ -101,9 +101,9 @@ pub use write::policy::{PolicyVerdict, WritePolicy};
 #[cfg(all(feature = "remote", feature = "signed"))]
 pub(crate) use write::push::Sent;
 #[cfg(feature = "remote")]
-pub(crate) use write::push::{Outgoing, PushPlan, PushTarget, RemoteLine};
+pub(crate) use write::push::{Outgoing, PushPlan, PushTarget};
 #[cfg(feature = "remote")]
-pub(crate) use write::remote::{Known, Seen, went_back};
+pub(crate) use write::remote::{Known, Seen, has_signature, went_back};
 pub use write::request::Committed;
 pub use write::revert::{Conflicts, KeptObject, Revert, Reverted, RevertedObject};
 pub use write::rollback::{Reversing, Rollback};

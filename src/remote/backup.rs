@@ -180,15 +180,9 @@ impl Copying<'_> {
         })?;
         if known.log.generation == generation && garbage(&before, &known.log).next().is_some() {
             // Another run that has stored such a segment and not published it finds a newer manifest.
-            let generation = generation + 1;
-            *known = published(
-                place,
-                known,
-                ClosedLog {
-                    generation,
-                    ..known.log.clone()
-                },
-            )?;
+            let mut next = known.log.clone();
+            next.generation += 1;
+            *known = published(place, known, next)?;
         }
         place.collect(&before, &known.log)
     }

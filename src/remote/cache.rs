@@ -66,5 +66,17 @@ pub(super) fn seen_in(log: &ClosedLog) -> Seen {
         generation: log.generation,
         batch: log.last_batch(),
         head: log.head,
+        is_signed: false,
     }
+}
+
+/// Returns whether a reader that has read so far has read all of this log.
+pub(super) fn has_read(seen: Option<Seen>, log: &ClosedLog) -> bool {
+    seen.is_some_and(|seen| {
+        seen_in(log)
+            == Seen {
+                is_signed: false,
+                ..seen
+            }
+    })
 }

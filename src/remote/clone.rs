@@ -21,11 +21,11 @@ use super::place::Place;
 use super::remote::Remote;
 use crate::digest::{CommitDigest, Root};
 use crate::disk::{Disk, FileDisk};
-use crate::engine::{Known, Memory, Options, ReadLog, body_bytes};
+use crate::engine::{Known, Memory, Options, ReadLog, body_bytes, has_signature};
 use crate::error::{Error, Result};
 use crate::log::closed::{ClosedLog, ClosedSegment, Group, Purpose, ReadSegment, Target};
 use crate::log::{Batch, BatchBuilder, Record, RecordKind, cap_in};
-use crate::object::{Origin, Reference, ReferenceClass, ReferenceName};
+use crate::object::{Origin, Reference, ReferenceClass, ReferenceName, Time};
 use crate::store::{Bulk, ForeignCommit, GoOn, Store, capped, check_time};
 use crate::threads::{BESIDE_BYTES, beside_if};
 
@@ -217,30 +217,14 @@ pub(super) fn copy_log(
     rules: CopyRules<'_>,
     register: Register<'_>,
 ) -> Result<Option<ReadLog>> {
-    let CopyRules { cap, options, .. } = rules;
-    let settings = &options.settings;
-    let (mut commits, mut head) = (HashSet::new(), log.head);
-    let mut fits = |batch: &Batch| {
-        let found = ForeignCommit::of(batch, log.suite()).ok().flatten();
-        commits.extend(found.map(|found| found.digest));
-        head = batch.commit;
-        // A signature covers only what this call reads (RSG-2).
-        !rules.is_signed
-            && batch
-                .records
-                .iter()
-                .all(|record| has_cap(record, cap) && !is_own(record, log.purpose))
-    };
-    let mut target = Target::begin(Arc::clone(disk), log, settings.log_options(), &mut fits)?;
+    let settings = &rules.options.settings;
+    let (mut target, mut known) = begin(log, disk, rules)?;
     let lengths = log.segments.iter().map(|segment| segment.length);
     let total: u64 = lengths.clone().sum();
     let is_much = total >= BESIDE_BYTES;
     let mut done: u64 = lengths.take(target.found).sum();
     let (store, go_on) = (settings.empty_store(target.reader()), || settings.check_stop());
     let mut memory = CloneMemory::new(&store, &go_on, target.found == 0)?;
-    if target.found == 0 {
-        head = log.head;
-    }
     let mut left = (target.found..log.segments.len()).peekable();
     let read = |index: Option<&usize>| index.map(|index| place.read_segment(log, *index));
     let (mut next, mut written) = (read(left.peek()), Vec::new());
@@ -249,17 +233,8 @@ pub(super) fn copy_log(
         settings.tell("clone", done, total);
         // CLE-1
         let (found, segment) = (found?, &log.segments[index]);
-        head = found.batches.last().map_or(head, |batch| batch.commit);
-        if log.purpose == Purpose::Shared {
-            for batch in &found.batches {
-                // No fetch would take a commit that is later.
-                if let Some(found) = ForeignCommit::of(batch, log.suite())? {
-                    check_time(&found.commit, settings.latest())?;
-                    commits.insert(found.digest);
-                }
-            }
-        }
-        let write = |target| write_segment(target, segment, found, (log.purpose, rules, &commits));
+        known.add(&found, log, settings.latest())?;
+        let write = |target| write_segment(target, segment, found, (log.purpose, rules, &known.commits));
         let before = std::mem::take(&mut written);
         // The next segment is read and checked while this one is written, and the one before it becomes part of the store.
         let added;
@@ -271,7 +246,7 @@ pub(super) fn copy_log(
         written = added?;
         done += segment.length;
     }
-    if head != log.head {
+    if known.head.is_some_and(|head| head != log.head) {
         return Err(Error::corrupt(
             "the newest batch of the remote has another head than its manifest",
         ));
@@ -279,8 +254,13 @@ pub(super) fn copy_log(
     settings.tell("clone", total, total);
     if log.purpose == Purpose::Shared {
         // INVARIANT CLE-3
-        let known = Known { name: ORIGIN, cap };
-        let seen = known.seen_at(seen_in(log), settings.clock.now())?;
+        let origin = Known {
+            name: ORIGIN,
+            cap: rules.cap,
+        };
+        let mut seen = seen_in(log);
+        seen.is_signed = known.is_signed;
+        let seen = origin.seen_at(seen, settings.clock.now())?;
         let own = target.add_own(Group::from([(seen, log.head)]))?;
         written.extend(own);
         register(target.instance())?;
@@ -288,6 +268,54 @@ pub(super) fn copy_log(
     let (finished, bytes) = beside_if(is_much, || target.finish(log.head), || memory.finish(written));
     let finished = finished?;
     Ok(bytes.map(|bytes| (finished, store, bytes)))
+}
+
+/// Begins a clone, or goes on with an interrupted one. Also returns what the segments of that one have.
+fn begin(log: &ClosedLog, disk: &Arc<dyn Disk>, rules: CopyRules<'_>) -> Result<(Target, Copied)> {
+    let mut copied = Copied::default();
+    let mut fits = |batch: &Batch| {
+        let found = ForeignCommit::of(batch, log.suite()).ok().flatten();
+        copied.commits.extend(found.map(|found| found.digest));
+        copied.head = Some(batch.commit);
+        // A signature covers only what this call reads (RSG-2).
+        !rules.is_signed
+            && batch
+                .records
+                .iter()
+                .all(|record| has_cap(record, rules.cap) && !is_own(record, log.purpose))
+    };
+    let options = rules.options.settings.log_options();
+    let target = Target::begin(Arc::clone(disk), log, options, &mut fits)?;
+    copied.head = copied.head.filter(|_| target.found > 0);
+    Ok((target, copied))
+}
+
+/// What the segments have that a clone has so far.
+#[derive(Default)]
+struct Copied {
+    commits: HashSet<CommitDigest>,
+    /// The head behind the last batch.
+    head: Option<CommitDigest>,
+    /// Whether one has a signature of the newest commit.
+    is_signed: bool,
+}
+
+impl Copied {
+    /// Adds the next segment, none of whose commits may be later than `latest`: no fetch would take one that is.
+    fn add(&mut self, found: &ReadSegment, log: &ClosedLog, latest: Time) -> Result<()> {
+        self.head = found.batches.last().map(|batch| batch.commit).or(self.head);
+        if log.purpose == Purpose::Backup {
+            return Ok(());
+        }
+        for batch in &found.batches {
+            self.is_signed |= has_signature(batch, log.head)?;
+            if let Some(found) = ForeignCommit::of(batch, log.suite())? {
+                check_time(&found.commit, latest)?;
+                self.commits.insert(found.digest);
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Writes the next segment of a closed log. Returns its batches as they are written.

@@ -20,7 +20,7 @@ use super::place::{Place, Published};
 use super::remote::Remote;
 #[cfg(feature = "signed")]
 use crate::digest::CommitDigest;
-use crate::engine::{FetchedPart, Memory, Seen, Writer};
+use crate::engine::{FetchedPart, Memory, Seen, Writer, has_signature};
 use crate::error::{Error, Result};
 use crate::log::Batch;
 use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLog, Purpose};
@@ -122,7 +122,7 @@ impl Remote {
     ) -> Result<FetchedPart> {
         let number = after.map_or(0, |seen| seen.batch);
         let (batches, is_last) = read_batches(place, log, number)?;
-        let seen = match batches.last() {
+        let mut seen = match batches.last() {
             // The rest of this generation is not read yet.
             Some(last) if !is_last => Seen {
                 generation: log.generation - 1,
@@ -132,6 +132,11 @@ impl Remote {
             },
             _ => seen_in(log),
         };
+        seen.is_signed = after.is_some_and(|after| after.head == seen.head && after.is_signed);
+        for batch in &batches {
+            let found = has_signature(batch, seen.head);
+            seen.is_signed |= found.map_err(|error| place.damaged(error))?;
+        }
         let supply = self.supply(memory, (place, log), &batches)?;
         Ok(FetchedPart {
             after,
@@ -152,18 +157,9 @@ impl Remote {
         part: &FetchedPart,
     ) -> Result<Option<Arc<HashSet<CommitDigest>>>> {
         let mut signatures = self.signatures(memory, log, part.after)?;
-        let add = |batch: &Batch| signatures.add(batch).map_err(|error| place.damaged(error));
-        part.batches.iter().try_for_each(add)?;
-        if signatures.is_demanded() {
-            for (index, segment) in log.segments.iter().enumerate() {
-                if segment.last_batch > part.seen.batch {
-                    let batches = place.batches(log, index)?;
-                    let mut left = batches.iter().filter(|batch| batch.number > part.seen.batch);
-                    let add = |batch| signatures.add(batch).map_err(|error| place.damaged(error));
-                    left.try_for_each(add)?;
-                }
-            }
-        }
+        let mut first = part.batches.iter();
+        first.try_for_each(|batch| signatures.add(place, batch))?;
+        signatures.read(place, part.seen.batch)?;
         signatures.check(self)
     }
 

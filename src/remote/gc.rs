@@ -26,8 +26,8 @@ use crate::engine::Memory;
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLog};
 use crate::log::{Batch, BatchBuilder, Record, RecordKind, UNLINKED};
-use crate::object::{Object, Reference, Time};
-use crate::store::{Erasure, ForeignCommit, changes_in, erasable, erasure_marker, line_of};
+use crate::object::{Object, Time};
+use crate::store::{Erasure, ForeignCommit, changes_in, erasable, erasure_marker, line_of, references_in};
 
 /// A side line is idle this long after its newest commit.
 const IDLE_MICROS: i64 = 30 * 24 * 3_600_000_000;
@@ -126,15 +126,9 @@ struct Survey {
 impl Survey {
     fn add(&mut self, log: &ClosedLog, batches: &[Batch]) -> Result<()> {
         for batch in batches {
-            for record in batch
-                .records
-                .iter()
-                .filter(|record| record.kind == RecordKind::Reference)
-            {
-                if let Ok(reference) = Reference::decode(&record.body) {
-                    self.named
-                        .extend(reference.commit.filter(|_| reference.name.keeps_commit()));
-                }
+            for reference in references_in(batch)? {
+                let commit = reference.commit.filter(|_| reference.name.keeps_commit());
+                self.named.extend(commit);
             }
             let line = line_of(batch, log.suite())?;
             if let Some(found) = ForeignCommit::of(batch, log.suite())? {
@@ -330,16 +324,11 @@ impl<'a> Collection<'a> {
         let is_dropped = line.is_some_and(|line| self.dropped.contains(&line));
         let (mut copy, mut differs) = (BatchBuilder::new(), is_dropped);
         let mut contents = HashSet::new();
-        if is_dropped {
-            for record in batch
-                .records
-                .iter()
-                .filter(|record| record.kind == RecordKind::Object)
-            {
-                if erasable(record, suite).is_some_and(|digest| self.needed.contains(&digest)) {
-                    let content = Object::content_digest_in(&record.body);
-                    contents.extend(content.map(|(content, _)| *content.as_bytes()));
-                }
+        let is_version = |record: &&Record| is_dropped && record.kind == RecordKind::Object;
+        for record in batch.records.iter().filter(is_version) {
+            if erasable(record, suite).is_some_and(|digest| self.needed.contains(&digest)) {
+                let content = Object::content_digest_in(&record.body);
+                contents.extend(content.map(|(content, _)| *content.as_bytes()));
             }
         }
         for record in &batch.records {

@@ -60,6 +60,9 @@ pub struct Pushed {
     pub bytes: u64,
     /// The number of requests.
     pub requests: u64,
+    /// Whether the newest commit of the remote was signed before, as far as this store knows, and is not signed now.
+    #[cfg_attr(feature = "serde", serde(skip_serializing_if = "std::ops::Not::not"))]
+    pub unsigned: bool,
 }
 
 /// The result of a fetch.

@@ -326,30 +326,25 @@ impl Place {
             Some(version) => self.bucket.swap(MANIFEST_FILE, version, &bytes).map(Some),
             None => self.bucket.put_new(MANIFEST_FILE, &bytes).map(|()| None),
         };
-        match swapped {
-            // INVARIANT RPL-1
-            Ok(Some(version)) => Ok(Outcome::Done(Published {
-                log: next,
-                version: Some(version),
-            })),
+        let version = match swapped {
+            Ok(Some(version)) => version,
             Ok(None) => {
                 let stored = self.bucket.get(MANIFEST_FILE, bytes.len() as u64 + 1);
                 let stored = stored.map_err(self.failed("cannot read"))?;
-                let is_own = stored.bytes == bytes;
-                let published = Published {
-                    log: next,
-                    version: Some(stored.version),
-                };
-                Ok(if is_own {
-                    Outcome::Done(published)
-                } else {
-                    Outcome::Lost
-                })
+                if stored.bytes != bytes {
+                    return Ok(Outcome::Lost);
+                }
+                stored.version
             }
             // INVARIANT RPL-3
-            Err(BucketError::Stale | BucketError::Exists) => Ok(Outcome::Lost),
-            Err(error) => Err(self.failed("cannot write to")(error)),
-        }
+            Err(BucketError::Stale | BucketError::Exists) => return Ok(Outcome::Lost),
+            Err(error) => return Err(self.failed("cannot write to")(error)),
+        };
+        // INVARIANT RPL-1
+        Ok(Outcome::Done(Published {
+            log: next,
+            version: Some(version),
+        }))
     }
 
     /// Deletes the segments that a list from before the swap had and that the published manifest does not name.

@@ -12,11 +12,11 @@
 //! - PUS-4: a push that erases an id first erases here what came from a remote behind the erasure, and was written before it
 //!   (EID-1).
 
-use super::cache::seen_in;
+use super::cache::{has_read, seen_in};
 use super::place::{Outcome, Place, Published, head_of, highest_number};
 use super::remote::Remote;
 use super::{Pushed, join, rewrite};
-use crate::engine::{Memory, Outgoing, PushPlan, PushTarget, RemoteLine, Seen, Writer, went_back};
+use crate::engine::{Memory, Outgoing, PushPlan, PushTarget, Seen, Writer, went_back};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::closed::{
     CLOSED_HEADER_BYTES, CLOSED_SEGMENT_BYTES, ClosedLine, Group, Leaving, Purpose, Source,
@@ -62,7 +62,7 @@ impl Remote {
             return Ok(pushed);
         }
         let cached = self.cached(memory)?;
-        let is_newest = |known: &Published| is_read && Some(seen_in(&known.log)) == seen;
+        let is_newest = |known: &Published| is_read && has_read(seen, &known.log);
         let published = match cached.clone().filter(is_newest) {
             Some(newest) => newest,
             None => Self::read_on(memory, &place, cached, seen)?,
@@ -87,7 +87,7 @@ impl Remote {
         let seen = memory.inner.seen(self.known())?;
         // The manifest that this store read or wrote last saves the requests for it.
         let cached = self.cached(memory)?;
-        let newest = cached.clone().filter(|known| Some(seen_in(&known.log)) == seen);
+        let newest = cached.clone().filter(|known| has_read(seen, &known.log));
         if let Some(newest) = newest
             && let Some(pushed) = self.push_on(memory, &place, newest, !is_read, writer)?
         {
@@ -132,10 +132,9 @@ impl Remote {
         is_cached: bool,
         writer: &Writer,
     ) -> Result<Option<Pushed>> {
-        let lines: Vec<RemoteLine> = published.log.lines.iter().map(of_closed).collect();
         let target = PushTarget {
             head: (published.log.last_batch() > 0).then_some(published.log.head),
-            lines: &lines,
+            lines: &published.log.lines,
         };
         let mut is_erased = false;
         let outgoing = loop {
@@ -173,23 +172,29 @@ impl Remote {
         outgoing: Outgoing,
         writer: &Writer,
     ) -> Result<Option<Pushed>> {
-        let commits = outgoing.commits;
+        let (commits, is_signed) = (outgoing.commits, outgoing.is_signed);
         let (format, version) = (published.log.format, published.version.clone());
         // INVARIANT PUS-3
-        let read = memory.inner.seen(self.known())?.map_or(0, |seen| seen.batch);
+        let known = memory.inner.seen(self.known())?;
+        let read = known.map_or(0, |seen| seen.batch);
         let is_unread = published.log.last_batch() > read;
+        let was_signed = known.is_some_and(|seen| seen.is_signed);
         let sent = Self::erase_and_send(place, published, &outgoing);
         let Some(published) = place.unless_outdated((format, version.as_ref()), sent)? else {
             return Ok(None);
         };
         let mut seen = seen_in(&published.log);
+        // A push without a commit leaves the newest one, and so its signature.
+        seen.is_signed = is_signed || was_signed && commits == 0;
         if is_unread {
             (seen.generation, seen.batch) = (seen.generation - 1, read);
         }
         let noted = memory.inner.note_push(self.known(), outgoing, seen, writer);
         noted.map_err(|error| error.behind_change("the next `fetch` notes the push in this store"))?;
         self.cache(memory, &published);
-        Ok(Some(self.pushed(place, commits)))
+        let mut pushed = self.pushed(place, commits);
+        pushed.unsigned = was_signed && !seen.is_signed;
+        Ok(Some(pushed))
     }
 
     fn pushed(&self, place: &Place, commits: u64) -> Pushed {
@@ -198,6 +203,7 @@ impl Remote {
             commits,
             bytes: place.bucket.sent(),
             requests: place.bucket.requests(),
+            unsigned: false,
         }
     }
 
@@ -255,11 +261,7 @@ impl Remote {
             let mut next = log.with(&segment, head);
             if let Some((line, head)) = outgoing.line.as_ref().zip(side) {
                 next.lines.retain(|known| known.name != line.name);
-                next.lines.push(ClosedLine {
-                    name: line.name.clone(),
-                    base: line.base,
-                    head,
-                });
+                next.lines.push(ClosedLine { head, ..line.clone() });
             }
             // INVARIANT RRW-2: nothing is deleted before the swap.
             match place.publish(&published, next)? {
@@ -276,13 +278,5 @@ impl Remote {
         };
         place.collect(&gone, &log)?;
         Ok(Some(published))
-    }
-}
-
-fn of_closed(line: &ClosedLine) -> RemoteLine {
-    RemoteLine {
-        name: line.name.clone(),
-        base: line.base,
-        head: line.head,
     }
 }

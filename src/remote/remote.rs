@@ -213,11 +213,7 @@ impl Remote {
     /// `Corrupt` or `Io` if a commit cannot be read.
     #[doc(hidden)]
     pub fn known_state(name: &str, memory: &Memory) -> Result<RemoteState> {
-        let known = Known {
-            name,
-            cap: Origin::Import,
-        };
-        let (ahead, behind) = memory.inner.distance_to_remote(known)?;
+        let (ahead, behind) = memory.inner.distance_to_remote(Known::named(name))?;
         Ok(RemoteState { ahead, behind })
     }
 
@@ -227,11 +223,7 @@ impl Remote {
     /// The errors of [`Memory::commit`].
     #[doc(hidden)]
     pub fn forget(name: &str, memory: &Memory, writer: &Writer) -> Result<()> {
-        let known = Known {
-            name,
-            cap: Origin::Import,
-        };
-        memory.inner.forget_remote(known, writer)
+        memory.inner.forget_remote(Known::named(name), writer)
     }
 
     pub(super) fn name(&self) -> &str {

@@ -26,7 +26,7 @@ use crate::log::closed::ClosedLog;
 use crate::log::{Batch, BatchBuilder, RecordKind};
 use crate::object::{Op, Reference, ReferenceClass, ReferenceName, hash_text};
 use crate::signed::{CommitTree, NoteError, SignedHead, SigningKey, VerifierKey, origin_of_line, sign_tree};
-use crate::store::{ForeignCommit, gaps_in};
+use crate::store::{ForeignCommit, gaps_in, references_in};
 use crate::threads::Mutex;
 
 /// What to do about a remote without the demanded signature, for a store that is made of it.
@@ -69,16 +69,7 @@ impl Remote {
     /// `Denied` (code `unsigned_remote`); the other errors of a signature, and of reading the segments.
     pub(super) fn check_signed(&self, place: &Place, log: &ClosedLog) -> Result<()> {
         let mut signatures = Signatures::begin(log, self.demands(), Vec::new());
-        let count = if signatures.is_demanded {
-            log.segments.len()
-        } else {
-            0
-        };
-        for index in 0..count {
-            let batches = place.batches(log, index)?;
-            let mut added = batches.iter().map(|batch| signatures.add(batch));
-            added.try_for_each(|added| added.map_err(|error| place.damaged(error)))?;
-        }
+        signatures.read(place, 0)?;
         signatures
             .check(self)
             .map(drop)
@@ -178,11 +169,9 @@ impl Remote {
             batch.add(RecordKind::Text, 0, note.as_bytes());
             batch.add(RecordKind::Reference, 0, &reference.encode()?);
         }
-        outgoing.batches.push(Sent {
-            batch,
-            head: outgoing.head,
-            side: None,
-        });
+        let (head, side) = (outgoing.head, None);
+        outgoing.batches.push(Sent { batch, head, side });
+        outgoing.is_signed = true;
         Ok(())
     }
 
@@ -243,19 +232,36 @@ impl<'a> Signatures<'a> {
 }
 
 impl Signatures<'_> {
-    /// Returns whether the fetch demands a signature of what it reads.
-    pub(super) fn is_demanded(&self) -> bool {
-        self.is_demanded
+    /// Adds the batches of the remote behind number `after`, if a signature is demanded.
+    ///
+    /// # Errors
+    /// `Corrupt` if a segment or a record cannot be decoded; `Io`.
+    pub(super) fn read(&mut self, place: &Place, after: u64) -> Result<()> {
+        let log = self.log;
+        for (index, segment) in log.segments.iter().enumerate() {
+            if self.is_demanded && segment.last_batch > after {
+                let batches = place.batches(log, index)?;
+                let mut left = batches.iter().filter(|batch| batch.number > after);
+                left.try_for_each(|batch| self.add(place, batch))?;
+            }
+        }
+        Ok(())
     }
 
     /// Adds the next batch of the remote.
     ///
     /// # Errors
     /// `Corrupt` if a record cannot be decoded.
-    pub(super) fn add(&mut self, batch: &Batch) -> Result<()> {
-        if !self.is_demanded {
-            return Ok(());
-        }
+    pub(super) fn add(&mut self, place: &Place, batch: &Batch) -> Result<()> {
+        let added = if self.is_demanded {
+            self.add_batch(batch)
+        } else {
+            Ok(())
+        };
+        added.map_err(|error| place.damaged(error))
+    }
+
+    fn add_batch(&mut self, batch: &Batch) -> Result<()> {
         if let Some(found) = ForeignCommit::of(batch, self.log.suite())? {
             if found.line.is_none() {
                 self.digests.extend(gaps_in(batch)?);
@@ -342,14 +348,13 @@ fn tree_of(digests: &[CommitDigest]) -> CommitTree {
 
 /// Adds the notes in a batch of a remote.
 fn notes_in(batch: &Batch, log: &ClosedLog, notes: &mut Vec<SignedHead>) -> Result<()> {
-    let of_kind = |kind| batch.records.iter().filter(move |record| record.kind == kind);
-    for record in of_kind(RecordKind::Reference) {
-        let reference = Reference::decode(&record.body);
-        let reference = reference
-            .map_err(|error| Error::corrupt(format!("a reference of the remote is damaged: {error}")))?;
+    for reference in references_in(batch)? {
         if reference.name.class() == ReferenceClass::Signatures {
-            let text = of_kind(RecordKind::Text)
-                .find(|text| Some(hash_text(log.suite(), &text.body)) == reference.reason);
+            let mut texts = batch
+                .records
+                .iter()
+                .filter(|record| record.kind == RecordKind::Text);
+            let text = texts.find(|text| Some(hash_text(log.suite(), &text.body)) == reference.reason);
             notes.extend(text.and_then(|text| SignedHead::parse(&text.body).ok()));
         }
     }

@@ -2,6 +2,7 @@
 
 mod backup;
 mod encryption;
+mod erasers;
 mod erasure;
 mod fleet;
 mod limits;

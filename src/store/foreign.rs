@@ -13,7 +13,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::Store;
-use super::commits::CommitEntry;
+use super::commits::{CommitEntry, Gap};
 use super::decoded::{decode, hashed};
 use super::edit::{Edit, Removed};
 use super::lines::LineRecord;
@@ -184,57 +184,20 @@ impl ForeignLine {
     /// # Errors
     /// `Corrupt` if the batch does not continue the line, or links what nobody has.
     pub(crate) fn take(&mut self, checked: &Checked<'_>) -> Result<BatchBuilder> {
-        let &Checked {
-            batch,
-            commit,
-            latest,
-            supply,
-            ..
-        } = checked;
-        let suite = self.store.suite;
-        let wrong = |rule: &str| {
-            let digest = commit.digest;
-            Err(Error::corrupt(format!(
-                "commit {digest} of the remote is refused: {rule}"
-            )))
-        };
-        let mut contents = decode(batch, &hashed(batch, suite)?, suite)?;
+        let &Checked { batch, commit, .. } = checked;
+        let (suite, found) = (self.store.suite, &commit.commit);
+        let contents = decode(batch, &hashed(batch, suite)?, suite)?;
         contents.check()?;
-        let (mut history, mut parent) = (self.history.clone(), self.head);
-        for (gap, digests) in &contents.gaps {
-            if gap.first != history.size() {
-                return wrong("the gap before it does not continue the line");
-            }
-            for digest in digests {
-                history.append(digest);
-            }
-            parent = digests.last().copied().unwrap_or(parent);
-        }
-        let found = &commit.commit;
-        let rule = if found.parents.first() != Some(&parent) {
-            "its parent is not the commit before it"
-        } else if found.seq != history.size() {
-            "its seq does not follow the seq of its parent"
-        } else if found.history_root != history.root() {
-            "its history root does not match the chain"
-        } else if found.time <= self.time {
-            "its time is not after the time of its parent"
-        } else {
-            ""
-        };
-        if !rule.is_empty() {
-            return wrong(rule);
-        }
-        check_time(found, latest)?;
+        let mut history = self.history_before(commit, &contents.gaps)?;
+        check_time(found, checked.latest)?;
         let before = std::mem::take(&mut self.trie);
         self.trie = if contents.changes_state() {
-            let known = |digest: ObjectDigest| self.has_version(digest, supply);
             let edit = Edit {
                 nodes: &*self.store,
                 first_written: &|_| Ok(None),
                 // Nothing is read by this place.
                 place: &|digest| {
-                    if known(digest)? {
+                    if self.has_version(digest, checked.supply)? {
                         Ok(0)
                     } else {
                         Err(missing_version(digest))
@@ -247,13 +210,55 @@ impl ForeignLine {
             self.reused(found.root, found.seq)?
         };
         check_root(found, self.trie.root(suite, Shape::State, &*self.store)?)?;
-        contents.commit = None;
         let built = self.build(checked)?;
         history.append(&commit.digest);
         (self.history, self.head, self.time) = (history, commit.digest, found.time);
         self.root = found.root;
         self.roots.insert(found.root, self.trie.clone());
         Ok(built)
+    }
+
+    /// Checks that a commit continues the line behind thinned ones. Returns the history before it.
+    fn history_before(
+        &self,
+        found: &ForeignCommit,
+        gaps: &[(Gap, Vec<CommitDigest>)],
+    ) -> Result<HistoryTree> {
+        let (mut history, mut parent) = (self.history.clone(), self.head);
+        let mut is_joined = true;
+        for (gap, digests) in gaps {
+            is_joined &= gap.first == history.size();
+            for digest in digests {
+                history.append(digest);
+            }
+            parent = digests.last().copied().unwrap_or(parent);
+        }
+        let (digest, commit) = (found.digest, &found.commit);
+        let rules = [
+            (is_joined, "the gap before it does not continue the line"),
+            (
+                commit.parents.first() == Some(&parent),
+                "its parent is not the commit before it",
+            ),
+            (
+                commit.seq == history.size(),
+                "its seq does not follow the seq of its parent",
+            ),
+            (
+                commit.history_root == history.root(),
+                "its history root does not match the chain",
+            ),
+            (
+                commit.time > self.time,
+                "its time is not after the time of its parent",
+            ),
+        ];
+        match rules.iter().find(|(holds, _)| !holds) {
+            None => Ok(history),
+            Some((_, rule)) => Err(Error::corrupt(format!(
+                "commit {digest} of the remote is refused: {rule}"
+            ))),
+        }
     }
 
     /// Returns the state that a batch without changes takes over.
@@ -454,18 +459,29 @@ fn changes_of(record: &Record) -> Vec<IdChange> {
             keys.iter().map(|key| (*key, None)).collect()
         }
         RecordKind::Base | RecordKind::Delta => {
-            let entries = body.as_chunks::<MAP_ENTRY_BYTES>().0.iter();
-            // An entry that cannot be decoded is refused when the batch is checked.
-            let entries = entries.filter_map(|entry| MapEntry::take(&mut Reader::new(entry)).ok());
+            let digest = |entry: &MapEntry| entry.digest.map(|digest| *digest.as_bytes());
+            let entries = entries_of(record);
             entries
-                .map(|entry| {
-                    let digest = entry.digest.map(|digest| *digest.as_bytes());
-                    (*entry.key.as_bytes(), digest)
-                })
+                .map(|entry| (*entry.key.as_bytes(), digest(&entry)))
                 .collect()
         }
         _ => Vec::new(),
     }
+}
+
+/// Returns the entries of a map. One that cannot be decoded is refused when its batch is checked.
+fn entries_of(record: &Record) -> impl Iterator<Item = MapEntry> {
+    let entries = record.body.as_chunks::<MAP_ENTRY_BYTES>().0.iter();
+    entries.filter_map(|entry| MapEntry::take(&mut Reader::new(entry)).ok())
+}
+
+/// Returns when the versions were written that the map in a batch names.
+pub(crate) fn times_in(batch: &Batch) -> HashMap<[u8; DIGEST_LEN], Time> {
+    let is_map = |record: &&Record| matches!(record.kind, RecordKind::Base | RecordKind::Delta);
+    let entries = batch.records.iter().filter(is_map).flat_map(entries_of);
+    let times =
+        entries.filter_map(|entry| Some((*entry.digest?.as_bytes(), Time::from_micros(entry.updated))));
+    times.collect()
 }
 
 /// Returns the digests of the versions and contents that a batch names.

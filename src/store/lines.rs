@@ -130,6 +130,13 @@ impl LineInfo {
         Ok(line)
     }
 
+    /// Returns whether a batch has a commit of the line.
+    pub(super) fn has_batch(&self, number: u64) -> bool {
+        self.batches
+            .binary_search_by_key(&number, |(batch, _)| *batch)
+            .is_ok()
+    }
+
     /// Returns the number of commits since the base.
     pub(crate) fn commits(&self) -> u64 {
         self.batches.len() as u64

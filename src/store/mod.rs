@@ -97,6 +97,8 @@ pub(crate) use records::capped;
 pub(crate) use records::{erased_error, object_of};
 pub(crate) use references::{RING, ReferenceEntry, References, kept_commit};
 #[cfg(feature = "remote")]
+pub(crate) use remotes::may_erase;
+#[cfg(feature = "remote")]
 pub(crate) use rewrite::{ErasedIds, ErasedRecords, ErasedSearch, erasable, erasure_marker};
 pub(crate) use rewrite::{Erasure, KeptLines, Live, Plan, Sink};
 pub use rewritten::MAP_ENTRY_BYTES;

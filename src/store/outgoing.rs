@@ -19,7 +19,7 @@ use std::sync::Arc;
 use super::records::object_of;
 use super::rewritten::{Erased, MapEntry, put_gap, put_state};
 use super::{CommitEntry, Store};
-use crate::digest::{CommitDigest, KeyPath, ObjectDigest};
+use crate::digest::{KeyPath, ObjectDigest};
 use crate::error::Result;
 use crate::log::{
     BODY_BYTES_MAX, BatchBuilder, LINK_BYTES, Locator, Record, RecordKind, UNLINK_BYTES, UNLINKED, cap_in,
@@ -93,16 +93,11 @@ impl Has {
 }
 
 impl Store {
-    /// Returns the batch of a commit for a remote that has the kept commits of this line before it, and the thinned commits
-    /// before it.
+    /// Returns the batch of a commit for a remote that has the kept commits of this line before it.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a record or state cannot be read.
-    pub(crate) fn outgoing(
-        self: &Arc<Self>,
-        entry: &CommitEntry,
-        has: &mut Has,
-    ) -> Result<(BatchBuilder, Vec<CommitDigest>)> {
+    pub(crate) fn outgoing(self: &Arc<Self>, entry: &CommitEntry, has: &mut Has) -> Result<BatchBuilder> {
         let before = self.before(entry)?;
         let old = before.as_ref().map(|before| self.state(before)).transpose()?;
         let (next, new) = (
@@ -152,7 +147,7 @@ impl Store {
         }
         let commit = self.records.record(entry.place)?;
         batch.add(commit.kind, commit.flags, &commit.body);
-        Ok((batch, gap))
+        Ok(batch)
     }
 
     /// Returns whether the remote has the record of a version: an earlier commit of this line, or one of its main line, has the

@@ -428,8 +428,15 @@ impl Records {
     /// # Errors
     /// `Corrupt` or `Io` if its record cannot be read.
     pub(crate) fn trust_of(&self, entry: &CommitEntry) -> Result<Origin> {
-        let cap = cap_of(self.reader.read(entry.place)?.flags);
-        Ok(Origin::least(entry.commit.trust, cap))
+        Ok(Origin::least(entry.commit.trust, self.cap_of_commit(entry)?))
+    }
+
+    /// Returns the most trusted class that a commit has in this log, whoever wrote it.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if its record cannot be read.
+    pub(crate) fn cap_of_commit(&self, entry: &CommitEntry) -> Result<Origin> {
+        Ok(cap_of(self.reader.read(entry.place)?.flags))
     }
 
     /// Returns the content record with this digest.

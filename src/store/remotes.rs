@@ -5,27 +5,43 @@
 
 use std::sync::Arc;
 
-#[cfg(feature = "remote")]
-use super::lines::LineInfo;
-use super::lines::REMOTE;
+use super::lines::{LineInfo, REMOTE};
 use super::{CommitEntry, Store};
+use crate::digest::CommitDigest;
 use crate::error::{Error, Result};
-use crate::object::Op;
+use crate::object::{Op, Origin};
+
+/// Returns whether what came with this cap erases here: only a person and a host may (RML-4).
+#[cfg(feature = "remote")]
+pub(crate) fn may_erase(cap: Origin) -> bool {
+    !Origin::Host.is_above(cap)
+}
 
 impl Store {
     /// Returns the live line that has a commit in this batch; `None` if none has.
     #[cfg(feature = "remote")]
     pub(super) fn line_of_batch(&self, batch: u64) -> Option<LineInfo> {
         let lines = self.lines();
-        let has = |line: &&LineInfo| {
-            let batches = &line.batches;
-            batches.binary_search_by_key(&batch, |(batch, _)| *batch).is_ok()
-        };
-        lines.live().find(has).cloned()
+        lines.live().find(|line| line.has_batch(batch)).cloned()
     }
 
-    /// Returns the commits of remotes that erased something and were fetched behind batch `after`, each with the store of its
-    /// line. Leaves out the lines whose name begins with `except`.
+    /// Returns whether the store has erased what the commit `by` erased: the commit is on the main line, or on a line that may
+    /// erase here.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a line cannot be read.
+    #[cfg(feature = "remote")]
+    pub(crate) fn has_erased(self: &Arc<Self>, by: CommitDigest) -> Result<bool> {
+        let found = self.commit_of_any(by)?;
+        let lines = self.lines();
+        Ok(found.is_some_and(|(line, _)| {
+            let own = line.own.as_ref().and_then(|own| lines.of_batch(own.first_batch));
+            own.is_none_or(|line| may_erase(line.cap))
+        }))
+    }
+
+    /// Returns the commits of remotes that erased something here and were fetched behind batch `after`, each with the store of
+    /// its line. Leaves out those of the remote whose lines have names that begin with `except`, and those that it has, too.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a line cannot be read.
@@ -35,22 +51,27 @@ impl Store {
         except: &str,
         after: u64,
     ) -> Result<Vec<(Arc<Self>, Arc<CommitEntry>)>> {
-        let is_other = |line: &&LineInfo| line.name.starts_with(REMOTE) && !line.name.starts_with(except);
         let is_new = |line: &&LineInfo| line.batches.last().is_some_and(|(batch, _)| *batch > after);
-        let names: Vec<_> = {
+        let (own, others): (Vec<_>, Vec<_>) = {
             let lines = self.lines();
-            let others = lines.live().filter(is_other).filter(is_new);
-            others.map(|line| Arc::clone(&line.name)).collect()
+            let all = lines.live().filter(|line| line.name.starts_with(REMOTE));
+            all.cloned().partition(|line| line.name.starts_with(except))
         };
-        let mut found = Vec::new();
-        for name in names {
-            let Some(line) = self.line(&name)? else { continue };
+        let mut erasers = Vec::new();
+        for line in others.iter().filter(is_new).filter(|line| may_erase(line.cap)) {
+            let line = self.line_of(line.first_batch)?;
             let commits = line.own_commits().into_iter();
-            let erasers =
-                commits.filter(|commit| commit.batch > after && commit.commit.op.as_str() == Op::ERASE);
-            found.extend(erasers.map(|eraser| (Arc::clone(&line), eraser)));
+            let new = commits.filter(|commit| commit.batch > after && commit.commit.op.as_str() == Op::ERASE);
+            erasers.extend(new.map(|eraser| (Arc::clone(&line), eraser)));
         }
-        Ok(found)
+        for line in own {
+            if erasers.is_empty() {
+                break;
+            }
+            let has = self.line_of(line.first_batch)?.own_commits();
+            erasers.retain(|(_, eraser)| has.iter().all(|own| own.digest != eraser.digest));
+        }
+        Ok(erasers)
     }
 
     /// Returns an error if this is the store of a line of a remote: the write policy sees what `pull` merges, but no state

@@ -204,25 +204,15 @@ impl Store {
 
     /// Returns the first batch of the line at which the line begins; `None` if that is the main one.
     pub(super) fn below_line(&self) -> Option<u64> {
-        match &self.below {
-            Below::Line(up_to) => up_to.store.own.as_ref().map(|own| own.first_batch),
-            _ => None,
-        }
+        self.line_below()?.own.as_ref().map(|own| own.first_batch)
     }
 
     /// Returns whether a commit of another line wrote a batch.
     pub(super) fn is_committed_elsewhere(&self, batch: u64) -> Result<bool> {
-        let has = |line: &LineInfo| {
-            let found = line.batches.binary_search_by_key(&batch, |(batch, _)| *batch);
-            found.is_ok()
-        };
-        if self.lines().iter().any(has) {
+        if self.lines().iter().any(|line| line.has_batch(batch)) {
             return Ok(true);
         }
-        let mut main = self;
-        while let Below::Line(up_to) = &main.below {
-            main = &up_to.store;
-        }
+        let main = self.lines_below().last().map_or(self, |main| &**main);
         let first = main.first_where(|commit| commit.batch >= batch)?;
         let commit = main.commit_at(first)?;
         Ok(commit.is_some_and(|commit| commit.batch == batch))
@@ -230,14 +220,19 @@ impl Store {
 
     /// Returns whether the line of this store begins in another one, directly or by lines between them.
     pub(crate) fn begins_in(&self, other: &Self) -> bool {
-        let mut line = self;
-        while let Below::Line(up_to) = &line.below {
-            line = &up_to.store;
-            if line.is_same_line(other) {
-                return true;
-            }
+        self.lines_below().any(|line| line.is_same_line(other))
+    }
+
+    fn line_below(&self) -> Option<&Arc<Self>> {
+        match &self.below {
+            Below::Line(up_to) => Some(&up_to.store),
+            _ => None,
         }
-        false
+    }
+
+    /// Returns the line at which this one begins, the one at which that begins, and so on.
+    fn lines_below(&self) -> impl Iterator<Item = &Arc<Self>> {
+        std::iter::successors(self.line_below(), |line| line.line_below())
     }
 
     /// Returns the digests of the thinned commits from seq `first` up to the commit before `end`.
@@ -261,11 +256,7 @@ impl Store {
 
     /// Returns the store of the main line.
     pub(crate) fn main_line(self: &Arc<Self>) -> Arc<Self> {
-        let mut store = self;
-        while let Below::Line(up_to) = &store.below {
-            store = &up_to.store;
-        }
-        Arc::clone(store)
+        Arc::clone(self.lines_below().last().unwrap_or(self))
     }
 
     /// Returns the kept commit with this digest, of this line or else of any other, with the store of its line.
@@ -296,12 +287,9 @@ impl Store {
         let main = self.main_line();
         let line = {
             let lines = self.lines();
-            let has = |line: &&LineInfo| {
-                line.batches
-                    .binary_search_by_key(&batch, |(batch, _)| *batch)
-                    .is_ok()
-            };
-            lines.iter().find(has).map(|line| line.first_batch)
+            let mut all = lines.iter();
+            all.find(|line| line.has_batch(batch))
+                .map(|line| line.first_batch)
         };
         let store = line.map_or(Ok(main.clone()), |first_batch| main.line_of(first_batch))?;
         let first = store.first_where(|commit| commit.batch >= batch)?;
@@ -470,32 +458,7 @@ impl Store {
                 "the commit {base}, at which the fork {name} begins, is missing"
             ))
         })?;
-        let mut catalog = Catalog::new(self.suite);
-        catalog.history = below.history()?;
-        let gaps = below.store.gaps().into_iter();
-        catalog
-            .line
-            .gaps
-            .extend(gaps.filter(|gap| gap.first < below.base.seq()));
-        let changed = ChangedIds::new();
-        if name.starts_with(REMOTE) {
-            changed.give_up();
-        }
-        let store = Arc::new(Self {
-            shared: Arc::clone(&self.shared),
-            head: ArcSwapOption::empty(),
-            places: ArcSwapOption::empty(),
-            below: Below::Line(below),
-            own: Some(OwnLine {
-                name,
-                first_batch,
-                changed,
-            }),
-            opened: Mutex::default(),
-            catalog: RwLock::new(catalog),
-            runs: Mutex::default(),
-            sizes: self.sizes,
-        });
+        let store = Arc::new(self.empty_line(name, first_batch, below)?);
         store.head.store(store.base());
         let mut done = store.read_own(0)?;
         // The writer may have applied further batches meanwhile.
@@ -517,6 +480,36 @@ impl Store {
         }
         drop(opened);
         Ok(store)
+    }
+
+    /// Returns the store of a line without a commit, behind those of another line.
+    fn empty_line(&self, name: Arc<str>, first_batch: u64, below: UpTo) -> Result<Self> {
+        let mut catalog = Catalog::new(self.suite);
+        catalog.history = below.history()?;
+        let gaps = below.store.gaps().into_iter();
+        catalog
+            .line
+            .gaps
+            .extend(gaps.filter(|gap| gap.first < below.base.seq()));
+        let changed = ChangedIds::new();
+        if name.starts_with(REMOTE) {
+            changed.give_up();
+        }
+        Ok(Self {
+            shared: Arc::clone(&self.shared),
+            head: ArcSwapOption::empty(),
+            places: ArcSwapOption::empty(),
+            below: Below::Line(below),
+            own: Some(OwnLine {
+                name,
+                first_batch,
+                changed,
+            }),
+            opened: Mutex::default(),
+            catalog: RwLock::new(catalog),
+            runs: Mutex::default(),
+            sizes: self.sizes,
+        })
     }
 
     /// Takes in the batches of this line after a batch. Returns the number of the last one.

@@ -91,7 +91,9 @@ fn a_store_that_demands_signatures_sends_nothing_unsigned_by_mistake() {
         );
     }
     assert_eq!(fs::read(two.folder.path("shared/manifest")).unwrap(), before);
-    assert!(two.on("c", &["push", "--unsigned-once"])["commits"].as_u64() > Some(0));
+    let pushed = two.on("c", &["push", "--unsigned-once"]);
+    assert!(pushed["commits"].as_u64() > Some(0));
+    assert_eq!(pushed["unsigned"], true);
     two.on("a", &["sync"]);
     two.on("c", &["sync"]);
 }

@@ -463,7 +463,7 @@ fn build(folder: &Path) -> String {
             "--release",
             "--package=treering",
             "--lib",
-            "--features=remote",
+            "--features=remote,signed",
             "--no-run",
             "--message-format=json-render-diagnostics",
         ])

@@ -6,7 +6,9 @@
 //! # Invariants
 //! - PSH-3: the batch of a commit that erased something has the markers of all that it erased. So other machines learn of
 //!   it, also of versions that no batch of theirs names.
-//! - PSH-4: an erasure that came from another remote travels with the first commit behind it, as one of that commit.
+//! - PSH-4: an erasure that came from another remote travels with the first commit behind it, as one of that commit. It
+//!   takes along nothing that was put again here, and nothing if it erased nothing here (RML-4). It does not go to a remote
+//!   that has it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -15,7 +17,7 @@ use super::push::Sent;
 use crate::digest::{CommitDigest, DIGEST_LEN};
 use crate::engine::inner::Inner;
 use crate::error::Result;
-use crate::log::{RecordKind, UNLINKED};
+use crate::log::{Record, RecordKind, UNLINKED};
 use crate::object::{Object, Time};
 use crate::store::{CommitEntry, Erased, ErasedIds, Erasure, Store, markers_in};
 
@@ -31,27 +33,23 @@ pub(super) struct Erasers {
 }
 
 impl Erasers {
-    /// Adds commits that were thinned before the commit of a batch.
-    pub(super) fn add_thinned(&mut self, thinned: Vec<CommitDigest>, index: usize) {
-        self.commits
-            .extend(thinned.into_iter().map(|by| (by, (index, by))));
-    }
-
-    /// Adds a commit of a line, whose markers go to the batch of the commit `sent`.
+    /// Adds a commit of a line, whose markers go to the batch of the commit `sent` of the main line.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a state cannot be read.
     pub(super) fn add(
         &mut self,
         (line, eraser): (&Arc<Store>, &CommitEntry),
-        (index, sent): (usize, &CommitEntry),
+        (main, sent): (&Arc<Store>, &CommitEntry),
+        index: usize,
     ) -> Result<()> {
         self.commits.insert(eraser.digest, (index, sent.digest));
         let before = line.before(eraser)?;
         let old = before.map_or(Ok(None), |before| line.state(&before).map(Some))?;
+        let now = main.state(sent)?;
         for change in old.unwrap_or_default().diff(&line.state(eraser)?, &**line) {
             let change = change?;
-            if change.new.is_none() {
+            if change.new.is_none() && now.get(&change.key, &**main)?.is_none() {
                 let removed = (sent.digest, sent.commit.time, eraser.batch);
                 self.removed.insert(*change.key.as_bytes(), removed);
             }
@@ -76,6 +74,7 @@ impl Inner {
         cut.read(self.settings(), "search", &mut |batch| {
             for erased in markers_in(batch)? {
                 if let Some((index, by)) = erasers.commits.get(&erased.by)
+                    && (*by == erased.by || !cut.store.is_found(&erased.digest)?)
                     && erasure.insert(erased.digest, *by).is_none()
                     && let Some(sent) = sent.get_mut(*index)
                 {
@@ -84,20 +83,13 @@ impl Inner {
                 }
             }
             // A commit may remove an id of which it erased only some versions: those that were derived from another one.
-            let versions = batch
-                .records
-                .iter()
-                .filter(|record| record.kind == RecordKind::Object);
-            for id in versions
-                .filter(|_| !erasers.removed.is_empty())
-                .filter_map(|record| Object::id_in(&record.body))
-            {
+            let is_version =
+                |record: &&Record| record.kind == RecordKind::Object && !erasers.removed.is_empty();
+            let versions = batch.records.iter().filter(is_version);
+            for id in versions.filter_map(|record| Object::id_in(&record.body)) {
                 let key = *suite.key_path(id).as_bytes();
-                if erasers
-                    .removed
-                    .get(&key)
-                    .is_some_and(|(.., eraser)| batch.number < *eraser)
-                {
+                let removed = erasers.removed.get(&key);
+                if removed.is_some_and(|(.., eraser)| batch.number < *eraser) {
                     kept.insert(key);
                 }
             }

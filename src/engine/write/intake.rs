@@ -25,8 +25,8 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::log::{Batch, BatchBuilder, RecordKind};
 use crate::object::{Origin, Reference, ReferenceClass, Time};
 use crate::store::{
-    Checked, ForeignCommit, ForeignLine, LineInfo, Store, Supply, gaps_in, needed_by, reference_of_line,
-    references_in,
+    Checked, ForeignCommit, ForeignLine, LineInfo, Store, Supply, gaps_in, may_erase, needed_by,
+    reference_of_line, references_in,
 };
 
 /// A part of what was fetched. It is taken in as a whole.
@@ -138,12 +138,12 @@ impl Inner {
         let signed = part.signed.as_deref();
         let is_signed = |by: CommitDigest| signed.is_none_or(|signed| signed.contains(&by));
         let elsewhere = Elsewhere::of(&part.batches, suite, &mut |by| {
-            Ok(!is_signed(by) || intake.has(by)?)
+            Ok(!is_signed(by) || intake.has_erased(by)?)
         })?;
         let found = self.erased_elsewhere(&elsewhere)?;
         let mut stays = FoundHere::default();
         if signed.is_some() {
-            let mut is_known = |by| Ok(is_signed(by) || intake.has(by)?);
+            let mut is_known = |by| Ok(is_signed(by) || intake.has_erased(by)?);
             let unsigned = Elsewhere::of(&part.batches, suite, &mut is_known)?;
             stays = self.erased_elsewhere(&unsigned)?;
             stays
@@ -157,7 +157,7 @@ impl Inner {
             kept: stays.targets,
             ..Taken::default()
         };
-        if Origin::Host.is_above(known.cap) {
+        if !may_erase(known.cap) {
             taken.not_erased += count;
             taken.kept.extend(found.targets);
             return Ok(taken);
@@ -414,7 +414,11 @@ impl<'a> Intake<'a> {
             let lines = self.store.lines();
             lines.named(&self.known.line(line)).map(|line| line.head)
         };
-        known.or(base).ok_or_else(|| self.unrelated())
+        // The remote begins with a commit of ours that was thinned.
+        let thinned = self.again.iter().next().filter(|_| line == MAIN);
+        known
+            .or(base)
+            .ok_or_else(|| thinned.map_or_else(|| self.unrelated(), |thinned| Self::lacks_base(*thinned)))
     }
 
     fn unrelated(&self) -> Error {
@@ -493,6 +497,12 @@ impl<'a> Intake<'a> {
             }
         }
         Ok(false)
+    }
+
+    /// Returns whether this store has done what a commit erased, also if another remote brought it. Then what it has of that
+    /// was put again.
+    fn has_erased(&mut self, by: CommitDigest) -> Result<bool> {
+        Ok(self.has(by)? || self.store.has_erased(by)?)
     }
 
     /// Returns whether the main line had a commit that was thinned.

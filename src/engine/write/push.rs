@@ -26,24 +26,17 @@ use crate::digest::{CommitDigest, Root, to_hex};
 use crate::engine::inner::Inner;
 use crate::engine::read::State;
 use crate::error::{Error, ErrorCode, Result};
+use crate::log::closed::ClosedLine;
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Commit, Object, Op, Origin, Time};
-use crate::store::{Changed, CommitEntry, ErasedIds, Erasure, Has, LineInfo, Store};
+use crate::store::{Changed, CommitEntry, ErasedIds, Erasure, Has, LineInfo, Store, may_erase};
 use crate::trie::{Entry, Shape};
-
-/// A line of a remote: its name, the commit at which it begins, and its newest commit.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RemoteLine {
-    pub(crate) name: String,
-    pub(crate) base: CommitDigest,
-    pub(crate) head: CommitDigest,
-}
 
 /// What a remote has.
 pub(crate) struct PushTarget<'a> {
     /// The newest commit of its main line; `None` if the remote is empty.
     pub(crate) head: Option<CommitDigest>,
-    pub(crate) lines: &'a [RemoteLine],
+    pub(crate) lines: &'a [ClosedLine],
 }
 
 /// A plan of a push.
@@ -71,12 +64,14 @@ pub(crate) struct Outgoing {
     /// The newest commit of the main line of the remote after the push.
     pub(crate) head: CommitDigest,
     /// The side line after the push.
-    pub(crate) line: Option<RemoteLine>,
+    pub(crate) line: Option<ClosedLine>,
     pub(crate) commits: u64,
     /// The records that the commits of the push erased (PSH-3).
     pub(crate) erasure: Erasure,
     /// The ids of which these commits erased all versions.
     pub(crate) erased_ids: ErasedIds,
+    /// Whether the push has a signature of that commit.
+    pub(crate) is_signed: bool,
     /// The newest reference that the push looked at.
     sent_until: Option<Position>,
     /// The batch of the commit `push`, for the line of the remote in this log.
@@ -100,19 +95,11 @@ impl Outgoing {
             commits: 0,
             erasure: Erasure::new(),
             erased_ids: ErasedIds::new(),
+            is_signed: false,
             sent_until: None,
             pushed: None,
         }
     }
-}
-
-/// The batches of the commits that a remote lacks.
-#[derive(Default)]
-struct Commits {
-    batches: Vec<Sent>,
-    count: u64,
-    erasure: Erasure,
-    erased_ids: ErasedIds,
 }
 
 /// The changes that a push makes to the newest state of the remote: the new version if there is one, and a version.
@@ -186,11 +173,8 @@ impl Inner {
 
     /// Returns whether the remote lacks a commit that travels also if both states are equal: one that erased something,
     /// because other machines still have what it erased (PSH-3), or one that a snapshot names (TRV-4).
-    fn must_travel(&self, store: &Arc<Store>, line: &Arc<Store>, lines: &[RemoteLine]) -> Result<bool> {
+    fn must_travel(&self, store: &Arc<Store>, line: &Arc<Store>, lines: &[ClosedLine]) -> Result<bool> {
         let (_, since) = self.side_line(store, line, lines)?;
-        if store.gaps().iter().any(|gap| gap.first > since) {
-            return Ok(true);
-        }
         for named in snapshots_that_travel(store) {
             if store.by_digest(named)?.is_some_and(|named| named.seq() > since) {
                 return Ok(true);
@@ -214,14 +198,8 @@ impl Inner {
         first: u64,
         has: Has,
     ) -> Result<PushPlan> {
-        let sent = self.commits_behind(known, store, first, has, None)?;
-        Ok(PushPlan::Send(Box::new(Outgoing {
-            batches: sent.batches,
-            commits: sent.count,
-            erasure: sent.erasure,
-            erased_ids: sent.erased_ids,
-            ..Outgoing::at(head.digest)
-        })))
+        let outgoing = self.commits_behind(known, (store, head), first, has, None)?;
+        Ok(PushPlan::Send(Box::new(outgoing)))
     }
 
     /// Plans a push of commits that travel as a side line (RML-3).
@@ -235,21 +213,17 @@ impl Inner {
     ) -> Result<Outgoing> {
         let (mut side, since) = self.side_line(store, line, target.lines)?;
         let info = side_info(store, &side)?;
-        let Commits {
-            mut batches,
-            count,
-            erasure,
-            erased_ids,
-        } = self.commits_behind(known, store, since + 1, known.having(line, theirs)?, Some(&info))?;
+        let has = known.having(line, theirs)?;
+        let mut outgoing = self.commits_behind(known, (store, head), since + 1, has, Some(&info))?;
         if side.head == side.base {
             let mut batch = BatchBuilder::new();
             let begins = line_record(&info, Some(side.base), info.time)?;
             batch.add(RecordKind::Line, 0, &begins.encode()?);
             let (head, side) = (theirs.digest, None);
-            batches.insert(0, Sent { batch, head, side });
+            outgoing.batches.insert(0, Sent { batch, head, side });
         }
         side.head = head.digest;
-        for sent in &mut batches {
+        for sent in &mut outgoing.batches {
             sent.head = theirs.digest;
         }
         let (mut trie, mut changed) = (line.state(theirs)?, Changed::default());
@@ -271,20 +245,17 @@ impl Inner {
         let mut batch = BatchBuilder::new();
         changed.add_to(&mut batch);
         batch.add(RecordKind::Commit, 0, &bytes);
-        batches.push(Sent {
+        outgoing.batches.push(Sent {
             batch: batch.clone(),
             head: digest,
             side: None,
         });
         Ok(Outgoing {
-            batches,
             head: digest,
             line: Some(side),
-            commits: count + 1,
-            erasure,
-            erased_ids,
-            sent_until: None,
+            commits: outgoing.commits + 1,
             pushed: Some((batch, commit)),
+            ..outgoing
         })
     }
 
@@ -321,8 +292,8 @@ impl Inner {
         &self,
         store: &Arc<Store>,
         line: &Arc<Store>,
-        lines: &[RemoteLine],
-    ) -> Result<(RemoteLine, u64)> {
+        lines: &[ClosedLine],
+    ) -> Result<(ClosedLine, u64)> {
         let own = format!("{SIDE}{}", to_hex(&self.opened().instance));
         let name = |number: u32| {
             if number == 0 {
@@ -341,7 +312,7 @@ impl Inner {
         let base = line
             .base()
             .ok_or_else(|| Error::internal("the line of a remote has no base"))?;
-        let new = RemoteLine {
+        let new = ClosedLine {
             name: name(number),
             base: base.digest,
             head: base.digest,
@@ -349,18 +320,20 @@ impl Inner {
         Ok((new, base.seq()))
     }
 
-    /// Returns the batches of the kept commits from a seq on, for a remote that has what `has` says. With `side`,
-    /// they are of a side line.
+    /// Returns a push of the kept commits from a seq on up to `head`, for a remote that has what `has` says. With `side`, they
+    /// are of a side line.
     fn commits_behind(
         &self,
         known: Known<'_>,
-        store: &Arc<Store>,
+        (store, head): (&Arc<Store>, &CommitEntry),
         first: u64,
         mut has: Has,
         side: Option<&LineInfo>,
-    ) -> Result<Commits> {
+    ) -> Result<Outgoing> {
         let (Ok(index) | Err(index)) = store.position(first)?;
-        let mut sent = Commits::default();
+        // Another thread may have committed since this one read the head.
+        let (Ok(end) | Err(end)) = store.position(head.seq() + 1)?;
+        let mut sent = Outgoing::at(head.digest);
         let mut erasers = Erasers::default();
         let before = index
             .checked_sub(1)
@@ -370,22 +343,22 @@ impl Inner {
             Some(before) => store.erasers_of_remotes(&known.line(""), before.batch)?,
             None => Vec::new(),
         };
-        for index in index..store.kept() {
+        for index in index..end {
             self.settings().check_stop()?;
             let entry = store.commit_at(index)?;
             let entry = entry.ok_or_else(|| Error::internal("a kept commit is missing"))?;
-            let (mut batch, gap) = store.outgoing(&entry, &mut has)?;
-            let place = (sent.batches.len(), &*entry);
-            erasers.add_thinned(gap, sent.batches.len());
-            if entry.commit.op.as_str() == Op::ERASE {
-                erasers.add((store, &entry), place)?;
+            let mut batch = store.outgoing(&entry, &mut has)?;
+            let (place, index_sent) = ((store, &*entry), sent.batches.len());
+            // RML-4: a clone may have commits of a remote that erases nothing.
+            if entry.commit.op.as_str() == Op::ERASE && may_erase(store.records.cap_of_commit(&entry)?) {
+                erasers.add((store, &entry), place, index_sent)?;
             }
             // INVARIANT PSH-4
-            let is_last = index + 1 == store.kept();
+            let is_last = index + 1 == end;
             for (line, eraser) in
                 elsewhere.extract_if(.., |(_, eraser)| is_last || eraser.batch < entry.batch)
             {
-                erasers.add((&line, &eraser), place)?;
+                erasers.add((&line, &eraser), place, index_sent)?;
             }
             if let Some(side) = side {
                 let record = line_record(side, Some(entry.digest), entry.commit.time)?;
@@ -396,7 +369,7 @@ impl Inner {
                 head: entry.digest,
                 side: side.map(|_| entry.digest),
             });
-            sent.count += 1;
+            sent.commits += 1;
         }
         (sent.erasure, sent.erased_ids) = self.add_markers(&erasers, &mut sent.batches)?;
         Ok(sent)
@@ -511,7 +484,7 @@ fn check_clock(head: &CommitEntry, latest: Time) -> Result<()> {
 }
 
 /// Returns the side line as a line, for its records.
-fn side_info(store: &Arc<Store>, side: &RemoteLine) -> Result<LineInfo> {
+fn side_info(store: &Arc<Store>, side: &ClosedLine) -> Result<LineInfo> {
     let base = store.by_digest(side.base)?;
     let missing = || {
         Error::not_found("the commit at which the side line of this machine begins was thinned")
@@ -566,4 +539,31 @@ fn counts_as_equal(one: &Object, other: &Object) -> Result<bool> {
     let [mut one, mut other] = [one.to_new()?, other.to_new()?];
     (one.derived_from, other.derived_from) = (Vec::new(), Vec::new());
     Ok(one == other)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::Memory;
+    use crate::object::{Id, Kind, NewObject};
+
+    /// PSH-1: a push ends at the commit that it noted as the newest one, also if another thread commits meanwhile.
+    #[test]
+    fn a_push_ends_at_the_head_that_it_read() {
+        let memory = Memory::in_memory().unwrap();
+        let put = |name: &str| {
+            let object = NewObject::new(Id::new(name).unwrap(), Kind::new("note").unwrap());
+            memory.put(object, &Writer::user()).unwrap();
+        };
+        put("one");
+        let store = memory.inner.main().store();
+        let head = store.head().unwrap();
+        put("two");
+        let (known, of_main) = (Known::named("origin"), (&store, &*head));
+        let outgoing = memory
+            .inner
+            .commits_behind(known, of_main, 0, Has::default(), None)
+            .unwrap();
+        assert_eq!(outgoing.batches.last().unwrap().head, head.digest);
+    }
 }

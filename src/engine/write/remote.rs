@@ -15,9 +15,9 @@ use super::{LogHandle, Writer, body_bytes};
 use crate::digest::CommitDigest;
 use crate::engine::inner::Inner;
 use crate::error::{Error, ErrorCode, Result};
-use crate::log::{BatchBuilder, RecordKind};
+use crate::log::{Batch, BatchBuilder, RecordKind};
 use crate::object::{Origin, Reference, ReferenceClass, ReferenceName, Time};
-use crate::store::{LineInfo, REMOTE, ReferenceEntry};
+use crate::store::{LineInfo, REMOTE, ReferenceEntry, references_in};
 
 /// The main line of a remote.
 pub(crate) const MAIN: &str = "main";
@@ -38,6 +38,8 @@ pub(crate) struct Seen {
     pub(crate) batch: u64,
     /// The newest commit of the main line of the remote.
     pub(crate) head: CommitDigest,
+    /// Whether the remote has a signature of that commit, as far as this store knows. Nobody has checked it.
+    pub(crate) is_signed: bool,
 }
 
 /// The newest reference that a push looked at: the number of its batch, and that of the rewrites of the log.
@@ -53,6 +55,14 @@ pub(crate) struct Known<'a> {
     pub(crate) name: &'a str,
     /// The most trusted class of what comes from it.
     pub(crate) cap: Origin,
+}
+
+impl<'a> Known<'a> {
+    /// Returns the remote of this name, from which nothing is taken in.
+    pub(crate) fn named(name: &'a str) -> Self {
+        let cap = Origin::Import;
+        Self { name, cap }
+    }
 }
 
 impl Known<'_> {
@@ -88,21 +98,43 @@ impl Known<'_> {
 impl Seen {
     fn to_bytes(self) -> Vec<u8> {
         let numbers = [self.generation.to_le_bytes(), self.batch.to_le_bytes()];
-        [&self.instance[..], numbers.as_flattened()].concat()
+        [
+            &self.instance[..],
+            numbers.as_flattened(),
+            &[u8::from(self.is_signed)],
+        ]
+        .concat()
     }
 
     fn of(reference: &Reference) -> Option<Self> {
         let bytes = reference.reserved.get(&Reference::SEEN)?;
         let (instance, rest) = bytes.split_first_chunk::<16>()?;
         let (generation, rest) = rest.split_first_chunk::<8>()?;
-        let (batch, _) = rest.split_first_chunk::<8>()?;
+        let (batch, rest) = rest.split_first_chunk::<8>()?;
         Some(Self {
             instance: *instance,
             generation: u64::from_le_bytes(*generation),
             batch: u64::from_le_bytes(*batch),
             head: reference.commit?,
+            // Older builds noted no signature.
+            is_signed: rest.first().is_some_and(|known| *known > 0),
         })
     }
+}
+
+/// Returns whether a batch of a remote has a signature of this newest commit of its main line.
+///
+/// # Errors
+/// `Corrupt` if a reference cannot be decoded.
+pub(crate) fn has_signature(batch: &Batch, head: CommitDigest) -> Result<bool> {
+    let is_of_main = |name: &ReferenceName| {
+        name.class() == ReferenceClass::Signatures
+            && name.rest().split_once('/').is_some_and(|(line, _)| line == MAIN)
+    };
+    let references = references_in(batch)?;
+    Ok(references
+        .iter()
+        .any(|own| own.commit == Some(head) && is_of_main(&own.name)))
 }
 
 /// Makes an error about a remote that has less than this store has seen of it.

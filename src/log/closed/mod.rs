@@ -133,19 +133,9 @@ pub(crate) struct Source {
     pub(crate) epoch: u64,
 }
 
-/// The part of the section about one segment.
-#[derive(Clone, Copy)]
-struct Contents {
-    length: u64,
-    last_batch: u64,
-    last_digest: [u8; 32],
-    digest: [u8; 32],
-}
-
 layout! {
     Source { instance: [u8; 16], epoch: u64 }
     Leaving { id: u64, since: u64 }
-    Contents { length: u64, last_batch: u64, last_digest: [u8; 32], digest: [u8; 32] }
 }
 
 impl Purpose {
@@ -249,20 +239,10 @@ impl ClosedLog {
         self.head.put(&mut bytes);
         bytes.extend_from_slice(&(self.segments.len() as u32).to_le_bytes());
         for segment in &self.segments {
-            let ClosedSegment {
-                length,
-                last_batch,
-                last_digest,
-                digest,
-                ..
-            } = *segment;
-            Contents {
-                length,
-                last_batch,
-                last_digest,
-                digest,
-            }
-            .put(&mut bytes);
+            segment.length.put(&mut bytes);
+            segment.last_batch.put(&mut bytes);
+            segment.last_digest.put(&mut bytes);
+            segment.digest.put(&mut bytes);
         }
         bytes.extend_from_slice(&(self.lines.len() as u32).to_le_bytes());
         for line in &self.lines {
@@ -352,14 +332,14 @@ impl ClosedLog {
         }
         let mut segments = Vec::with_capacity(count);
         for entry in entries {
-            let contents = Contents::take(&mut reader)?;
             let segment = ClosedSegment {
                 id: entry.id,
                 first_batch: entry.first_batch,
-                last_batch: contents.last_batch,
-                last_digest: contents.last_digest,
-                length: contents.length,
-                digest: contents.digest,
+                // In the order of the section.
+                length: Fixed::take(&mut reader)?,
+                last_batch: Fixed::take(&mut reader)?,
+                last_digest: Fixed::take(&mut reader)?,
+                digest: Fixed::take(&mut reader)?,
             };
             if !entry.is_active() && segment.entry() != *entry {
                 return Err(DecodeError::Invalid("the section contradicts the manifest"));

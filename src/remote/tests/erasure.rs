@@ -18,7 +18,7 @@ use crate::remote::place::{Outcome, Place};
 use crate::remote::{Remote, clone_on};
 use crate::testing::sim_bucket::SimBucket;
 
-const SECRET: &str = "swordfish-4711";
+pub(super) const SECRET: &str = "swordfish-4711";
 
 pub(super) fn erase(memory: &Memory, target: &str) {
     let erasing = Erasing {
@@ -30,7 +30,7 @@ pub(super) fn erase(memory: &Memory, target: &str) {
 }
 
 /// Returns the names of the objects of a service that contain a text.
-fn holders(service: &SimBucket, text: &str) -> Vec<String> {
+pub(super) fn holders(service: &SimBucket, text: &str) -> Vec<String> {
     let objects = service.objects();
     let found = objects.iter().filter(|(_, bytes)| is_in(bytes, text));
     found.map(|(name, _)| name.clone()).collect()
@@ -41,7 +41,7 @@ fn is_in(bytes: &[u8], text: &str) -> bool {
 }
 
 /// Returns whether a file of the log of a machine contains a text.
-fn is_on_disk(fleet: &Fleet, machine: &str, text: &str) -> bool {
+pub(super) fn is_on_disk(fleet: &Fleet, machine: &str, text: &str) -> bool {
     let log = fleet.folder.path().join(machine).join("log");
     let mut files = std::fs::read_dir(log).unwrap().map(|entry| entry.unwrap().path());
     files.any(|file| is_in(&std::fs::read(file).unwrap(), text))
@@ -374,7 +374,7 @@ fn what_is_put_again_stays(text: &str) {
 }
 
 /// Returns what a machine shows of an id.
-fn shown(memory: &Memory, name: &str) -> Result<Option<String>, ErrorCode> {
+pub(super) fn shown(memory: &Memory, name: &str) -> Result<Option<String>, ErrorCode> {
     match memory.view().get(&id(name)) {
         Ok(found) => Ok(found.and_then(|object| object.content().map(str::to_owned))),
         Err(error) => Err(error.code()),
@@ -503,9 +503,9 @@ fn an_erasure_travels_from_remote_to_remote() {
     assert!(fleet.service.objects().len() <= before + 1);
 }
 
-/// PUS-1: an erasure whose commit was thinned before the push travels all the same.
+/// PUS-1: a collection before the push keeps the erasing commit, so the erasure travels.
 #[test]
-fn a_thinned_erasure_travels() {
+fn an_erasure_travels_behind_a_collection() {
     let fleet = Fleet::new();
     let (remote, a) = (fleet.origin(), fleet.first());
     put(&a, "secret", SECRET);

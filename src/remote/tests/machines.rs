@@ -697,7 +697,7 @@ impl crate::engine::Clock for Ahead {
     }
 }
 
-/// FOR-1: digests that match prove nothing. Whoever can write to a remote can forge them.
+/// FOR-1, RML-1: digests that match prove nothing. Whoever can write to a remote can forge them.
 #[test]
 fn a_forged_commit_is_refused() {
     type Forgery = fn(&mut Commit);

@@ -63,7 +63,7 @@ fn raced(fleet: &Fleet, rival: impl FnOnce() + Send + 'static) -> Remote {
     Remote::on("origin", Arc::new(bucket), Origin::DirectUser).unwrap()
 }
 
-/// A push, a fetch and a collection read segments that others have joined and deleted since. They take that for what it is,
+/// FET-2: a push, a fetch and a collection read segments that others have joined and deleted since. They take that for what it is,
 /// and not for damage.
 #[test]
 fn segments_that_others_replaced_are_no_damage() {
@@ -95,6 +95,26 @@ fn segments_that_others_replaced_are_no_damage() {
     assert!(collected.segments_before > 0);
     pull(&remote, &b);
     assert_eq!(a.view().root(), b.view().root());
+}
+
+/// RPL-3: a push that lost leaves its segment, because a delete that comes late could hit the one of another writer.
+#[test]
+fn a_push_that_lost_deletes_nothing() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let b = fleet.clone("b", Origin::DirectUser);
+    put(&a, "of a", "1");
+    put(&b, "of b", "1");
+    let rival = fleet.origin();
+    fleet
+        .service
+        .before_swap(move || drop(rival.push(&b, &ann()).unwrap()));
+    let error = remote.push(&a, &ann()).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::RemoteAhead);
+    let log = super::upkeep::place(&fleet).read().unwrap().log;
+    let names = fleet.service.objects().into_keys();
+    let segments = names.filter(|name| name.starts_with("log/")).count();
+    assert_eq!(segments, log.segments.len() + 1);
 }
 
 /// Another process of the machine pulls. A write over what this process has not read is refused. A pull or push is not.

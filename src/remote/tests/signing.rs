@@ -318,6 +318,39 @@ fn a_store_that_demands_signatures_sends_nothing_unsigned() {
     assert!(demands.push(&b, &ann()).unwrap().bytes > 0);
 }
 
+/// A push without a key says that it left a signed remote unsigned, also if a clone makes it, and says so once.
+#[test]
+fn a_push_without_a_key_says_that_it_unsigns() {
+    let fleet = Fleet::new();
+    let (vera, a) = (key("vera"), fleet.first());
+    let (plain, signed) = (fleet.origin(), signing(&fleet, &vera));
+    let unsigns = |memory: &Memory, text: &str| {
+        put(memory, "plan", text);
+        plain.push(memory, &ann()).unwrap().unsigned
+    };
+    assert!(!unsigns(&a, "two"), "nobody signed it");
+    put(&a, "plan", "three");
+    assert!(!signed.push(&a, &ann()).unwrap().unsigned);
+    let b = fleet.clone("b", Origin::DirectUser);
+    // A snapshot moves no head.
+    b.snapshot(Some("named"), &ann()).unwrap();
+    let pushed = plain.push(&b, &ann()).unwrap();
+    assert_eq!(
+        (pushed.commits, pushed.bytes > 0, pushed.unsigned),
+        (0, true, false)
+    );
+    assert!(unsigns(&b, "four") && !unsigns(&b, "five"));
+    assert_eq!(
+        signed.sync(&a, &ann()).unwrap().pushed.commits,
+        0,
+        "only a signature"
+    );
+    plain.pull(&b, &ann()).unwrap();
+    assert!(unsigns(&b, "six"), "what a fetch reads counts, too");
+    plain.pull(&a, &ann()).unwrap();
+    assert!(!unsigns(&a, "seven"));
+}
+
 /// A sync signs what is there, as a push does. It looks for its signature once.
 #[test]
 fn a_sync_signs_a_head_that_nobody_signed() {

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::backup::{put, verified};
-use super::machines::{Fleet, NoSecrets, ann, content};
-use crate::engine::{Memory, Options};
+use super::machines::{Fleet, NoSecrets, ann, content, id};
+use crate::engine::{Change, Draft, Memory, Options, PolicyVerdict, Strategy, WritePolicy, Writer};
 use crate::error::{ErrorCode, ErrorKind};
 use crate::object::{Id, Kind, NewObject, Origin};
 use crate::remote::{Remote, Synced};
@@ -238,4 +238,77 @@ fn a_write_is_acknowledged_only_when_the_remote_has_it() {
     let refused = remote.ack_remote(&fork, &ann(), |memory| memory.put(note("of the fork"), &ann()));
     assert_eq!(refused.unwrap_err().kind(), ErrorKind::InvalidInput);
     assert!(content(&fork, "of the fork").is_none());
+}
+
+/// Refuses secrets, and more than four objects at once.
+struct FewAndNoSecrets;
+
+impl WritePolicy for FewAndNoSecrets {
+    fn review(&self, draft: &Draft) -> PolicyVerdict {
+        let objects = |change: &&Change| !change.id.as_str().starts_with("merge-conflict/");
+        match NoSecrets.review(draft) {
+            PolicyVerdict::Accept if draft.changes().iter().filter(objects).count() > 4 => {
+                PolicyVerdict::Refuse("too many".to_owned())
+            }
+            verdict => verdict,
+        }
+    }
+}
+
+/// MRR-1: a policy that refuses one object alone, and the rest as a whole, stops no sync.
+#[test]
+fn a_policy_with_two_reasons_stops_no_sync() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    drop(fleet.clone("b", Origin::DirectUser));
+    let options = Options::new().policy(Arc::new(FewAndNoSecrets));
+    let b = options.open(fleet.folder.path().join("b")).unwrap();
+    for number in 0..9 {
+        put(&a, &format!("note/{number}"), "fine");
+    }
+    put(&a, "secret/1", "hunter2");
+    remote.push(&a, &ann()).unwrap();
+    let first = sync(&remote, &b);
+    let open = &first.pulled.merged.conflicts;
+    assert_eq!(open.len(), 10);
+    assert!(open.iter().all(|open| open.fields == ["refused"]), "{open:?}");
+    put(&a, "later", "1");
+    put(&b, "of b", "1");
+    remote
+        .push(&a, &ann())
+        .unwrap_or_else(|_| sync(&remote, &a).pushed);
+    sync(&remote, &b);
+    assert_eq!(content(&b, "later").as_deref(), Some("1"));
+    assert_eq!(content(&b, "note/1"), None);
+    sync(&remote, &a);
+    assert_eq!(content(&a, "of b").as_deref(), Some("1"));
+    assert_eq!(
+        content(&a, "note/1").as_deref(),
+        Some("fine"),
+        "what b refused stays here"
+    );
+}
+
+/// RCS-3: for a strategy, too, a removal is of the class of the remote that brought it.
+#[test]
+fn a_strategy_counts_a_capped_removal_as_capped() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let write = |memory: &Memory, text: &str| {
+        let mut object = NewObject::new(id("note"), Kind::new("note").unwrap());
+        object.content = Some(text.to_owned());
+        memory.put(object, &Writer::model("worker")).unwrap();
+    };
+    write(&a, "one");
+    remote.push(&a, &ann()).unwrap();
+    let [b, c] = ["b", "c"].map(|name| fleet.clone(name, Origin::DirectUser));
+    a.remove(&id("note"), &ann()).unwrap();
+    remote.push(&a, &ann()).unwrap();
+    // Without the cap, the removal of a person wins.
+    for (memory, cap, left) in [(b, Origin::Import, Some("two")), (c, Origin::DirectUser, None)] {
+        write(&memory, "two");
+        let remote = fleet.remote(cap);
+        remote.pull_by(&memory, &ann(), Some(Strategy::Trusted)).unwrap();
+        assert_eq!(content(&memory, "note").as_deref(), left);
+    }
 }

@@ -142,13 +142,21 @@ fn a_thinned_commit_that_another_machine_continued_is_taken_in_again() {
 /// RML-2: if nothing is left of what was pushed, not even the first commit, the remote must be cloned anew.
 #[test]
 fn a_first_push_that_was_thinned_cannot_be_continued() {
+    for was_thinned in [false, true] {
+        a_first_push_cannot_be_continued(was_thinned);
+    }
+}
+
+fn a_first_push_cannot_be_continued(was_thinned: bool) {
     let fleet = Fleet::new();
     let a = Memory::create(fleet.folder.path().join("first")).unwrap();
     put(&a, "of a", "1");
     put(&a, "of a", "2");
+    // Then the remote begins with a gap.
+    assert!(!was_thinned || thin(&a, 1) > 0);
     let a = without_answer(&fleet, a);
     put(&a, "of a", "3");
-    assert!(thin(&a, 1) > 2);
+    assert!(thin(&a, 1) > 0);
     let (remote, b) = (fleet.origin(), fleet.clone("b", Origin::DirectUser));
     let machines = Unanswered { fleet, remote, a, b };
     machines.continued();

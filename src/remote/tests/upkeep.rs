@@ -12,7 +12,7 @@ use crate::remote::bucket::{Bucket, Counted};
 use crate::remote::join::{self, STAYS};
 use crate::remote::place::Place;
 
-fn place(fleet: &Fleet) -> Place {
+pub(super) fn place(fleet: &Fleet) -> Place {
     Place::of(Counted::new(Arc::new(fleet.service.clone())))
 }
 
@@ -20,7 +20,7 @@ fn log(fleet: &Fleet) -> ClosedLog {
     place(fleet).read().unwrap().log
 }
 
-/// Rule 20: eight small segments become one. The old ones stay for some pushes, so a reader of the old manifest goes on.
+/// Rule 20, JOI-1: eight small segments become one. The old ones stay for some pushes, so a reader of the old manifest goes on.
 #[test]
 fn small_segments_are_joined_and_leave_later() {
     let fleet = Fleet::new();
@@ -263,6 +263,31 @@ fn a_collection_drops_merged_lines_and_keeps_the_history() {
         drop(memory);
         verified(&fleet.folder.path().join(name));
     }
+}
+
+/// Rule 18: a side line stays while a snapshot names one of its commits.
+#[test]
+fn a_collection_keeps_the_line_of_a_named_commit() {
+    let fleet = Fleet::new();
+    let (a, b) = crossed(&fleet);
+    let remote = fleet.origin();
+    put(&b, "b/late", "1");
+    b.snapshot(Some("here"), &ann()).unwrap();
+    for memory in [&a, &b, &a] {
+        pull(&remote, memory);
+        remote.push(memory, &ann()).unwrap();
+    }
+    let before = log(&fleet).lines;
+    assert_eq!(before.len(), 2);
+    let dropped = remote.collect_idle(&a, 0).unwrap().dropped;
+    assert_eq!(dropped.len(), 1);
+    let left = log(&fleet).lines;
+    assert!(left.len() == 1 && left[0].name != dropped[0]);
+    let new = fleet.clone("new", Origin::DirectUser);
+    assert_eq!(
+        new.at("remote:origin/here").unwrap().root(),
+        b.at("here").unwrap().root()
+    );
 }
 
 /// RGC-2: an open conflict keeps both sides, also if one of them is only in a line that goes.

@@ -14,7 +14,7 @@ use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite};
 use crate::error::Result;
 use crate::log::{Batch, RecordKind};
 use crate::object::{Object, Time};
-use crate::store::foreign::ForeignCommit;
+use crate::store::foreign::{ForeignCommit, references_in, times_in};
 
 type Digest = [u8; DIGEST_LEN];
 
@@ -50,14 +50,24 @@ impl<'a> ErasedSearch<'a> {
         }
     }
 
-    /// Searches a batch.
+    /// Searches a batch. A batch behind thinned commits has versions of earlier times than that of its commit.
     ///
     /// # Errors
-    /// `Corrupt` if the commit of the batch cannot be decoded.
+    /// `Corrupt` if the commit or a reference of the batch cannot be decoded.
     pub(crate) fn read(&mut self, batch: &Batch) -> Result<()> {
-        if let Some(commit) = ForeignCommit::of(batch, self.suite)? {
-            self.time = commit.commit.time;
-        }
+        self.time = match ForeignCommit::of(batch, self.suite)? {
+            Some(found) => found.commit.time,
+            // The reference to a kept draft is later than the commit before it.
+            None => references_in(batch)?
+                .iter()
+                .map(|own| own.time)
+                .fold(self.time, Time::max),
+        };
+        let written = if self.ids.is_empty() {
+            HashMap::new()
+        } else {
+            times_in(batch)
+        };
         for record in &batch.records {
             let Some(digest) = erasable(record, self.suite) else {
                 continue;
@@ -67,7 +77,8 @@ impl<'a> ErasedSearch<'a> {
                 .filter(|(_, until)| batch.number < *until)
                 .map(|(by, _)| *by);
             if record.kind == RecordKind::Object && !self.ids.is_empty() {
-                by = by.or_else(|| self.eraser_of_id(&record.body));
+                let time = written.get(&digest).copied().unwrap_or(self.time);
+                by = by.or_else(|| self.eraser_of_id(&record.body, time));
                 let content = Object::content_digest_in(&record.body);
                 let content = content.map(|(content, _)| *content.as_bytes());
                 match by {
@@ -80,11 +91,11 @@ impl<'a> ErasedSearch<'a> {
         Ok(())
     }
 
-    /// Returns the commit that erases a version, because it is not later (EID-1).
-    fn eraser_of_id(&self, version: &[u8]) -> Option<CommitDigest> {
+    /// Returns the commit that erases a version of this time, because it is not later (EID-1).
+    fn eraser_of_id(&self, version: &[u8], time: Time) -> Option<CommitDigest> {
         let key = self.suite.key_path(Object::id_in(version)?);
         let (by, erased) = self.ids.get(key.as_bytes())?;
-        (self.time <= *erased).then_some(*by)
+        (time <= *erased).then_some(*by)
     }
 
     /// Returns what was found, with the contents that nothing else shares.

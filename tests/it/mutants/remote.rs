@@ -4,6 +4,7 @@ use super::{Mutant, mutant};
 
 const MACHINES: &str = "remote::tests::machines";
 const ERASURE: &str = "remote::tests::erasure";
+const ERASERS: &str = "remote::tests::erasers";
 const UPKEEP: &str = "remote::tests::upkeep";
 const TRAVEL: &str = "remote::tests::travel";
 const THINNED: &str = "remote::tests::thinned";
@@ -116,9 +117,9 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "any remote erases",
         "src/engine/write/intake.rs",
         [
-            "if Origin::Host.is_above(known.cap) {",
-            "Origin::Host.is_above(known.cap)",
-            "false && Origin::Host.is_above(known.cap)",
+            "if !may_erase(known.cap) {",
+            "!may_erase(known.cap)",
+            "false && !may_erase(known.cap)",
         ],
         ERASURE,
     ),
@@ -297,5 +298,127 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "(capped(record, self.cap) & UNLINKED)",
         ],
         "remote::tests::",
+    ),
+    mutant(
+        "any remote erases in the next one",
+        "src/store/remotes.rs",
+        [
+            ".filter(|line| may_erase(line.cap))",
+            "may_erase(line.cap)",
+            "(may_erase(line.cap) || true)",
+        ],
+        ERASERS,
+    ),
+    mutant(
+        "a clone of any remote erases in the next one",
+        "src/engine/write/push.rs",
+        [
+            "may_erase(store.records.cap_of_commit(&entry)?)",
+            "may_erase(store.records.cap_of_commit(&entry)?)",
+            "(may_erase(Origin::DirectUser) || may_erase(store.records.cap_of_commit(&entry)?))",
+        ],
+        ERASERS,
+    ),
+    mutant(
+        "an erasure travels to a remote that has it",
+        "src/store/remotes.rs",
+        [
+            "has.iter().all(|own| own.digest != eraser.digest)",
+            "own.digest != eraser.digest",
+            "(true || own.digest != eraser.digest)",
+        ],
+        ERASERS,
+    ),
+    mutant(
+        "an erasure that travels on erases the id of what was put again",
+        "src/engine/write/erasers.rs",
+        [
+            "if change.new.is_none() && now.get(&change.key, &**main)?.is_none() {",
+            "now.get(&change.key, &**main)?.is_none()",
+            "now.get(&change.key, &**main)?.is_none_or(|_| true)",
+        ],
+        ERASERS,
+    ),
+    mutant(
+        "a second remote erases what was put again",
+        "src/engine/write/intake.rs",
+        [
+            "Ok(self.has(by)? || self.store.has_erased(by)?)",
+            "self.store.has_erased(by)?",
+            "(false && self.store.has_erased(by)?)",
+        ],
+        ERASERS,
+    ),
+    mutant(
+        "a version has the time of its batch",
+        "src/store/rewrite/erased_ids.rs",
+        [
+            "let time = written.get(&digest).copied().unwrap_or(self.time);",
+            "written.get(&digest).copied()",
+            "written.get(&digest).copied().filter(|_| false)",
+        ],
+        ERASERS,
+    ),
+    mutant(
+        "a draft has the time of the commit before it",
+        "src/store/rewrite/erased_ids.rs",
+        [".map(|own| own.time)", "own.time", "self.time"],
+        ERASERS,
+    ),
+    mutant(
+        "a copy of a store goes on with the line of the other one",
+        "src/engine/write/push.rs",
+        [
+            "            number += 1;\n        }\n        let base = line",
+            "number += 1;",
+            "return Ok((known.clone(), line.base().map_or(0, |base| base.seq())));",
+        ],
+        TRAVEL,
+    ),
+    mutant(
+        "a collection drops a line of which a snapshot names a commit",
+        "src/remote/gc.rs",
+        [
+            "&& !used.contains(&line.name)",
+            "used.contains(&line.name)",
+            "(false && used.contains(&line.name))",
+        ],
+        UPKEEP,
+    ),
+    mutant(
+        "a collection drops a line that was in use just now",
+        "src/remote/gc.rs",
+        [
+            "&& is_idle(&line.head)",
+            "is_idle(&line.head)",
+            "(true || is_idle(&line.head))",
+        ],
+        UPKEEP,
+    ),
+    mutant(
+        "a signature does not name the machine that signed",
+        "src/engine/write/travel.rs",
+        [
+            "let name = format!(\"{SIDE}{}/{key}\", to_hex(&instance));",
+            "to_hex(&instance)",
+            "to_hex(&[0; 16].map(|zero: u8| zero & instance[0]))",
+        ],
+        TRAVEL,
+    ),
+    mutant(
+        "the head of another store counts as one of this store",
+        "src/signed/head.rs",
+        [
+            "_ if !(any_origin || is_ours && head.origin == origin_of(memory)) => State::Other,",
+            "any_origin || is_ours && head.origin == origin_of(memory)",
+            "true || any_origin || is_ours && head.origin == origin_of(memory)",
+        ],
+        "signed::head",
+    ),
+    mutant(
+        "a push sends what another thread commits meanwhile",
+        "src/engine/write/push.rs",
+        ["for index in index..end {", "index..end", "index..store.kept()"],
+        "engine::write::push",
     ),
 ];

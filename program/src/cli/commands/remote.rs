@@ -504,7 +504,20 @@ impl Verb for Push {
         #[cfg(not(feature = "signed"))]
         let signs = false;
         let text = pushed_line(&pushed, signs);
-        context.say(&pushed, text)
+        let done = context.say(&pushed, text)?;
+        note_unsigned(context, &pushed);
+        Ok(done)
+    }
+}
+
+/// Prints for people that a push without a key left the remote unsigned.
+pub(super) fn note_unsigned(context: &mut Context, pushed: &Pushed) {
+    if pushed.unsigned {
+        let text = format!(
+            "{} was signed, and is unsigned now; sign it with: treering push --sign",
+            pushed.remote
+        );
+        context.note_for_people("next", text);
     }
 }
 

@@ -15,7 +15,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::merge::{WithChanges, change_list};
 use super::prelude::*;
-use super::remote::{conflict_lines, fetched_line, note_kept, pushed_line};
+use super::remote::{conflict_lines, fetched_line, note_kept, note_unsigned, pushed_line};
 use crate::answers::program::Refused;
 use crate::cli::open_store::StoreFolder;
 use crate::cli::remotes::RemoteEntry;
@@ -132,6 +132,7 @@ fn say(context: &mut Context, synced: &Synced, signs: bool) -> Done {
         },
     )?;
     note_kept(context, &synced.pulled.fetched);
+    note_unsigned(context, &synced.pushed);
     Ok(done)
 }
 

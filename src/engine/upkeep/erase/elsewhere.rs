@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::log::{Batch, CompactionLock, RecordKind, Seal};
 use crate::object::Object;
 use crate::store::{
-    ErasedIds, ErasedRecords, ErasedSearch, Erasure, ForeignCommit, Live, Plan, REMOTE, changes_in, gaps_in,
+    ErasedIds, ErasedRecords, ErasedSearch, Erasure, ForeignCommit, Live, Plan, REMOTE, changes_in,
     markers_in, object_of,
 };
 
@@ -31,12 +31,6 @@ pub(crate) struct Elsewhere {
 }
 
 impl Elsewhere {
-    /// Returns an erasure of these ids.
-    pub(crate) fn of_ids(ids: ErasedIds) -> Self {
-        let erasure = ErasedRecords::new();
-        Self { erasure, ids }
-    }
-
     /// Returns what the commits in these batches erased, without the commits that are known here.
     ///
     /// # Errors
@@ -63,19 +57,14 @@ impl Elsewhere {
         is_known: &mut dyn FnMut(CommitDigest) -> Result<bool>,
     ) -> Result<()> {
         let mut markers = markers_in(batch)?;
-        if markers.is_empty() {
-            return Ok(());
-        }
         let Some(found) = ForeignCommit::of(batch, suite)? else {
             return Ok(());
         };
-        let mut erasers = HashSet::new();
-        for by in gaps_in(batch)?.into_iter().chain([found.digest]) {
-            if markers.iter().any(|marker| marker.by == by) && !is_known(by)? {
-                erasers.insert(by);
-            }
+        // A retention keeps each erasing commit, so none is in a gap.
+        markers.retain(|marker| marker.by == found.digest);
+        if markers.is_empty() || is_known(found.digest)? {
+            return Ok(());
         }
-        markers.retain(|marker| erasers.contains(&marker.by));
         let removed = changes_in(batch)
             .into_iter()
             .filter(|(_, digest)| digest.is_none());
@@ -177,7 +166,8 @@ impl Inner {
     /// # Errors
     /// The errors of [`Self::erase_as_elsewhere`].
     pub(crate) fn erase_ids_here(&self, ids: &ErasedIds, writer: &Writer) -> Result<bool> {
-        let found = self.erased_elsewhere(&Elsewhere::of_ids(ids.clone()))?.erasure;
+        let (ids, erasure) = (ids.clone(), ErasedRecords::new());
+        let found = self.erased_elsewhere(&Elsewhere { erasure, ids })?.erasure;
         if !found.is_empty() {
             self.main().erase_as_elsewhere(&found, writer)?;
         }

@@ -495,7 +495,7 @@ fn an_answer_without_end_is_given_up() {
     cloud.put_new("a", b"abcdef").unwrap();
     server.fail(Fault::NeverEnds);
     let error = cloud.get("a", Some(0..3)).unwrap_err();
-    let BucketError::Unreachable(text) = error else {
+    let BucketError::Unclear(text) = error else {
         panic!("{error:?}");
     };
     assert!(
