@@ -14,6 +14,7 @@
 //!   So an open conflict keeps both sides.
 //! - RGC-3: a collection whose swap failed copies what was pushed meanwhile. It begins anew if somebody may have deleted its
 //!   segments, or if what was pushed needs what it left out.
+//! - RGC-4: a side line with a commit that erased something stays, so a machine that was away learns of the erasure.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -27,7 +28,9 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLog};
 use crate::log::{Batch, BatchBuilder, Record, RecordKind, UNLINKED};
 use crate::object::{Object, Time};
-use crate::store::{Erasure, ForeignCommit, changes_in, erasable, erasure_marker, line_of, references_in};
+use crate::store::{
+    Erasure, ForeignCommit, changes_in, erasable, erasure_marker, line_of, markers_in, references_in,
+};
 
 /// A side line is idle this long after its newest commit.
 const IDLE_MICROS: i64 = 30 * 24 * 3_600_000_000;
@@ -114,8 +117,9 @@ struct Survey {
     of_line: HashMap<CommitDigest, String>,
     times: HashMap<CommitDigest, Time>,
     newest: Option<Time>,
-    /// The second parents of commits, the commits at which lines begin, and those that references name.
+    /// The second parents of commits.
     merged: HashSet<CommitDigest>,
+    /// The commits that references name, and those that erased something (RGC-4).
     named: HashSet<CommitDigest>,
     /// The versions that the batches of each line need; of the main line under an empty name.
     needs: HashMap<String, HashSet<Digest>>,
@@ -135,6 +139,9 @@ impl Survey {
                 let commit = &found.commit;
                 self.newest = self.newest.max(Some(commit.time));
                 self.merged.extend(commit.parents.iter().skip(1));
+                let erased = markers_in(batch)?;
+                let has_erased = erased.iter().any(|marker| marker.by == found.digest);
+                self.named.extend(has_erased.then_some(found.digest));
                 if let Some(line) = &line {
                     self.of_line.insert(found.digest, line.clone());
                     self.times.insert(found.digest, commit.time);

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::backup::{put, verified};
+use super::erasure::{SECRET, erase, is_on_disk};
 use super::machines::{Fleet, ann, content, pull};
 use crate::engine::Memory;
 use crate::error::{ErrorCode, ErrorKind};
@@ -323,6 +324,31 @@ fn a_collection_keeps_the_sides_of_an_open_conflict() {
         let new = fleet.clone("new", Origin::DirectUser);
         assert_eq!(sides(&new), before);
     }
+}
+
+/// RGC-4: a machine that was away while a remote was collected learns of an erasure in a side line.
+#[test]
+fn a_collection_keeps_the_line_of_an_erasure() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    put(&a, "note", SECRET);
+    remote.push(&a, &ann()).unwrap();
+    let [b, away] = ["b", "away"].map(|name| fleet.clone(name, Origin::DirectUser));
+    put(&b, "of b", "1");
+    remote.push(&b, &ann()).unwrap();
+    put(&away, "of away", "1");
+    erase(&a, "note");
+    pull(&remote, &a);
+    remote.push(&a, &ann()).unwrap();
+    assert_eq!(log(&fleet).lines.len(), 1, "the commits of a");
+    assert!(remote.collect_idle(&b, 0).unwrap().dropped.is_empty());
+    let pulled = pull(&remote, &away);
+    assert_eq!(pulled.fetched.erased, 1);
+    assert!(pulled.merged.conflicts.is_empty());
+    remote.push(&away, &ann()).unwrap();
+    pull(&remote, &a);
+    assert_eq!(a.view().root(), away.view().root());
+    assert!(!is_on_disk(&fleet, "away", SECRET) && !is_on_disk(&fleet, "first", SECRET));
 }
 
 /// Rule 14, RGC-3: a collection goes on while others push, and begins anew if what it left out is needed again.

@@ -421,4 +421,14 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ["for index in index..end {", "index..end", "index..store.kept()"],
         "engine::write::push",
     ),
+    mutant(
+        "a collection drops the line of an erasure",
+        "src/remote/gc.rs",
+        [
+            "self.named.extend(has_erased.then_some(found.digest))",
+            "has_erased.then_some(found.digest)",
+            "has_erased.then_some(found.digest).filter(|_| false)",
+        ],
+        "remote::tests::upkeep",
+    ),
 ];
