@@ -176,7 +176,12 @@ impl Inner {
         let apart = Apart::of(&ours, &theirs)?;
         match (apart.is_merged, apart.changes.is_empty()) {
             (false, _) => return Ok(PushPlan::Behind),
-            (true, true) if !self.must_travel(&ours.0, &line, target.lines)? => return Ok(PushPlan::Nothing),
+            (true, true) => {
+                let (_, since) = self.side_line(&ours.0, &line, target.lines)?;
+                if !Self::must_travel(&ours.0, since)? {
+                    return Ok(PushPlan::Nothing);
+                }
+            }
             (true, _) => {}
         }
         self.plan_side_push(known, target, (&ours, &theirs), &apart.changes, writer)
@@ -184,10 +189,9 @@ impl Inner {
             .map(PushPlan::Send)
     }
 
-    /// Returns whether the remote lacks a commit that travels also if both states are equal: one that erased something,
+    /// Returns whether a commit behind the seq `since` travels also if both states are equal: one that erased something,
     /// because other machines still have what it erased (PSH-3), or one that a snapshot names (TRV-4).
-    fn must_travel(&self, store: &Arc<Store>, line: &Arc<Store>, lines: &[RemoteLine]) -> Result<bool> {
-        let (_, since) = self.side_line(store, line, lines)?;
+    pub(super) fn must_travel(store: &Arc<Store>, since: u64) -> Result<bool> {
         if store.gaps().iter().any(|gap| gap.first > since) {
             return Ok(true);
         }
@@ -280,7 +284,8 @@ impl Inner {
             batches,
             head: digest,
             line: Some(side),
-            commits: count + 1,
+            // The commit of the push itself is no work of this store. An interrupted push may have sent all that is.
+            commits: count.max(1),
             erasure,
             erased_ids,
             sent_until: None,
