@@ -73,6 +73,7 @@ const COMMAND = /`|(?<![\w-])--[a-z]|TREERING_/;
 /** The next step in JavaScript for a code whose hint in the library is for the command line. */
 const HINTS: Record<string, string> = {
   ambiguous: "give more of the digest or name",
+  changed: "read it again; resolve(…, { expected: DIGEST }) drops a version that somebody wrote after the merge",
   changed_since: "revert() takes back one commit or session, and keeps later work",
   corrupt: "run verify(), then open with degraded: true to read what is intact",
   has_children: "remove(id, { recursive: true }) removes the children, too",

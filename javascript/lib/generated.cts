@@ -262,6 +262,8 @@ export interface Conflict {
   sides: ConflictSide[];
   /** The version from which all sides come, if it is one version and is kept. */
   base: StoredObject | null;
+  /** The version that the object has now, if it is none of the sides. */
+  present: ConflictSide | null;
 }
 
 /** The result of a backup. */
@@ -296,7 +298,7 @@ export interface Cloned {
 export interface Pushed {
   /** The name of the remote. */
   remote: string;
-  /** The number of commits that the remote got. */
+  /** The number of commits of this store that the remote lacked. */
   commits: number;
   /** The number of bytes that were sent. */
   bytes: number;
@@ -310,7 +312,7 @@ export interface Pushed {
 export interface Fetched {
   /** The name of the remote. */
   remote: string;
-  /** The number of commits that this store did not have. */
+  /** The number of commits of other machines that this store did not have. */
   commits: number;
   /** The number of bytes that were received. */
   bytes: number;
@@ -1117,6 +1119,11 @@ export interface ResolveOptions extends CallOptions {
   remove?: boolean | undefined;
   /** The text with which the object stays. */
   content?: string | null | undefined;
+  /**
+   * The digest of the version that the object has now, or `removed`. Only then, the decision drops a version that
+   * somebody wrote after the merge.
+   */
+  expected?: string | null | undefined;
   writer?: Writer | null | undefined;
 }
 

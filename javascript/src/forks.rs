@@ -5,7 +5,7 @@ use serde::Deserialize;
 use serde::de::{Deserializer, Error as _};
 use serde_json::Value as Json;
 use treering::Memory;
-use treering::merge::{OpenConflict, Resolution, Strategy};
+use treering::merge::{ConflictSide, OpenConflict, Resolution, Strategy};
 
 use crate::answer::{answer, answer_with, committed, maybe_object, rows};
 use crate::fault::{Done, Fault};
@@ -153,16 +153,17 @@ fn conflict(memory: &Memory, open: &OpenConflict) -> Done<Json> {
     let version = |digest: Option<treering::ObjectDigest>| {
         maybe_object(digest.map(|digest| memory.version(digest)).transpose()?.flatten())
     };
-    let sides = rows(&open.sides, |side| {
-        answer_with(
-            &shape::ConflictSide::from(side),
-            vec![("object", version(side.version)?)],
-        )
-    })?;
-    answer_with(
-        &shape::Conflict::from(open),
-        vec![("sides", sides), ("base", version(open.base)?)],
-    )
+    let side = |side: &ConflictSide| {
+        let object = version(side.version)?;
+        answer_with(&shape::ConflictSide::from(side), vec![("object", object)])
+    };
+    let present = open.present.as_ref().map_or(Ok(Json::Null), side)?;
+    let natives = vec![
+        ("sides", rows(&open.sides, side)?),
+        ("base", version(open.base)?),
+        ("present", present),
+    ];
+    answer_with(&shape::Conflict::from(open), natives)
 }
 
 #[derive(Deserialize, JsonSchema)]
@@ -176,6 +177,9 @@ pub(crate) struct Resolve {
     remove: bool,
     /// The text with which the object stays.
     content: Option<String>,
+    /// The digest of the version that the object has now, or `removed`. Only then, the decision drops a version that
+    /// somebody wrote after the merge.
+    expected: Option<String>,
     writer: Option<Writer>,
 }
 
@@ -189,12 +193,12 @@ pub(crate) fn resolve(store: &Store, input: Resolve) -> Done<Json> {
             return Err(Fault::invalid("a conflict needs exactly one decision").hint(hint));
         }
     };
-    let writer = Writer::or(input.writer, store);
-    committed(
-        &store
-            .memory()?
-            .resolve_conflict(&id(&input.id)?, resolution, &writer)?,
-    )
+    let expected = input.expected.map(|present| match present.as_str() {
+        "removed" => Ok(None),
+        present => digest(present).map(Some),
+    });
+    let (memory, writer) = (store.memory()?, Writer::or(input.writer, store));
+    committed(&memory.resolve_expecting(&id(&input.id)?, expected.transpose()?, resolution, &writer)?)
 }
 
 /// Ends a fork that a function used: merges it into this line and drops it, or only drops it.

@@ -266,7 +266,14 @@ test("a conflict is left open, and resolved", async (t) => {
   assert.equal(conflict.base.content, "by train");
   assert.deepEqual(conflict.sides.map((side) => side.object.content).sort(), ["by bus", "by plane"]);
   await fails(m.resolve("plan"), "InvalidInputError");
-  await m.resolve("plan", { take: (await fork.get("plan")).digest });
+  const theirs = { take: (await fork.get("plan")).digest };
+  await m.put("plan", "by tram");
+  const [{ present }] = await m.conflicts();
+  assert.deepEqual([conflict.present, present.object.content], [null, "by tram"]);
+  for (const expected of [undefined, theirs.take, "removed"]) await fails(m.resolve("plan", { ...theirs, expected }), "ConflictError");
+  await m.resolve("plan", { ...theirs, expected: present.digest });
+  await m.undo();
+  await m.resolve("plan", { ...theirs, expected: present.digest });
   assert.equal((await m.get("plan")).content, "by plane");
   assert.deepEqual(await m.conflicts(), []);
   const [info] = await m.forks();

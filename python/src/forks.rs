@@ -230,8 +230,10 @@ impl Store {
     }
 
     /// Decides about an open conflict in one commit: ``take`` names the version of a side by its digest, ``remove``
-    /// removes the object, and ``content`` keeps it with this text.
-    #[pyo3(signature = (id, *, take=None, remove=false, content=None, writer=None))]
+    /// removes the object, and ``content`` keeps it with this text. A version that somebody wrote after the merge is dropped
+    /// only if ``expected`` is its digest, or ``"removed"``.
+    #[pyo3(signature = (id, *, take=None, remove=false, content=None, expected=None, writer=None))]
+    #[expect(clippy::too_many_arguments, reason = "each is a keyword argument in Python")]
     fn resolve<'py>(
         &self,
         py: Python<'py>,
@@ -239,6 +241,7 @@ impl Store {
         take: Option<&str>,
         remove: bool,
         #[pyo3(from_py_with = value)] content: Option<String>,
+        expected: Option<&str>,
         writer: Option<&Bound<'py, Writer>>,
     ) -> Answer<'py> {
         let resolution = match (take, remove, content) {
@@ -250,8 +253,15 @@ impl Store {
                 return Err(invalid(py, "a conflict needs exactly one decision", Some(hint)));
             }
         };
+        let expected = expected.map(|present| match present {
+            "removed" => Ok(None),
+            present => digest(py, present).map(Some),
+        });
+        let expected = expected.transpose()?;
         let (memory, writer, id) = (self.handle.memory(py)?, self.writer(writer), self::id(py, id)?);
-        let done = run(py, || memory.resolve_conflict(&id, resolution, &writer))?;
+        let done = run(py, || {
+            memory.resolve_expecting(&id, expected, resolution, &writer)
+        })?;
         Committed::python(py, done)
     }
 }
@@ -308,10 +318,17 @@ fn conflict<'py>(py: Python<'py>, memory: &Memory, open: &OpenConflict) -> Answe
             .transpose()?;
         Ok::<_, PyErr>(found.unwrap_or_else(|| py.None().into_bound(py)))
     };
-    let sides = table(py, &open.sides, |py, side| {
+    let side = |py, side: &treering::merge::ConflictSide| {
         let object = version(side.version)?;
         answer_with(py, &shape::ConflictSide::from(side), &[("object", object)])
-    })?;
-    let natives = [("sides", sides), ("base", version(open.base)?)];
+    };
+    let sides = table(py, &open.sides, side)?;
+    let present = open.present.as_ref().map(|present| side(py, present));
+    let present = present.transpose()?.unwrap_or_else(|| py.None().into_bound(py));
+    let natives = [
+        ("sides", sides),
+        ("base", version(open.base)?),
+        ("present", present),
+    ];
     answer_with(py, &shape::Conflict::from(open), &natives)
 }

@@ -97,6 +97,7 @@ native! {
     MaybeObject: "Object | None",
     NativeChanges: "Table[Change]",
     NativeSides: "Table[ConflictSide]",
+    MaybeSide: "ConflictSide | None",
 }
 
 /// Returns the shapes of a list of answers.
@@ -275,6 +276,8 @@ shape! {
         sides: NativeSides = NativeSides,
         /// The version from which all sides come, if it is one version and is kept.
         base: MaybeObject = MaybeObject,
+        /// The version that the object has now, if it is none of the sides.
+        present: MaybeSide = MaybeSide,
     }
 
     /// The result of an erasure, or of its preview.

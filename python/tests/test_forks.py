@@ -201,6 +201,23 @@ def test_a_conflict_stays_open_until_somebody_decides(memory: Memory) -> None:
     assert conflict.to_dict()["sides"][0]["object"]["id"] == "plan"
 
 
+def test_a_later_version_is_shown_and_dropped_only_by_its_name(memory: Memory) -> None:
+    fork = disagreeing(memory)
+    theirs = fork.view()["plan"].digest
+    memory.merge("task")
+    assert memory.conflicts()[0].present is None
+    memory.put("plan", "the office is in Rome")
+    present = memory.conflicts()[0].present
+    assert present is not None and present.object is not None and present.digest is not None
+    assert present.object.content == "the office is in Rome" and present.commit is not None
+    for expected in (None, theirs, "removed"):
+        with pytest.raises(treering.ConflictError) as caught:
+            memory.resolve("plan", take=theirs, expected=expected)
+        assert caught.value.code == "changed" and "expected=" in str(caught.value.hint)
+    memory.resolve("plan", take=theirs, expected=present.digest)
+    assert memory.view()["plan"].content == "the office is in Bergen"
+
+
 def test_a_decision_may_be_a_text_or_a_removal(memory: Memory) -> None:
     disagreeing(memory)
     memory.merge("task")

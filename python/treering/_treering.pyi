@@ -418,6 +418,7 @@ class Store:
         take: str | None = None,
         remove: bool = False,
         content: str | None = None,
+        expected: str | None = None,
         writer: Writer | None = None,
     ) -> Committed: ...
     def remote(

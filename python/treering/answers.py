@@ -374,6 +374,8 @@ class Conflict(_a.Answer):
     sides: Table[ConflictSide]
     base: Object | None
     """The version from which all sides come, if it is one version and is kept."""
+    present: ConflictSide | None
+    """The version that the object has now, if it is none of the sides."""
 
 
 @dataclass(frozen=True, slots=True, repr=False)
@@ -415,7 +417,7 @@ class Pushed(_a.Answer):
     remote: str
     """The name of the remote."""
     commits: int
-    """The number of commits that the remote got."""
+    """The number of commits of this store that the remote lacked."""
     bytes: int
     """The number of bytes that were sent."""
     requests: int
@@ -433,7 +435,7 @@ class Fetched(_a.Answer):
     remote: str
     """The name of the remote."""
     commits: int
-    """The number of commits that this store did not have."""
+    """The number of commits of other machines that this store did not have."""
     bytes: int
     """The number of bytes that were received."""
     requests: int

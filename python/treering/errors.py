@@ -121,6 +121,7 @@ _COMMAND: Final = re.compile(r"`|(?<![\w-])--[a-z]|TREERING_")
 
 _HINTS: Final[dict[str, str]] = {
     "ambiguous": "give more of the digest or name",
+    "changed": "read it again; resolve(…, expected=DIGEST) drops a version that somebody wrote after the merge",
     "changed_since": "revert() takes back one commit or session, and keeps later work",
     "corrupt": "run verify(), then open with degraded=True to read what is intact",
     "has_children": "remove(id, recursive=True) removes the children, too",

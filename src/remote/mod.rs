@@ -54,7 +54,7 @@ use crate::error::Result;
 pub struct Pushed {
     /// The name of the remote.
     pub remote: String,
-    /// The number of commits that the remote got.
+    /// The number of commits of this store that the remote lacked.
     pub commits: u64,
     /// The number of bytes that were sent.
     pub bytes: u64,
@@ -72,7 +72,7 @@ pub struct Pushed {
 pub struct Fetched {
     /// The name of the remote.
     pub remote: String,
-    /// The number of commits that this store did not have.
+    /// The number of commits of other machines that this store did not have.
     pub commits: u64,
     /// The number of bytes that were received.
     pub bytes: u64,

@@ -258,6 +258,18 @@ impl Remote {
         writer.clone().session(format!("remote/{}", self.name))
     }
 
+    /// Reads the manifest, and returns an error if the remote has less than this store has seen of it (REM-1).
+    ///
+    /// # Errors
+    /// `Corrupt` (code `remote_went_back`); the errors of a read.
+    #[doc(hidden)]
+    pub fn check_continues(&self, memory: &Memory) -> Result<()> {
+        match memory.inner.seen(self.known())? {
+            None => Ok(()),
+            seen => Self::read_on(memory, &self.place(memory), None, seen).map(drop),
+        }
+    }
+
     /// Returns an error if the remote has less than this store has seen of it (REM-1).
     pub(super) fn check_seen(memory: &Memory, log: &ClosedLog, seen: Option<Seen>) -> Result<()> {
         let Some(seen) = seen else { return Ok(()) };

@@ -22,6 +22,9 @@ fn what_cannot_be_understood_is_usage() {
             "no-equals-sign",
         ),
         (&["undo", "--wait", "soon"], "soon"),
+        (&["remote", "show", "origin"], "see treering remote --help"),
+        (&["remote", "rm", "origin"], "'remove'"),
+        (&["remote", "lst"], "'list'"),
         (&["init", "--hash", "md5"], "md5"),
         (&["--at", "@", "undo"], "--at"),
     ] {

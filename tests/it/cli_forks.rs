@@ -91,6 +91,10 @@ fn what_no_fork_can_be_is_refused_by_its_code() {
         text(&unmerged["message"]).contains("the 1 commit of"),
         "{unmerged}"
     );
+    refused(&["fork", "--drop", "a", "--dry-run"], 3, "unmerged");
+    let seen = folder.json(&["fork", "--drop", "a", "--unmerged", "--dry-run"]);
+    assert_eq!((&seen["commits"], &seen["dry_run"]), (&1.into(), &true.into()));
+    assert_eq!(folder.stream(&["forks"]).len(), 1);
     let dropped = folder.json(&["fork", "--drop", "a", "--unmerged"]);
     assert_eq!(
         (text(&dropped["dropped"]), dropped["commits"].as_u64()),
@@ -126,6 +130,54 @@ fn a_way_back_names_the_fork_and_main_has_no_snapshot_of_a_fork() {
     };
     assert!(names(&["snapshots"]).is_empty());
     assert_eq!(names(&["snapshots", "--fork", "a"]), ["of-fork"]);
+}
+
+#[test]
+fn a_mistyped_name_gets_the_nearest_ones() {
+    let folder = Folder::with_store();
+    put(&folder, None, "plan", "first");
+    folder.json(&["fork", "task-7"]);
+    folder.json(&["snapshot", "before-lunch"]);
+    for (call, named) in [
+        (&["merge", "tsk-7"][..], "'task-7'"),
+        (&["fork", "--drop", "task7"], "'task-7'"),
+        (&["get", "plan", "--fork", "task-8"], "'task-7'"),
+        (&["get", "plan", "--at", "fork:task"], "'task-7'"),
+        (&["get", "plan", "--at", "task-7"], "'fork:task-7'"),
+        (&["get", "plan", "--at", "befor-lunch"], "'before-lunch'"),
+        (&["diff", "main", "@"], "'fork:main'"),
+        (&["merge", "fork:task-7"], "'task-7'"),
+        (&["debug", "-c", ".fork tsk-7"], "'task-7'"),
+        (&["debug", "--fork", "tsk-7", "-c", "head"], "'task-7'"),
+    ] {
+        let error = folder.refused(1, call);
+        assert!(text(&error["hint"]).ends_with(named), "{call:?}: {error}");
+        assert!(error["ids"].is_null(), "{call:?}");
+    }
+    assert_eq!(
+        folder.refused(1, &["merge", "else"])["hint"],
+        "`forks` lists the forks"
+    );
+}
+
+/// A commit of another line has as many digits as elsewhere, and a way back inside of the shell names the fork.
+#[test]
+fn lines_of_a_fork_are_short_and_the_hints_of_the_shell_name_it() {
+    let folder = Folder::with_store();
+    put(&folder, None, "plan", "first");
+    folder.json(&["fork", "a"]);
+    put(&folder, Some("a"), "plan", "second");
+    let log = folder.run(&["log", "--at", "fork:a"]).out;
+    let is_long = |word: &str| word.len() > 20 && !word.contains(':');
+    assert!(
+        log.lines().count() == 3 && !log.split_whitespace().any(is_long),
+        "{log}"
+    );
+    let script =
+        "put plan --kind note --content third\nsnapshot x\n.fork main\nput plan --kind note --content x\n";
+    let ran = folder.feed(&["debug", "--fork", "a", "--write"], script);
+    assert!(ran.err.contains("undo --fork 'a'\n"), "{ran:?}");
+    assert!(ran.err.trim_end().ends_with("treering undo"), "{ran:?}");
 }
 
 #[test]

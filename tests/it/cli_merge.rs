@@ -141,6 +141,26 @@ fn a_later_version_is_shown_taken_and_dropped_only_by_its_name() {
         "{refused}"
     );
     assert_eq!(content(&folder, "office"), "Corrected");
+    let head = folder.json(&["head"])["commit"].clone();
+    for (take, change) in [(&side, "changed"), (&present, "null")] {
+        let call = [
+            "resolve",
+            "office",
+            "--take",
+            take,
+            "--expected",
+            &present,
+            "--dry-run",
+        ];
+        let preview = folder.json(&call);
+        let found = preview["change"]["change"].as_str().unwrap_or("null");
+        assert_eq!((found, &preview["dry_run"]), (change, &Value::from(true)));
+    }
+    let code = folder.refused(3, &["resolve", "office", "--take", &side, "--dry-run"])["code"].clone();
+    assert_eq!(
+        (text(&code).as_str(), &folder.json(&["head"])["commit"]),
+        ("changed", &head)
+    );
     let decide = |take: &str, expected: &str| {
         let done = folder.json(&["resolve", "office", "--take", take, "--expected", expected]);
         assert_eq!(
@@ -156,6 +176,32 @@ fn a_later_version_is_shown_taken_and_dropped_only_by_its_name() {
     folder.refused(3, &["resolve", "office", "--take", &side, "--expected", &side]);
     folder.json(&["resolve", "office", "--take", &present[..12]]);
     assert_eq!(content(&folder, "office"), "Corrected");
+}
+
+/// The state has the objects of conflicts, so `stats`, `diff` and `log` count them. Lists for people name them apart.
+#[test]
+fn a_conflict_is_counted_and_named_apart() {
+    let folder = conflicting();
+    assert_eq!(folder.json(&["stats"])["merge_conflicts"], 0);
+    folder.json(&["merge", "task"]);
+    let stats = folder.json(&["stats"]);
+    assert_eq!(
+        (&stats["objects"], &stats["merge_conflicts"]),
+        (&3.into(), &1.into())
+    );
+    assert_eq!(folder.json(&["stats", "--at", "@-1"])["merge_conflicts"], 0);
+    assert_eq!(column(&folder.stream(&["tree"]), "id"), ["office", "port"]);
+    for call in [
+        &["export", "--format", "dot"][..],
+        &["diff", "@-1"],
+        &["log", "--limit", "1"],
+    ] {
+        let out = folder.run(call).out;
+        assert_eq!(out.contains("merge-conflict"), call[0] == "diff", "{out}");
+        assert!(!out.contains("not drawn"), "{out}");
+    }
+    assert!(folder.run(&["diff", "@-1"]).out.contains("conflict about office"));
+    assert!(folder.run(&["stats"]).out.contains("with 1 open conflict\n"));
 }
 
 #[test]

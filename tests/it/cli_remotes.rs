@@ -287,6 +287,19 @@ fn a_remote_is_listed_for_its_store_alone_and_tested_first() {
         two.refused(1, "a", &["remote", "add", "x", "ftp://host"]),
         "unsupported_remote"
     );
+    for (revision, named) in [
+        ("remote:orign/main", "'origin/main'"),
+        ("origin/main", "'remote:origin/main'"),
+    ] {
+        let error = two
+            .folder
+            .refused(1, &["--store", "a", "get", "plan", "--at", revision]);
+        assert!(text(&error["hint"]).ends_with(named), "{error}");
+    }
+    assert_eq!(
+        two.refused(1, "a", &["remote", "add", "x", "/mnt/x"]),
+        "invalid_input"
+    );
     assert_eq!(
         two.refused(1, "a", &["remote", "add", "a/b", &url]),
         "invalid_input"
@@ -300,6 +313,10 @@ fn a_remote_is_listed_for_its_store_alone_and_tested_first() {
     two.on("a", &["push"]);
     fs::write(&manifest, old).unwrap();
     assert_eq!(two.refused(5, "a", &["pull"]), "remote_went_back");
+    assert_eq!(
+        two.refused(5, "a", &["remote", "verify", "origin"]),
+        "remote_went_back"
+    );
 }
 
 #[test]
@@ -664,6 +681,10 @@ fn a_remote_that_is_lost_is_not_begun_again() {
     for verb in ["push", "pull"] {
         assert_eq!(two.refused(5, "a", &[verb]), "remote_went_back");
     }
+    assert_eq!(
+        two.refused(5, "a", &["remote", "verify", "origin"]),
+        "remote_went_back"
+    );
     assert_eq!(fs::read_dir(&shared).unwrap().count(), 0, "nothing is begun");
     fs::remove_dir(&shared).unwrap();
     fs::rename(two.folder.path("moved"), &shared).unwrap();

@@ -64,7 +64,10 @@ impl Head {
 /// The answer of `stats`. Some fields are null for a past state, or without `--space`.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Statistics {
+    /// The number of objects, those of open conflicts too.
     pub(crate) objects: u64,
+    /// The number of conflicts that merges left open.
+    pub(crate) merge_conflicts: usize,
     pub(crate) history: Option<u64>,
     /// The number of commits up to this state, including thinned commits.
     pub(crate) commits: u64,
@@ -105,6 +108,7 @@ impl Statistics {
         let sizes = space.as_ref();
         Ok(Self {
             objects: view.len(),
+            merge_conflicts: view.open_conflicts()?.len(),
             history: stats.map(|stats| stats.history),
             commits: seq + 1,
             thinned: stats.map(|stats| stats.thinned),

@@ -26,7 +26,8 @@ use super::errors::{refused, system_kind};
 #[cfg(feature = "mcp")]
 pub(crate) use super::hints::in_words;
 pub(crate) use super::hints::{as_arguments, quoted};
-use super::human::counted;
+use super::human::{counted, short};
+use super::nearest::with_nearest_name;
 use super::open_store::OpenStore;
 use super::output::{Meaning, Mode, Output, check_stop};
 use super::trusted_stores::{Check, TrustedStores, check_found, check_named, is_own};
@@ -187,7 +188,8 @@ impl Context {
 
     /// Returns a command with the options that select the lane and the fork of this one.
     pub(crate) fn lane_command(&self, command: &str) -> String {
-        match &self.options.in_fork {
+        let of_shell = self.kept.as_ref().and_then(|kept| kept.fork.as_ref());
+        match self.options.in_fork.as_ref().or(of_shell) {
             Some(fork) => self
                 .lane_options()
                 .command(&format!("{command} --fork {}", in_quotes(fork))),
@@ -450,6 +452,8 @@ impl Context {
                 memory
             }
         };
+        // The error for a missing fork names the forks of this memory.
+        self.opened = Some(memory.clone());
         let memory = match self.fork() {
             Some(name) => memory.open_fork(name)?,
             None => memory,
@@ -494,6 +498,15 @@ impl Context {
         !writer.trust.is_trusted() && writer.session.is_some()
     }
 
+    /// Adds the most similar names to an error, as [`with_nearest_name`] does.
+    pub(crate) fn with_nearest_name(&self, error: Error) -> Error {
+        let kept = self.kept.as_ref().and_then(|kept| kept.memory().ok());
+        match self.opened.as_ref().or(kept) {
+            Some(memory) => with_nearest_name(error, memory),
+            None => error,
+        }
+    }
+
     /// Closes the memory that the verb opened.
     pub(crate) fn close(&mut self) -> Result<()> {
         self.note_project();
@@ -519,7 +532,7 @@ impl Context {
     }
 
     /// Returns the first digits of a commit's digest or a root: as many as identify it in the open memory, and at least
-    /// eight. Returns all digits if the memory does not contain the digest.
+    /// eight. Of a digest that the memory does not contain, such as one of another line, as many as elsewhere.
     pub(crate) fn short(&self, digest: &[u8; 32]) -> String {
         let mut digits = to_hex(digest);
         let names_it = |length: &usize| {
@@ -530,8 +543,10 @@ impl Context {
                 |info: CommitInfo| info.digest.as_bytes() == digest || info.commit.root.as_bytes() == digest;
             found.is_some_and(|found| found.is_ok_and(is_it))
         };
-        let length = (DIGITS_LEAST..64).find(names_it).unwrap_or(64);
-        digits.truncate(length);
+        match (DIGITS_LEAST..64).find(names_it) {
+            Some(length) => digits.truncate(length),
+            None => return short(digest),
+        }
         digits
     }
 

@@ -17,6 +17,7 @@ use super::output::{Meaning, Mode, Output, printable};
 pub(crate) use crate::answers::words::counted;
 use treering::inspect::digest::to_hex;
 use treering::inspect::ingest::json::value_to_json;
+use treering::merge::MERGE_CONFLICT;
 use treering::{ChangeCounts, CommitInfo, Result};
 use treering::{Object, Value};
 pub(crate) use treering_text::visible::{cut, one_line};
@@ -318,12 +319,16 @@ pub(crate) fn gist(object: &Object) -> String {
     one_line(&text.chars().take(GIST_CHARS).collect::<String>())
 }
 
-/// Returns the text that describes an object: its title, or its content.
+/// Returns the text that describes an object: its title, or its content. For a conflict of a merge, names its object.
 pub(crate) fn title_or_content(object: &Object) -> String {
-    match object.attribute("title") {
-        Some(Value::Text(title)) => title,
-        _ => object.content().unwrap_or_default().to_owned(),
-    }
+    let text = |name: &str| match object.attribute(name) {
+        Some(Value::Text(text)) => Some(text),
+        _ => None,
+    };
+    let conflict = (object.kind() == MERGE_CONFLICT).then(|| text("of")).flatten();
+    let about = conflict.map(|id| format!("conflict about {id}"));
+    let described = about.or_else(|| text("title"));
+    described.unwrap_or_else(|| object.content().unwrap_or_default().to_owned())
 }
 
 /// Formats the counts in a few characters: `+3 ~1 -0`.

@@ -1,11 +1,15 @@
 //! Finds the known names that are most like a name that the user mistyped.
 //!
 //! # Layer
-//! Layer 10, part of cli. Pure.
+//! Layer 10, part of cli.
 
 use strsim::osa_distance;
 
 use super::human::{cut, one_line};
+#[cfg(feature = "remote")]
+use super::remotes::Remotes;
+use treering::inspect::engine::MAIN_LINE;
+use treering::{Error, ErrorCode, Memory};
 
 /// The number of suggested names.
 const SUGGESTED: usize = 3;
@@ -31,6 +35,42 @@ pub(crate) fn nearest(typed: &str, known: impl IntoIterator<Item = String>) -> O
         .map(|(_, name)| format!("'{}'", cut(&one_line(name), NAME_MAX)));
     let names: Vec<String> = names.collect();
     (!names.is_empty()).then(|| names.join(", "))
+}
+
+/// Adds the most similar names to the error for a missing fork, snapshot, or line of a remote. [`Error::ids`] has the missing
+/// one, as a revision.
+pub(crate) fn with_nearest_name(error: Error, memory: &Memory) -> Error {
+    let (ErrorCode::NoFork | ErrorCode::NoRevision, [typed]) = (error.code(), error.ids()) else {
+        return error;
+    };
+    let forks = memory.live_forks().into_iter().map(|fork| fork.name);
+    let forks = forks.chain([MAIN_LINE.to_owned()]);
+    let lines = Vec::new();
+    #[cfg(feature = "remote")]
+    let lines = Remotes::of(memory).map_or(lines, |remotes| {
+        let entries = remotes.entries().into_iter();
+        entries.map(|one| format!("{}/{MAIN_LINE}", one.name)).collect()
+    });
+    let (typed, known): (_, Vec<String>) = match typed.split_once(':') {
+        Some(("fork", name)) => (name, forks.collect()),
+        Some(("remote", line)) => (line, lines),
+        None => {
+            let snapshots = memory.snapshots().unwrap_or_default().into_iter();
+            let named = snapshots.filter(|one| one.index.is_none()).map(|one| one.name);
+            let forks = forks.map(|name| format!("fork:{name}"));
+            let lines = lines.into_iter().map(|line| format!("remote:{line}"));
+            (typed.as_str(), named.chain(forks).chain(lines).collect())
+        }
+        Some(_) => (typed.as_str(), Vec::new()),
+    };
+    // A remote from which nothing was fetched has the right name.
+    let is_known = known.iter().any(|name| name == typed);
+    let names = nearest(typed, known).filter(|_| !is_known);
+    let error = error.with_names(Vec::new());
+    match names {
+        Some(names) => error.with_hint(format!("the nearest names are {names}")),
+        None => error,
+    }
 }
 
 /// Returns how much a name differs from the typed name. Returns `None` if they are not similar.

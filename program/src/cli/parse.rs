@@ -197,7 +197,8 @@ impl Parsed {
             super::cached_remote::CachedRemote::check_verb(self.verb.name)?;
         }
         let typed = self.matches.subcommand_matches(self.verb.name);
-        let code = (self.verb.run)(typed.unwrap_or(&self.matches), context)?;
+        let done = (self.verb.run)(typed.unwrap_or(&self.matches), context);
+        let code = done.map_err(|error| context.with_nearest_name(error))?;
         context.close()?;
         Ok(code)
     }
@@ -206,6 +207,7 @@ impl Parsed {
 /// Returns this program's error for a command line that clap refused, or `None` to print the error of clap.
 fn in_our_words(verbs: Groups, error: &clap::Error, arguments: &[OsString]) -> Option<Error> {
     let own = dashed(error).or_else(|| shortened(error));
+    let own = own.or_else(|| inner_word(verbs, error, arguments));
     own.or_else(|| other_word(error)).or_else(|| match error.kind() {
         ErrorKind::MissingSubcommand => Some(usage_error("the verb is missing", "see treering --help")),
         ErrorKind::ValueValidation => Some(bad_value(verbs, error, arguments)),
@@ -260,6 +262,17 @@ fn shortened(error: &clap::Error) -> Option<Error> {
     let message = clap_error(error, "").message().to_owned();
     let message = message.replace(&format!("'{}'", strip_str(word)), &format!("'{shown}'"));
     Some(usage_error(message, "see treering --help"))
+}
+
+/// Returns the error for an unknown word after a verb that has verbs of its own, such as `remote rm`.
+fn inner_word(verbs: Groups, error: &clap::Error, arguments: &[OsString]) -> Option<Error> {
+    let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    let words = arguments.iter().filter_map(|argument| argument.to_str());
+    let mut before = words.take_while(|before| before != word);
+    let verb = before.find(|word| verb::find(verbs, word).is_some())?;
+    Some(clap_error(error, &format!("see treering {verb} --help")))
 }
 
 /// Returns the error for a verb of another program. The hint names the equivalent verb of this program.

@@ -162,7 +162,8 @@ pub(crate) fn check_scheme(url: &str) -> Result<()> {
 /// `InvalidInput` (code `password_in_url` or `unsupported_remote`).
 pub(crate) fn check_url(url: &str) -> Result<()> {
     check_scheme(url)?;
-    if without_password(url) == url {
+    // A text without a scheme is refused as no URL later.
+    if without_password(url) == url || !url.contains("://") {
         return Ok(());
     }
     let hint = if url.starts_with("postgres") {

@@ -315,7 +315,12 @@ fn missing(store: &Store, revision: &Revision, lane: &str) -> Result<Error> {
             (format!("commit {revision} does not exist"), hint)
         }
     };
-    Ok(error(what).with_hint(hint))
+    let is_name = matches!(
+        revision,
+        Revision::Name(_) | Revision::Fork(_) | Revision::Remote(_)
+    );
+    let names = is_name.then(|| revision.to_string()).into_iter().collect();
+    Ok(error(what).with_names(names).with_hint(hint))
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
 
-use super::{LogHandle, Ready, Writer};
+use super::{LogHandle, Ready, Writer, check_trusted, newest_references};
 use crate::digest::{CommitDigest, Root};
 use crate::engine::inner::Inner;
 use crate::engine::memory::Memory;
@@ -22,12 +22,14 @@ use crate::engine::opened::LineOf;
 use crate::engine::read::{MAIN_LINE, Revision, Source, revision};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{BatchBuilder, RecordKind};
-use crate::object::{Origin, Reference, Time, check_fork_name};
+use crate::object::{Origin, Reference, ReferenceClass, Time, check_fork_name};
 use crate::store::{Known, LineInfo, REMOTE, reference_of_line};
 use crate::threads::Mutex;
 
 /// The start of the names that no fork may have.
 const RESERVED: &str = "at-";
+/// The number of waiting changes that an error names.
+const NAMED: usize = 20;
 
 /// A fork, as the store knows it in memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -111,10 +113,72 @@ fn check_name(name: &str) -> Result<()> {
 pub(super) fn no_fork(name: &str) -> Error {
     Error::not_found(format!("there is no fork '{name}'"))
         .with_code(ErrorCode::NoFork)
+        .with_names(vec![Revision::Fork(name.to_owned()).to_string()])
         .with_hint("`forks` lists the forks")
 }
 
+/// Returns the error for a fork with work that would be lost: its commits, and the changes that wait on it.
+fn unmerged_work(line: &LineInfo, is_lost: bool, waiting: &[Reference]) -> Error {
+    let name = &line.name;
+    let (text, hint) = if is_lost {
+        let commits = match line.commits() {
+            1 => "the 1 commit".to_owned(),
+            commits => format!("all {commits} commits"),
+        };
+        let text = format!("no merge took {commits} of the fork '{name}'");
+        (
+            text,
+            "`merge` brings them in; `--unmerged` drops the fork with them".to_owned(),
+        )
+    } else {
+        let text = format!("changes of the fork '{name}' wait for review");
+        let hint =
+            format!("review them with `quarantine --fork {name}`; `--unmerged` drops the fork with them");
+        (text, hint)
+    };
+    let names = waiting.iter().take(NAMED);
+    Error::conflict(text)
+        .with_code(ErrorCode::Unmerged)
+        .with_names(names.map(|one| one.name.as_str().to_owned()).collect())
+        .with_hint(hint)
+}
+
 impl Inner {
+    /// Returns a fork that the writer may drop, and the drafts and refused changes that wait on it.
+    pub(super) fn fork_to_drop(
+        &self,
+        name: &str,
+        unmerged: bool,
+        writer: &Writer,
+    ) -> Result<(LineInfo, Vec<Reference>)> {
+        let store = self.store();
+        let line = store
+            .lines()
+            .named(name)
+            .filter(|_| !name.starts_with(REMOTE))
+            .cloned()
+            .ok_or_else(|| no_fork(name))?;
+        let mut waiting = newest_references(&store);
+        waiting.retain(|one| {
+            let is_draft = matches!(
+                one.name.class(),
+                ReferenceClass::Rejected | ReferenceClass::Drafts
+            );
+            is_draft && one.line.as_deref() == Some(name)
+        });
+        // A damaged fork may be dropped by whoever may drop all of it.
+        let may_lose = unmerged && writer.trust.is_trusted();
+        let is_lost = line.commits() > 0 && !may_lose && !self.is_merged(&line)?;
+        if is_lost || !waiting.is_empty() {
+            // INVARIANT STN-2: an untrusted writer may not destroy the work of others.
+            check_trusted(writer.trust, "drop a fork with work that no merge took")?;
+            if !unmerged {
+                return Err(unmerged_work(&line, is_lost, &waiting));
+            }
+        }
+        Ok((line, waiting))
+    }
+
     /// Returns the writer as the line lets it write (FRK-1).
     pub(crate) fn capped(&self, writer: &Writer) -> Writer {
         let trust = self.opened().capped(writer.trust);

@@ -23,7 +23,7 @@ use crate::engine::inner::Inner;
 use crate::engine::upkeep::erase::{Elsewhere, FoundHere};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::{Batch, BatchBuilder, RecordKind};
-use crate::object::{Origin, Reference, ReferenceClass, Time};
+use crate::object::{Op, Origin, Reference, ReferenceClass, Time};
 use crate::store::{
     Checked, ForeignCommit, ForeignLine, LineInfo, Store, Supply, gaps_in, may_erase, needed_by,
     reference_of_line, references_in,
@@ -47,7 +47,7 @@ pub(crate) struct FetchedPart {
 /// What a part of a fetch brought.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Taken {
-    /// The number of commits that this store did not have.
+    /// The number of commits that this store did not have, without those that only bring the work of a machine.
     pub(crate) commits: u64,
     /// The number of records that the remote erased, and that were erased here.
     pub(crate) erased: u64,
@@ -326,7 +326,7 @@ impl<'a> Intake<'a> {
         self.marks.insert(commit.digest, foreign.mark());
         self.lines.insert(line.clone(), (info, foreign));
         self.heads.insert(line, commit.digest);
-        self.commits += 1;
+        self.commits += u64::from(commit.commit.op.as_str() != Op::PUSH);
         Ok(())
     }
 

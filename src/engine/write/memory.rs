@@ -5,12 +5,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::digest::CommitDigest;
+use crate::digest::{CommitDigest, ObjectDigest};
 use crate::engine::memory::Memory;
 use crate::engine::read::{CommitInfo, MAIN_LINE, Revision, Selection, View, named_by, text_of};
 use crate::engine::trace;
 use crate::engine::write::attempt::{Attempted, Check, Refusal, caught};
-use crate::engine::write::fork::{Fork, ForkInfo, LiveFork, no_fork};
+use crate::engine::write::fork::{Fork, ForkInfo, LiveFork};
 use crate::engine::write::kept_draft::draft_named;
 use crate::engine::write::merge::{Merge, OpenConflict, Resolution, conflicts_in};
 use crate::engine::write::revert::{Conflicts, Revert};
@@ -38,8 +38,6 @@ const RESERVED: [&str; 8] = [
     Op::PUSH,
     Op::ERASE,
 ];
-/// The number of waiting changes that an error names.
-const NAMED: usize = 20;
 /// The session of names that an untrusted writer without a session gives.
 const UNTRUSTED: &str = "untrusted";
 
@@ -693,31 +691,7 @@ impl Memory {
         let writer = &self.inner.capped(writer);
         let main = self.inner.main();
         main.write_as(writer, |writing| {
-            let line = main
-                .store()
-                .lines()
-                .named(name)
-                .filter(|_| !name.starts_with(REMOTE))
-                .cloned()
-                .ok_or_else(|| no_fork(name))?;
-            let mut waiting = newest_references(&main.store());
-            waiting.retain(|one| {
-                let is_draft = matches!(
-                    one.name.class(),
-                    ReferenceClass::Rejected | ReferenceClass::Drafts
-                );
-                is_draft && one.line.as_deref() == Some(name)
-            });
-            // A damaged fork may be dropped by whoever may drop all of it.
-            let may_lose = unmerged && writer.trust.is_trusted();
-            let is_lost = line.commits() > 0 && !may_lose && !main.is_merged(&line)?;
-            if is_lost || !waiting.is_empty() {
-                // INVARIANT STN-2: an untrusted writer may not destroy the work of others.
-                check_trusted(writer.trust, "drop a fork with work that no merge took")?;
-                if !unmerged {
-                    return Err(unmerged_work(&line, is_lost, &waiting));
-                }
-            }
+            let (line, waiting) = main.fork_to_drop(name, unmerged, writer)?;
             let info = self.inner.fork_info(&line)?;
             // Nobody could open them later, and another fork of the name must not get them.
             for one in waiting {
@@ -726,6 +700,17 @@ impl Memory {
             main.write_line(writing, &line, None, writer)?;
             Ok(info)
         })
+    }
+
+    /// Returns what [`Self::drop_fork`] would return. Changes nothing.
+    ///
+    /// # Errors
+    /// The errors of [`Self::drop_fork`], except those of the commit.
+    #[doc(hidden)]
+    pub fn preview_drop_fork(&self, name: &str, unmerged: bool, writer: &Writer) -> Result<ForkInfo> {
+        let writer = &self.inner.capped(writer);
+        let (line, _) = self.inner.main().fork_to_drop(name, unmerged, writer)?;
+        self.inner.fork_info(&line)
     }
 
     /// Returns the commit at which this fork begins; `None` for the main line.
@@ -762,34 +747,27 @@ impl Memory {
     /// # Durability
     /// When the call returns, the change is as durable as a commit.
     pub fn resolve_conflict(&self, id: &Id, resolution: Resolution, writer: &Writer) -> Result<Committed> {
+        self.resolve_expecting(id, None, resolution, writer)
+    }
+
+    /// Decides as [`Self::resolve_conflict`] does. With `expected`, only if the object has this version now, or none; the
+    /// decision may drop it.
+    ///
+    /// # Errors
+    /// `Conflict` if the object has another version; the errors of [`Self::resolve_conflict`].
+    #[doc(hidden)]
+    pub fn resolve_expecting(
+        &self,
+        id: &Id,
+        expected: Option<Option<ObjectDigest>>,
+        resolution: Resolution,
+        writer: &Writer,
+    ) -> Result<Committed> {
         let mut draft = Draft::new(self.refresh()?, writer.clone());
+        if let Some(present) = expected {
+            draft.expect(id, present);
+        }
         draft.resolve_conflict(id, None, resolution)?;
         self.commit(draft, Op::RESOLVE)
     }
-}
-
-/// Returns the error for a fork with work that would be lost: its commits, and the changes that wait on it.
-fn unmerged_work(line: &LineInfo, is_lost: bool, waiting: &[Reference]) -> Error {
-    let name = &line.name;
-    let (text, hint) = if is_lost {
-        let commits = match line.commits() {
-            1 => "the 1 commit".to_owned(),
-            commits => format!("all {commits} commits"),
-        };
-        let text = format!("no merge took {commits} of the fork '{name}'");
-        (
-            text,
-            "`merge` brings them in; `--unmerged` drops the fork with them".to_owned(),
-        )
-    } else {
-        let text = format!("changes of the fork '{name}' wait for review");
-        let hint =
-            format!("review them with `quarantine --fork {name}`; `--unmerged` drops the fork with them");
-        (text, hint)
-    };
-    let names = waiting.iter().take(NAMED);
-    Error::conflict(text)
-        .with_code(ErrorCode::Unmerged)
-        .with_names(names.map(|one| one.name.as_str().to_owned()).collect())
-        .with_hint(hint)
 }

@@ -163,7 +163,12 @@ impl Inner {
         let apart = Apart::of(&ours, &theirs)?;
         match (apart.is_merged, apart.changes.is_empty()) {
             (false, _) => return Ok(PushPlan::Behind),
-            (true, true) if !self.must_travel(&ours.0, &line, target.lines)? => return Ok(PushPlan::Nothing),
+            (true, true) => {
+                let (_, since) = self.side_line(&ours.0, &line, target.lines)?;
+                if !Self::must_travel(&ours.0, since)? {
+                    return Ok(PushPlan::Nothing);
+                }
+            }
             (true, _) => {}
         }
         self.plan_side_push(known, target, (&ours, &theirs), &apart.changes, writer)
@@ -171,10 +176,9 @@ impl Inner {
             .map(PushPlan::Send)
     }
 
-    /// Returns whether the remote lacks a commit that travels also if both states are equal: one that erased something,
+    /// Returns whether a commit behind the seq `since` travels also if both states are equal: one that erased something,
     /// because other machines still have what it erased (PSH-3), or one that a snapshot names (TRV-4).
-    fn must_travel(&self, store: &Arc<Store>, line: &Arc<Store>, lines: &[ClosedLine]) -> Result<bool> {
-        let (_, since) = self.side_line(store, line, lines)?;
+    pub(super) fn must_travel(store: &Arc<Store>, since: u64) -> Result<bool> {
         for named in snapshots_that_travel(store) {
             if store.by_digest(named)?.is_some_and(|named| named.seq() > since) {
                 return Ok(true);
@@ -253,7 +257,8 @@ impl Inner {
         Ok(Outgoing {
             head: digest,
             line: Some(side),
-            commits: outgoing.commits + 1,
+            // The commit of the push itself is no work of this store. An interrupted push may have sent all that is.
+            commits: outgoing.commits.max(1),
             pushed: Some((batch, commit)),
             ..outgoing
         })

@@ -51,7 +51,7 @@ pub enum BucketError {
 pub enum KeyFault {
     /// The place is encrypted, and there is no key.
     Needed,
-    /// The place is encrypted with another key.
+    /// The place is encrypted with another key, or somebody replaced a file there: the key in its head tells no more.
     Other,
     /// The place is not encrypted.
     NotEncrypted,
@@ -68,8 +68,8 @@ impl KeyFault {
             ),
             Self::Other => (
                 ErrorCode::WrongKey,
-                "is encrypted with a key that the key file lacks",
-                "use the key file of this place; if its key was rotated, copy the new file from the machine that did it",
+                "has data of a key that the key file lacks",
+                "use the key file of this place, or the new one after a rotation. If you have that, somebody replaced the data there: restore it from a copy",
             ),
             Self::NotEncrypted => (
                 ErrorCode::NotEncrypted,

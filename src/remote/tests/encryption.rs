@@ -229,6 +229,9 @@ fn a_rotated_key_replaces_the_old_one_everywhere() {
     put(&memory, "plan", "four");
     let error = remote(&inner, Some(&old)).push(&memory, &ann()).unwrap_err();
     assert_eq!(error.code(), ErrorCode::WrongKey);
+    // The head of a file that somebody replaced looks the same.
+    let hint = error.hint().unwrap();
+    assert!(hint.contains("rotation") && hint.contains("replaced"), "{hint}");
     remote(&inner, Some(&both)).push(&memory, &ann()).unwrap();
     let lines: Vec<String> = both.to_text().lines().map(str::to_owned).collect();
     let new = Keys::parse(&lines[..2].join("\n")).unwrap();

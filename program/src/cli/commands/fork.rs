@@ -24,7 +24,7 @@ pub(crate) struct Fork {
     /// The name of the fork
     #[arg(required_unless_present = "drop")]
     name: Option<String>,
-    /// The most trusted class that a write through the fork gets
+    /// The most trusted class that a write through the fork gets [default: `direct_user`]
     #[arg(long, value_name = "CLASS", value_parser = Origin::from_text, conflicts_with = "drop")]
     trust_cap: Option<Origin>,
     /// Drop the fork NAME
@@ -33,6 +33,9 @@ pub(crate) struct Fork {
     /// Drop the fork with its commits, and with what waits for review on it
     #[arg(long, requires = "drop")]
     unmerged: bool,
+    /// Print what --drop would drop, and change nothing
+    #[arg(long, requires = "drop")]
+    dry_run: bool,
 }
 
 /// The answer of `fork`.
@@ -52,6 +55,9 @@ struct ForkDropped {
     dropped: String,
     /// The number of commits that the fork had since its base.
     commits: u64,
+    /// Whether nothing was dropped, because of `--dry-run`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    dry_run: bool,
 }
 
 impl Verb for Fork {
@@ -59,16 +65,7 @@ impl Verb for Fork {
 
     fn run(self, context: &mut Context) -> Done {
         if let Some(name) = &self.drop {
-            context.whole_store()?;
-            let memory = context.open_to_write()?;
-            let dropped = memory.drop_fork(name, self.unmerged, &context.writer())?;
-            let answer = ForkDropped {
-                dropped: dropped.name,
-                commits: dropped.commits,
-            };
-            let commits = counted(answer.commits, "commit");
-            let text = format!("dropped the fork {} with {commits}", answer.dropped);
-            return context.say(&answer, text);
+            return self.drop_fork(context, name);
         }
         let name = self.name.unwrap_or_default();
         let memory = context.open_to_write()?;
@@ -94,6 +91,33 @@ impl Verb for Fork {
             answer.name
         );
         context.say_with_note(&answer, text, "next", note)
+    }
+}
+
+impl Fork {
+    fn drop_fork(&self, context: &mut Context, name: &str) -> Done {
+        context.whole_store()?;
+        let writer = context.writer();
+        let (fork, did) = if self.dry_run {
+            let memory = context.open_to_read()?;
+            (
+                memory.preview_drop_fork(name, self.unmerged, &writer)?,
+                "would drop",
+            )
+        } else {
+            let memory = context.open_to_write()?;
+            (memory.drop_fork(name, self.unmerged, &writer)?, "dropped")
+        };
+        let answer = ForkDropped {
+            dropped: fork.name,
+            commits: fork.commits,
+            dry_run: self.dry_run,
+        };
+        let commits = counted(answer.commits, "commit");
+        let text = format!("{did} the fork {} with {commits}", answer.dropped);
+        context.say(&answer, text)?;
+        context.note_dry_run(self.dry_run);
+        Ok(DONE)
     }
 }
 

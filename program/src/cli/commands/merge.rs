@@ -354,6 +354,9 @@ pub(crate) struct Resolve {
     /// Decide only if the object has this version now, or is removed; the decision may drop it
     #[arg(long, value_name = "DIGEST")]
     expected: Option<String>,
+    /// Print how the object would change, and change nothing
+    #[arg(long)]
+    dry_run: bool,
 }
 
 /// The answer of `resolve`.
@@ -364,11 +367,24 @@ struct Resolved {
     commit: CommitInfo,
 }
 
+/// The answer of `resolve --dry-run`.
+#[derive(Serialize, JsonSchema)]
+struct ResolvePreview {
+    id: Id,
+    /// The change of the object, as `diff` prints it. Null if the decision keeps the present version.
+    change: Option<Change>,
+    dry_run: bool,
+}
+
 impl Verb for Resolve {
-    const ANSWERS: &'static [Form] = &[form::<Resolved>("")];
+    const ANSWERS: &'static [Form] = &[form::<Resolved>(""), form::<ResolvePreview>("with --dry-run")];
 
     fn run(self, context: &mut Context) -> Done {
-        let memory = context.open_to_write()?;
+        let memory = if self.dry_run {
+            context.open_to_read()?
+        } else {
+            context.open_to_write()?
+        };
         let id = Id::new(&self.id)?;
         let (resolution, what) = match (&self.take, self.content) {
             (Some(digest), _) => (side(&memory, &id, digest)?, "decided"),
@@ -387,12 +403,36 @@ impl Verb for Resolve {
             draft.expect(&id, present);
         }
         draft.resolve_conflict(&id, None, resolution)?;
+        if self.dry_run {
+            return preview(context, id, &draft);
+        }
         let committed = memory.commit(draft, Op::RESOLVE)?;
         let text = format!("{what} {}", one_line(id.as_str()));
         let (commit, changed) = (committed.commit, committed.changed);
         let answer = Resolved { id, commit };
         context.say_commit(&answer, &text, &answer.commit, changed)
     }
+}
+
+/// Prints a decision that is not committed.
+fn preview(context: &mut Context, id: Id, draft: &Draft) -> Done {
+    let answer = ResolvePreview {
+        change: draft.changes().into_iter().find(|change| change.id == id),
+        id,
+        dry_run: true,
+    };
+    context.answer(&answer, |answer, context| {
+        let (old, new) = (draft.base().get(&answer.id)?, draft.get(&answer.id)?);
+        if answer.change.is_none() {
+            let id = one_line(answer.id.as_str());
+            return context.line(format_args!("{id} stays as it is, and the conflict is closed"));
+        }
+        let style = context.output.style();
+        let lines = change_lines(style, answer.id.as_str(), old.as_ref(), new.as_ref());
+        lines.into_iter().try_for_each(|line| context.line(line))
+    })?;
+    context.note_dry_run(true);
+    Ok(DONE)
 }
 
 /// Returns the side of a conflict, or the present version, that a digest or its first digits name.

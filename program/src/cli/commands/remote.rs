@@ -13,7 +13,7 @@ use crate::cli::remotes::{ORIGIN, RemoteEntry, Remotes, check_scheme, check_url}
 #[cfg(feature = "signed")]
 use crate::cli::signing_keys;
 use treering::inspect::remote::RemoteState;
-use treering::merge::{MergeConflict, Strategy};
+use treering::merge::{MergeConflict, Merged, Strategy};
 use treering::remote::{self, Collected, Fetched, Keys, Pulled, Pushed, VerifiedRemote};
 #[cfg(feature = "signed")]
 use treering::signed::VerifierKey;
@@ -126,7 +126,8 @@ enum RemoteVerb {
     },
     /// Check every byte of a remote or backup
     ///
-    /// Reads each file and checks its digests, and writes nothing. Exit code 5: the place is damaged.
+    /// Reads each file and checks its digests, and writes nothing. Exit code 5: the place is damaged, or the named remote is
+    /// an older copy of what this store has seen there.
     ///
     /// # Examples
     /// ```text
@@ -369,18 +370,26 @@ impl Context {
 
     /// Checks the remote with this name, or the remote or backup at this URL.
     fn verify_remote(&mut self, remote: &str, key_file: Option<&Path>) -> Done {
-        let mut entry = if remote.contains("://") {
+        let (mut entry, memory) = if remote.contains("://") {
             check_scheme(remote)?;
-            RemoteEntry::new(ORIGIN, remote, Origin::Import)
+            (RemoteEntry::new(ORIGIN, remote, Origin::Import), None)
         } else {
             let memory = self.open_to_read()?;
-            self.remote_of(&memory, Some(remote))?
+            (self.remote_of(&memory, Some(remote))?, Some(memory))
         };
         if key_file.is_some() {
             entry = entry.encrypted(key_file)?;
         }
         self.output.waits_for(&entry.url);
-        let report = entry.open()?.verify(&self.engine_options())?;
+        let place = entry.open()?;
+        // Any other error is one of the check, too.
+        let went_back = memory.and_then(|memory| place.check_continues(&memory).err());
+        let went_back = went_back.filter(|error| error.code() == ErrorCode::RemoteWentBack);
+        let mut report = match (place.verify(&self.engine_options()), &went_back) {
+            (Err(_), Some(error)) => return Err(error.clone()),
+            (report, _) => report?,
+        };
+        report.ok &= went_back.is_none();
         self.answer(&report, |report, context| {
             let (commits, segments) = (
                 counted(report.commits, "commit"),
@@ -389,6 +398,8 @@ impl Context {
             let (size, place) = (bytes(report.bytes), one_line(&report.place));
             let (meaning, verdict) = if report.ok {
                 (Meaning::Good, "ok")
+            } else if report.damage.is_empty() {
+                (Meaning::Bad, "older than before")
             } else {
                 (Meaning::Bad, "damaged")
             };
@@ -398,6 +409,9 @@ impl Context {
             let mut found = report.damage.iter();
             found.try_for_each(|finding| show_finding(&mut context.output, Meaning::Bad, "damage", finding))
         })?;
+        if let Some(error) = went_back {
+            return Err(error);
+        }
         if report.ok {
             return Ok(DONE);
         }
@@ -676,14 +690,18 @@ impl Verb for Pull {
         })?;
         note_kept(context, &pulled.fetched);
         context.note_dry_run(self.dry_run);
-        if pulled.merged.committed.changed && !self.dry_run {
-            let note = format!(
-                "reverse the merge with: treering undo --session remote/{}",
-                entry.name
-            );
-            context.note_for_people("undo", note);
+        if !self.dry_run {
+            note_merge(context, &entry.name, &pulled.merged);
         }
         Ok(DONE)
+    }
+}
+
+/// Prints the command that takes back the merge of a remote, for people.
+pub(super) fn note_merge(context: &mut Context, remote: &str, merged: &Merged) {
+    if merged.committed.changed {
+        let note = format!("reverse the merge with: treering undo --session remote/{remote}");
+        context.note_for_people("undo", note);
     }
 }
 
@@ -695,7 +713,7 @@ pub(super) fn conflict_lines(context: &mut Context, conflicts: &[MergeConflict])
         context.line(format_args!("{mark}  conflict: {fields}"))?;
     }
     if !conflicts.is_empty() {
-        context.note_for_people("next", "see the sides with: treering conflicts");
+        context.note_for_people("next", "see the versions with: treering conflicts");
     }
     Ok(())
 }

@@ -51,6 +51,10 @@ fn show_statistics(answer: &Statistics, context: &mut Context) -> Result<()> {
         }
         _ => String::new(),
     };
+    let open = match answer.merge_conflicts {
+        0 => String::new(),
+        open => format!(", with {}", counted(open as u64, "open conflict")),
+    };
     let erased = answer.erased.filter(|erased| *erased > 0);
     let erased = erased.map(|erased| format!("{}, erased or lost", counted(erased, "version")));
     let segments = counted(answer.segments.unwrap_or_default(), "segment");
@@ -59,7 +63,7 @@ fn show_statistics(answer: &Statistics, context: &mut Context) -> Result<()> {
     let is_present = answer.history.is_some();
     let hash = format!("{}, format {}", answer.hash, answer.format);
     let fields = [
-        ("objects", Some(answer.objects.to_string())),
+        ("objects", Some(format!("{}{open}", answer.objects))),
         ("commits", Some(format!("{}{thinned}", answer.commits))),
         ("snapshots", Some(answer.snapshots.to_string())),
         (
@@ -76,6 +80,10 @@ fn show_statistics(answer: &Statistics, context: &mut Context) -> Result<()> {
         ("hash", is_present.then_some(hash)),
     ];
     context.fields(0, fields)?;
+    if answer.merge_conflicts > 0 {
+        let command = context.lane_command("conflicts");
+        context.note_for_people("next", format!("see the versions with: {command}"));
+    }
     if !is_present {
         let note = "sizes exist only for the whole store; to see sizes, omit --at";
         context.note("past", note);

@@ -15,7 +15,7 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::merge::{WithChanges, change_list};
 use super::prelude::*;
-use super::remote::{conflict_lines, fetched_line, note_kept, note_unsigned, pushed_line};
+use super::remote::{conflict_lines, fetched_line, note_kept, note_merge, note_unsigned, pushed_line};
 use crate::answers::program::Refused;
 use crate::cli::open_store::StoreFolder;
 use crate::cli::remotes::RemoteEntry;
@@ -77,7 +77,9 @@ impl Verb for Sync {
         let entry = context.remote_of(&memory, self.name.as_deref())?;
         if !self.watch {
             let synced = entry.open()?.sync(&memory, &context.writer())?;
-            return say(context, &synced, entry.sign_key.is_some());
+            let done = say(context, &synced, entry.sign_key.is_some())?;
+            note_merge(context, &entry.name, &synced.pulled.merged);
+            return Ok(done);
         }
         let stop = context.output.stop();
         let caught = |error| Error::io("waiting for Ctrl-C", error);

@@ -14,7 +14,7 @@ const INDENT_MAX: u64 = 64;
 
 /// List the objects as a tree
 ///
-/// Lists all objects, or only ID and the objects below it.
+/// Lists all objects, or only ID and the objects below it. treering conflicts lists the open conflicts of merges.
 ///
 /// # Examples
 /// ```text

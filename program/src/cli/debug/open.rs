@@ -5,6 +5,7 @@
 
 use crate::cli::commands::prelude::*;
 use crate::cli::context::{explain, looks_like_store};
+use crate::cli::nearest::with_nearest_name;
 use crate::cli::open_store::OpenStore;
 
 /// Opens the store and keeps the open store in the context. `--at`, `--fork`, `--session` and `--actor` become defaults of the
@@ -41,7 +42,8 @@ pub(super) fn keep_open(context: &mut Context, writable: bool, interactive: bool
     let mut kept = OpenStore::new(path, memory, writable);
     kept.fork = context.fork().map(str::to_owned);
     if let (Some(fork), Ok(memory)) = (&kept.fork, kept.memory()) {
-        memory.open_fork(fork)?;
+        let opened = memory.open_fork(fork);
+        opened.map_err(|error| with_nearest_name(error, memory))?;
     }
     context.options.in_fork = None;
     kept.lane = std::mem::take(&mut context.options.lane);

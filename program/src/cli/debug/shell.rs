@@ -100,7 +100,10 @@ impl<'a> Shell<'a> {
         }
         let begun = Instant::now();
         let done = match command {
-            Command::Dot(dot) => self.run_dot(dot),
+            Command::Dot(dot) => {
+                let done = self.run_dot(dot);
+                done.map_err(|error| self.context.with_nearest_name(error))
+            }
             Command::Verb(parsed) => self.run_verb(&parsed),
             Command::Help(page) => self.print_page(&page),
         };

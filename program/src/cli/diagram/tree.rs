@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BinaryHeap};
 
 use super::{COLOURS, Diagram, Mark, Row};
 use crate::cli::human::{counted, gist, short, value};
-use treering::{CommitInfo, Error, Id, Memory, Object, Result, Time, View};
+use treering::merge::MERGE_CONFLICT;
+use treering::{CommitInfo, Error, Id, Kind, Memory, Object, Query, Result, Time, View};
 
 /// Draws at most `most` objects of a state. With `under`, draws only this object and the objects below it.
 ///
@@ -44,8 +45,18 @@ pub(in crate::cli) fn tree(memory: &Memory, view: &View, under: Option<&Id>, mos
         let children = view.children(&id, None)?;
         waiting.extend(children.into_iter().rev().map(|child| (Some(row), child)));
     }
-    if under.is_none() && (diagram.rows.len() as u64) < view.len() {
-        let rest = counted(view.len() - diagram.rows.len() as u64, "more object");
+    let drawn = diagram.rows.len() as u64;
+    let all = match under {
+        None => {
+            view.len()
+                - view
+                    .query(&Query::default().kind(Kind::new(MERGE_CONFLICT)?))?
+                    .count() as u64
+        }
+        Some(_) => 0,
+    };
+    if drawn < all {
+        let rest = counted(all - drawn, "more object");
         diagram.push_left_out(None, &format!("{rest}, not drawn"));
     } else if !waiting.is_empty() {
         diagram.push_left_out(None, "more objects, not drawn");
@@ -53,13 +64,13 @@ pub(in crate::cli) fn tree(memory: &Memory, view: &View, under: Option<&Id>, mos
     Ok(diagram)
 }
 
-/// Returns the first `limit` objects without a parent, in sibling order. If further objects exist, also returns the
+/// Returns the first `limit` objects without a parent, in sibling order, without the conflicts of merges. If further objects exist, also returns the
 /// next object.
 pub(in crate::cli) fn tops(view: &View, limit: usize) -> Result<Vec<Id>> {
     let mut tops = BinaryHeap::new();
     for object in view.kept_objects() {
         let object = object?;
-        if object.parent().is_none() {
+        if object.parent().is_none() && object.kind() != MERGE_CONFLICT {
             let position = object.position().map(str::to_owned);
             tops.push((position.is_none(), position, object.id().clone()));
             if tops.len() > limit.saturating_add(1) {

@@ -32,6 +32,7 @@ struct ConflictRow {
     digest: ObjectDigest,
     present: String,
     fields: Vec<String>,
+    /// The versions that a person may take; last the present one, if it is none of the sides.
     sides: Vec<SideRow>,
 }
 
@@ -77,7 +78,7 @@ pub(crate) fn conflicts(reader: &Reader, _: &Nothing) -> Result<ConflictsPage> {
             digest: conflict.digest,
             present: name(present),
             fields: conflict.fields.clone(),
-            sides: conflict.sides.iter().map(side).collect::<Result<_>>()?,
+            sides: choices(conflict).map(side).collect::<Result<_>>()?,
         })
     });
     Ok(ConflictsPage {
@@ -108,8 +109,7 @@ pub(crate) fn resolve(reader: &Reader, asked: &OnConflict) -> Result<Acted> {
     if conflict.digest.to_hex() != asked.digest || name(present) != asked.present {
         return Err(changed(&conflict.id));
     }
-    let mut sides = conflict.sides.iter();
-    let side = sides.find(|side| name(side.version) == asked.take);
+    let side = choices(&conflict).find(|side| name(side.version) == asked.take);
     let side = side.ok_or_else(|| {
         Error::invalid("the request names no side of the conflict")
             .with_code(ErrorCode::Usage)
@@ -151,6 +151,11 @@ impl SideRow {
             change: row(reader, head, &change)?,
         })
     }
+}
+
+/// Iterates the versions that a person may take.
+fn choices(conflict: &OpenConflict) -> impl Iterator<Item = &ConflictSide> {
+    conflict.sides.iter().chain(&conflict.present)
 }
 
 fn name(version: Option<ObjectDigest>) -> String {

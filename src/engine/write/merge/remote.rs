@@ -20,7 +20,7 @@ use crate::engine::write::remote::{Known, MAIN};
 use crate::engine::write::{Committed, Writer};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::object::{Op, Origin, Time};
-use crate::store::ChangeCounts;
+use crate::store::{ChangeCounts, Store};
 
 impl Inner {
     /// Merges what was fetched from a remote into the main line. Makes no commit if there is nothing new.
@@ -78,8 +78,8 @@ impl Inner {
         Ok((!is_own && is_there).then_some(line))
     }
 
-    /// Returns the number of commits of the main line that a remote lacks, and of the remote that were fetched and not
-    /// merged.
+    /// Returns the number of kept commits of the main line that a remote lacks, as a push counts them, and of the remote
+    /// that were fetched and not merged.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a commit cannot be read.
@@ -87,10 +87,10 @@ impl Inner {
         let (store, seen) = (self.main().store(), self.seen(known)?);
         let head = store.head()?;
         let Some(seen) = seen else {
-            return Ok((head.seq() + 1, 0));
+            return Ok((store.kept() as u64, 0));
         };
         if let Some(own) = store.by_digest(seen.head)? {
-            return Ok((head.seq() - own.seq(), 0));
+            return Ok((kept_behind(&store, own.seq())?, 0));
         }
         let Some(line) = store.line(&known.line(MAIN))? else {
             return Ok((0, 0));
@@ -98,10 +98,11 @@ impl Inner {
         let theirs = line.head()?;
         let (ours, remote) = ((store, head), (line, theirs));
         let apart = Apart::of(&ours, &remote)?;
-        let ahead = if apart.changes.is_empty() {
+        let since = newest_sent(&ours, &remote)?;
+        let ahead = if apart.changes.is_empty() && !Self::must_travel(&ours.0, since)? {
             0
         } else {
-            ours.1.seq() - newest_sent(&ours, &remote)?
+            kept_behind(&ours.0, since)?
         };
         let behind = match (apart.is_merged, apart.common.first()) {
             (true, _) | (_, None) => 0,
@@ -109,6 +110,12 @@ impl Inner {
         };
         Ok((ahead, behind))
     }
+}
+
+/// Returns the number of kept commits of a line behind a seq.
+fn kept_behind(store: &Store, seq: u64) -> Result<u64> {
+    let (Ok(first) | Err(first)) = store.position(seq + 1)?;
+    Ok((store.kept() - first) as u64)
 }
 
 /// Returns the seq of the newest commit of the main line that a remote has: the one at which its line left, or the newest one

@@ -410,6 +410,15 @@ fn a_conflict_is_shown_with_its_sides_and_decided() {
     refused(&decision);
     let now = page.get("conflicts")["rows"][0].clone();
     let decision = with(&decision, &json!({ "present": now["present"] }));
+    // The later version is offered too, and taking it changes no text.
+    let sides = now["sides"].as_array().unwrap();
+    let (count, last) = (sides.len(), &sides[sides.len() - 1]);
+    assert_eq!(
+        (count, &last["present"], &last["name"]),
+        (3, &json!(true), &now["present"])
+    );
+    let kept = with(&decision, &json!({ "take": now["present"], "dry_run": true }));
+    assert_eq!(page.post("resolve", &kept).json()["rows"], json!([]));
     folder.json(&["fork", "task-8", "--at", "seq:1"]);
     folder.json(&[
         "put",
