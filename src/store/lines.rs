@@ -130,7 +130,7 @@ impl LineInfo {
         Ok(line)
     }
 
-    /// Returns the number of commits since the base.
+    /// Returns the number of kept commits since the base.
     pub(crate) fn commits(&self) -> u64 {
         self.batches.len() as u64
     }
