@@ -58,6 +58,8 @@ pub use read::stats::{Containment, KindSpace, Space, Stats};
 pub use read::text_records::TextRecord;
 pub use read::view::{CommitInfo, View};
 pub use settings::{Clock, Durability, Limits, Progress, ProgressListener, SystemClock};
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use upkeep::Cut;
 #[cfg(feature = "remote")]
 pub(crate) use upkeep::copy::{Copied, copied};
 pub use upkeep::doctor::{Problem, ProblemSeverity, Remedy, examine_store};

@@ -13,6 +13,7 @@ mod derived;
 mod derived_value;
 mod erase;
 mod figures;
+mod fork_retention;
 mod forks;
 mod full_disk;
 mod gc;

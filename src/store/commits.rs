@@ -112,6 +112,16 @@ impl CommitEntry {
         self.commit.seq
     }
 
+    /// Returns a copy of the entry that keeps this state in memory.
+    pub(super) fn with_state(&self, state: Trie) -> Self {
+        Self {
+            commit: self.commit.clone(),
+            counts: self.counts.clone(),
+            trie: state.into(),
+            ..*self
+        }
+    }
+
     /// Returns the fields that the log and a checkpoint determine, as text.
     #[cfg(test)]
     pub(crate) fn facts(&self) -> String {

@@ -137,7 +137,7 @@ impl LineInfo {
             .is_ok()
     }
 
-    /// Returns the number of commits since the base.
+    /// Returns the number of kept commits since the base.
     pub(crate) fn commits(&self) -> u64 {
         self.batches.len() as u64
     }

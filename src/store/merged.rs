@@ -91,8 +91,9 @@ impl Store {
         Ok(found)
     }
 
-    /// Returns the commit of another line that wrote the version which a merge brought, or removed the id. Returns `None`
-    /// if the merge made the version itself, or if the other line was collected.
+    /// Returns the commit that wrote the version which a merge made current: of another line, or the merge itself. Without a
+    /// version, returns the commit of another line that removed the id. Returns `None` if it was thinned, or if the other
+    /// line was collected.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a commit, record or state cannot be read.
@@ -103,12 +104,13 @@ impl Store {
         version: Option<Entry>,
     ) -> Result<Option<Arc<CommitEntry>>> {
         if let Some(version) = version {
-            let maker = match self.commit_behind(Locator::from_u64(version.place))? {
-                Some((_, maker)) => Some(maker),
+            let Some((_, maker)) = self.commit_behind(Locator::from_u64(version.place))? else {
                 // A draft has the record, and a commit of the other line linked it.
-                None => self.linked_behind(merge, &version)?,
+                return self.linked_behind(merge, &version);
             };
-            return Ok(maker.filter(|maker| maker.digest != merge.digest));
+            // A collection moves the versions of a collected line to the batch of the merge.
+            let is_known = maker.digest != merge.digest || self.has_sides(merge)?;
+            return Ok(is_known.then_some(maker));
         }
         let (mut line, mut merge) = (Arc::clone(self), merge.commit.clone());
         loop {
@@ -129,6 +131,16 @@ impl Store {
             // The other line got the removal by a merge, too.
             (line, merge) = (side, removal.commit.commit.clone());
         }
+    }
+
+    /// Returns whether the other lines of a merge were not collected.
+    fn has_sides(self: &Arc<Self>, merge: &CommitEntry) -> Result<bool> {
+        for parent in merge.commit.parents.iter().skip(1) {
+            if self.commit_of_any(*parent)?.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Returns the commit of another line that made a version current, before a merge brought it in.

@@ -472,7 +472,7 @@ impl Store {
 
     /// Returns the commit that first wrote the version of an entry, if that commit is kept. A version that a later
     /// commit brought back still belongs to its first writer, and a staged version to the commit that made it current. A
-    /// version that a merge brought belongs to its writer on the other line.
+    /// version that a merge brought belongs to its writer on the other line, who is not known once that line was collected.
     ///
     /// # Errors
     /// The errors of [`Self::updated`].
@@ -484,8 +484,7 @@ impl Store {
             return Ok(None);
         };
         if commit.is_merge() {
-            let behind = self.maker_behind(&commit, &entry.key, Some(*entry))?;
-            return Ok(Some(behind.unwrap_or(commit)));
+            return self.maker_behind(&commit, &entry.key, Some(*entry));
         }
         Ok(Some(commit))
     }
@@ -497,8 +496,8 @@ impl Store {
         let Some(commit) = self.commit_at(first)? else {
             return Ok(None);
         };
-        if let Some(map_record) = self.records.map_record(&commit, &entry.key)? {
-            return Ok(Some((Time::from_micros(map_record.updated), commit)));
+        if let Some(updated) = self.stated_in(&commit, entry)? {
+            return Ok(Some((updated, commit)));
         }
         if commit.batch == batch {
             return Ok(Some((commit.commit.time, commit)));
@@ -513,31 +512,53 @@ impl Store {
         if made.is_none() {
             made = self.first_with(entry, first, |_| true)?;
         }
-        Ok(made.map(|commit| (commit.commit.time, commit)))
+        Ok(made)
+    }
+
+    /// Returns the time at which the version of an entry became current, if the map of a commit states it.
+    fn stated_in(&self, commit: &CommitEntry, entry: &Entry) -> Result<Option<Time>> {
+        let stated = self.records.map_record(commit, &entry.key)?;
+        let is_version = |stated: &rewritten::MapEntry| {
+            stated
+                .digest
+                .is_some_and(|digest| *digest.as_bytes() == entry.digest)
+        };
+        let stated = stated.filter(is_version);
+        Ok(stated.map(|stated| Time::from_micros(stated.updated)))
     }
 
     /// Returns the first commit from an index on that has the version of an entry, and whose parent lacks it, of those
-    /// that `may` have made it current.
+    /// that `may` have made it current, with the time at which it became current. Another line may need a version of a
+    /// thinned commit first, so its record may be in an earlier batch than the map that states it.
     fn first_with(
         &self,
         entry: &Entry,
         first: usize,
         may: impl Fn(&CommitEntry) -> bool,
-    ) -> Result<Option<Arc<CommitEntry>>> {
+    ) -> Result<Option<(Time, Arc<CommitEntry>)>> {
         let has = |commit: &CommitEntry| -> Result<bool> {
             let found = self.state(commit)?.get(&entry.key, self)?;
             Ok(found.is_some_and(|found| found.digest == entry.digest))
         };
         for index in first..self.kept() {
-            let Some(commit) = self.commit_at(index)?.filter(|commit| may(commit)) else {
+            let Some(commit) = self.commit_at(index)? else {
                 continue;
             };
+            if commit.map_record.is_some() {
+                if let Some(updated) = self.stated_in(&commit, entry)? {
+                    return Ok(Some((updated, commit)));
+                }
+                continue;
+            }
+            if !may(&commit) {
+                continue;
+            }
             if has(&commit)?
                 && !self
                     .commit_below(index)?
                     .map_or(Ok(false), |before| has(&before))?
             {
-                return Ok(Some(commit));
+                return Ok(Some((commit.commit.time, commit)));
             }
         }
         Ok(None)

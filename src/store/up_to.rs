@@ -10,8 +10,8 @@ use std::sync::{Arc, Weak};
 
 use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, KeyPath};
 use crate::error::{Error, Result};
-use crate::log::Locator;
-use crate::object::{Commit, HistoryTree};
+use crate::log::{Locator, RecordKind, UNLINKED};
+use crate::object::{Commit, HistoryTree, Object, Origin};
 use crate::threads::{ArcSwapOption, Mutex, RwLock};
 use crate::trie::{NodeSource, StoredNode, Trie};
 
@@ -19,6 +19,7 @@ use super::catalog::Catalog;
 use super::changed::ChangedIds;
 use super::commits::CommitEntry;
 use super::lines::{LineInfo, LineRecord, REMOTE};
+use super::records::digest_of;
 use super::replay;
 use super::rows::Rows;
 use super::{Below, Store};
@@ -194,6 +195,12 @@ impl Store {
         self.own.as_ref().map(|own| &*own.name)
     }
 
+    /// Returns the most trusted class of what is written through the line, also if it was dropped; `None` for the main line.
+    pub(crate) fn cap(&self) -> Option<Origin> {
+        let first_batch = self.own.as_ref()?.first_batch;
+        self.lines().of_batch(first_batch).map(|line| line.cap)
+    }
+
     /// Returns the commit at which the line begins; `None` for the main line.
     pub(crate) fn base(&self) -> Option<Arc<CommitEntry>> {
         match &self.below {
@@ -274,8 +281,8 @@ impl Store {
         Ok(found.map(|found| (found.store, found.base)))
     }
 
-    /// Returns the commit of the batch that has the record at `place`, of this line or of any other, with the store of
-    /// its line. Returns `None` if the batch has no commit, or if its line was collected.
+    /// Returns the commit that wrote the version in the record at `place`, of this line or of any other, with the store of
+    /// its line. Returns `None` if it was thinned or its line was collected, or if a draft has the record.
     ///
     /// # Errors
     /// The errors of [`Self::commit_at`] and [`Self::line`].
@@ -294,7 +301,30 @@ impl Store {
         let store = line.map_or(Ok(main.clone()), |first_batch| main.line_of(first_batch))?;
         let first = store.first_where(|commit| commit.batch >= batch)?;
         let commit = store.commit_at(first)?.filter(|commit| commit.batch == batch);
-        Ok(commit.map(|commit| (store, commit)))
+        let wrote = |commit: &Arc<CommitEntry>| self.is_written_by(commit, place);
+        Ok(match commit {
+            Some(commit) if wrote(&commit)? => Some((store, commit)),
+            _ => None,
+        })
+    }
+
+    /// Returns whether a commit wrote the version in the record at `place` of its batch. INVARIANT STO-3: a rewrite also moves
+    /// versions of thinned commits there.
+    fn is_written_by(&self, commit: &CommitEntry, place: Locator) -> Result<bool> {
+        let record = self.records.record(place)?;
+        if record.flags & UNLINKED == 0 {
+            return Ok(true);
+        }
+        let Some(id) = Object::id_in(&record.body).filter(|_| record.kind == RecordKind::Object) else {
+            return Ok(false);
+        };
+        let stated = self.records.map_record(commit, &self.suite.key_path(id))?;
+        Ok(stated.is_some_and(|stated| {
+            let is_version = stated
+                .digest
+                .is_some_and(|digest| *digest.as_bytes() == digest_of(&record, self.suite));
+            is_version && stated.updated == commit.commit.time.as_micros()
+        }))
     }
 
     /// Returns the newest commit of a line, or the commit at which it begins, without opening the line.
@@ -459,7 +489,11 @@ impl Store {
             ))
         })?;
         let store = Arc::new(self.empty_line(name, first_batch, below)?);
-        store.head.store(store.base());
+        // The head of a line without commits is the base, whose state may leave the memory of the other line.
+        if let Some(base) = store.base() {
+            let state = store.state(&base)?;
+            store.head.store(Some(Arc::new(base.with_state(state))));
+        }
         let mut done = store.read_own(0)?;
         // The writer may have applied further batches meanwhile.
         let _growing = self.growing.lock();

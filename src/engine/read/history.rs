@@ -95,16 +95,18 @@ fn entry_of(store: &Arc<Store>, key: KeyPath, change: &IdChange) -> Result<Histo
         None => None,
     };
     let time = made.unwrap_or(commit.commit.time);
-    let from = if commit.is_merge() {
+    let maker = if commit.is_merge() {
         store.maker_behind(commit, &key, change.entry)?
     } else {
         None
     };
+    let is_unknown = commit.is_merge() && digest.is_some() && maker.is_none();
+    let from = maker.filter(|maker| maker.digest != commit.digest);
     Ok(HistoryEntry {
         digest,
         erased: by.is_some() && !lost,
         lost,
-        thinned: change.is_behind_gap && (digest.is_none() || time != commit.commit.time),
+        thinned: is_unknown || change.is_behind_gap && (digest.is_none() || time != commit.commit.time),
         time,
         from: from.map(|from| CommitInfo::of(&from)),
         commit: CommitInfo::of(commit),

@@ -16,7 +16,7 @@ use crate::engine::read::text_records::{TextRecord, text_record};
 use crate::engine::read::{View, revision};
 use crate::engine::trace::{self, Timer};
 use crate::engine::upkeep::verify::VerifyReport;
-use crate::engine::upkeep::{Retention, VerifyDepth, examine};
+use crate::engine::upkeep::{Kept, Retention, VerifyDepth, examine};
 use crate::error::{Error, Result};
 use crate::log::{Inspection, Locator, Record, RecordKind};
 use crate::object::{Id, Object};
@@ -235,16 +235,14 @@ impl Memory {
         })?;
         let mut kinds: Vec<_> = kinds.into_values().collect();
         kinds.sort_by_key(|kind| std::cmp::Reverse(kind.bytes));
-        let bytes_with = |kept: &[usize]| Ok::<_, Error>(self.inner.preview(&cut, kept)?.bytes);
+        let bytes_with = |kept: &Kept| Ok::<_, Error>(self.inner.preview(&cut, kept)?.bytes);
         let standard = Retention::default();
         let now = self.inner.retention_time(&cut.store, None)?;
-        let present_bytes = bytes_with(&[cut.commits.saturating_sub(1)])?;
-        let named = bytes_with(
-            &self
-                .inner
-                .choose(&Retention::nothing(), &cut.store, cut.commits, now)?,
-        )?;
-        let kept = bytes_with(&self.inner.choose(&standard, &cut.store, cut.commits, now)?)?;
+        let mut least = self.inner.choose(&Retention::nothing(), &cut, now)?;
+        let named = bytes_with(&least)?;
+        least.commits = vec![cut.commits.saturating_sub(1)];
+        let present_bytes = bytes_with(&least)?;
+        let kept = bytes_with(&self.inner.choose(&standard, &cut, now)?)?;
         Ok(Space {
             kinds,
             present_bytes,

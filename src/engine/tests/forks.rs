@@ -199,6 +199,12 @@ fn frk_1_a_cap_lowers_every_write_through_the_fork() -> Result<()> {
         .by(&Writer::user())?;
     put(&aside, "d", "beside");
     assert_eq!(origin(&aside, "d"), Origin::Model);
+    // So it is if that fork was dropped, and another one has its name.
+    memory.drop_fork("low", true, &Writer::user())?;
+    drop(forked(&memory, "low"));
+    let late = memory.fork("late").at("s").by(&Writer::user())?;
+    put(&late, "e", "beside");
+    assert_eq!(origin(&late, "e"), Origin::Model);
     Ok(())
 }
 

@@ -1,13 +1,14 @@
 //! Thins history and rewrites the log: kept commits stay unchanged, thinned states are removed, and other processes can
 //! continue.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
 use super::{id, note, put};
 use crate::digest::{CommitDigest, Root};
 use crate::disk::Disk;
+use crate::engine::upkeep::Cut;
 use crate::engine::{Clock, Containment, Memory, Options, Retention, Revision, VerifyDepth, View, Writer};
 use crate::object::Time;
 use crate::testing::random::SplitMix64;
@@ -227,8 +228,8 @@ fn gc_1_what_was_committed_meanwhile_keeps_what_it_needs() -> Result<()> {
     let reader = on_disk(&disk, options(1).read_only(true), false)?;
     let went_back = std::sync::atomic::AtomicBool::new(false);
     // Between the choice of commits and the publication, another writer rolls back to a state that would be thinned.
-    let choose = |store: &Arc<crate::store::Store>, count: usize| {
-        let kept = tight().choose(store, count, memory.view().now(), HashSet::default())?;
+    let choose = |cut: &Cut| {
+        let kept = memory.inner.choose(&tight(), cut, memory.view().now())?;
         if !went_back.swap(true, Ordering::Relaxed) {
             memory.rollback("seq:1").across_lanes().by(&Writer::user())?;
         }

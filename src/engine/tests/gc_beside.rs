@@ -9,9 +9,9 @@ use super::gc::{HOUR, Kept, kept, on_disk, options, told};
 use super::{by, id, note, put};
 use crate::Result;
 use crate::disk::{Disk, Holder};
+use crate::engine::upkeep::{Cut, Kept as ToKeep};
 use crate::engine::{Erasing, Memory, Options, Progress, Retention, VerifyDepth, Writer};
 use crate::log::CompactionLock;
-use crate::store::Store;
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::SimDisk;
 use crate::{ObjectDigest, Origin};
@@ -38,12 +38,16 @@ fn collect_beside(
 ) -> Result<Kept> {
     let other = on_disk(disk, options(HOUR), false)?;
     let done = AtomicBool::new(false);
-    let choose = |_: &Arc<Store>, count: usize| {
+    let choose = |cut: &Cut| {
         if !done.swap(true, Ordering::Relaxed) {
             other.refresh()?;
             beside(&other)?;
         }
-        Ok((0..count).filter(|index| !thinned.contains(index)).collect())
+        let commits = (0..cut.commits).filter(|index| !thinned.contains(index));
+        Ok(ToKeep {
+            commits: commits.collect(),
+            ..ToKeep::default()
+        })
     };
     memory
         .inner

@@ -1,13 +1,13 @@
 //! Salvage of a store with segments that a rewrite left, after a crash or in a restored copy. Salvage must not restore
 //! thinned or erased content.
 
-use std::collections::{BTreeMap, HashSet};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::gc::{HOUR, kept, on_disk, options, tight};
 use super::salvage::{check, is_cut_off, rescue, truth, used, versions};
 use super::{id, put};
+use crate::engine::upkeep::Cut;
 use crate::engine::{Erasing, Retention, Writer};
 use crate::testing::sim_disk::{CrashImage, SimDisk};
 
@@ -41,8 +41,8 @@ fn what_is_written_again_after_an_erasure_counts_whatever_segment_the_erasure_is
         }
         // During the rewrite, the newest segment of the log gets a lower number than the rewritten segments.
         let written = std::sync::atomic::AtomicBool::new(false);
-        let choose = |store: &Arc<crate::store::Store>, count: usize| {
-            let kept = retention.choose(store, count, memory.view().now(), HashSet::default())?;
+        let choose = |cut: &Cut| {
+            let kept = memory.inner.choose(&retention, cut, memory.view().now())?;
             if !written.swap(true, std::sync::atomic::Ordering::Relaxed) {
                 put(&memory, "again", "the same text");
             }

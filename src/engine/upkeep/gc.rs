@@ -18,7 +18,7 @@ use std::time::Duration;
 use crate::error::{ErrorKind, Result};
 use crate::log::{Batch, CompactionLock, Position, Rewrite, Rewritten, Seal};
 use crate::object::Time;
-use crate::store::{self, Erasure, KeptLines, Live, Plan, Sink, Store};
+use crate::store::{self, Erasure, KeptLines, Live, Plan, REMOTE, Sink, Store};
 
 use super::{Retention, checkpoint_if_due, end_background};
 use crate::engine::inner::Inner;
@@ -63,26 +63,31 @@ pub(crate) struct Cut {
     pub(crate) bytes: u64,
 }
 
-/// Chooses the commits to keep among the first commits of a store, whose number is the second argument. Returns the
-/// indexes of the chosen commits.
-pub(super) type Choose<'a> = dyn Fn(&Arc<Store>, usize) -> Result<Vec<usize>> + 'a;
+/// The commits that a rewrite keeps.
+#[derive(Default)]
+pub(crate) struct Kept {
+    /// The indexes of those of the main line, in rising order.
+    pub(crate) commits: Vec<usize>,
+    pub(crate) lines: KeptLines,
+}
 
-/// A new log that is not yet published, its report, the indexes of the commits that it keeps, and the records that it
-/// contains.
-type NewLog = (Rewritten, GcReport, Vec<usize>, Live);
+/// Chooses the commits to keep among those up to the cut.
+pub(super) type Choose<'a> = dyn Fn(&Cut) -> Result<Kept> + 'a;
+
+/// A new log that is not yet published, its report, the commits that it keeps, and the records that it contains.
+type NewLog = (Rewritten, GcReport, Kept, Live);
 
 impl Inner {
     /// Returns the report of a rewrite that keeps these commits. Writes nothing.
-    pub(crate) fn preview(&self, cut: &Cut, kept: &[usize]) -> Result<GcReport> {
+    pub(crate) fn preview(&self, cut: &Cut, kept: &Kept) -> Result<GcReport> {
         let (_, report) = self.write_kept(cut, kept, &mut |_, _| Ok(()))?;
         Ok(report)
     }
 
     /// Passes to `sink` the batches of a new log that keeps these commits.
-    fn write_kept(&self, cut: &Cut, kept: &[usize], sink: &mut Sink<'_>) -> Result<(Live, GcReport)> {
-        let lines = self.lines_to_keep(&cut.store)?;
-        let live = self.mark(cut, kept, &lines)?;
-        let report = self.write_live(cut, kept, (&live, &lines), sink)?;
+    fn write_kept(&self, cut: &Cut, kept: &Kept, sink: &mut Sink<'_>) -> Result<(Live, GcReport)> {
+        let live = self.mark(cut, &kept.commits, &kept.lines)?;
+        let report = self.write_live(cut, &kept.commits, (&live, &kept.lines), sink)?;
         Ok((live, report))
     }
 
@@ -97,8 +102,7 @@ impl Inner {
     ) -> Result<GcReport> {
         // The batches of a line behind the cut stay, so every line stays.
         let lines = cut.store.all_lines();
-        let mut live = self.mark(cut, kept, &lines)?;
-        live.keep_for_later(count);
+        let live = self.mark(cut, kept, &lines)?;
         self.write_live(cut, kept.get(..count).unwrap_or(kept), (&live, &lines), sink)
     }
 
@@ -110,25 +114,26 @@ impl Inner {
         };
         let mut live = cut.store.mark(kept, &mut step)?;
         cut.store.mark_lines(&mut live, lines, &mut step)?;
+        live.keep_for_later(cut.position.batch);
         Ok(live)
     }
 
-    /// Chooses the commits of the main line to keep among the first `count` ones.
-    pub(crate) fn choose(
-        &self,
-        retention: &Retention,
-        store: &Arc<Store>,
-        count: usize,
-        now: Time,
-    ) -> Result<Vec<usize>> {
-        let needed = store.needed_by_lines(&self.lines_to_keep(store)?)?;
-        retention.choose(store, count, now, needed)
+    /// Chooses the commits to keep: of the main line, and of each fork by itself.
+    pub(crate) fn choose(&self, retention: &Retention, cut: &Cut, now: Time) -> Result<Kept> {
+        let store = &cut.store;
+        let mut lines = self.lines_to_keep(store, Some(now))?;
+        store.thin_lines(&mut lines, cut.position.batch, &|line, commits, needed| {
+            retention.choose(line, commits, now, needed)
+        })?;
+        let needed = store.needed_by_lines(&lines)?;
+        let commits = retention.choose(store, 0..cut.commits, now, needed)?;
+        Ok(Kept { commits, lines })
     }
 
     /// Returns the lines that a rewrite keeps. The commits of a fork go with a collection a week after it was dropped.
-    pub(super) fn lines_to_keep(&self, store: &Arc<Store>) -> Result<KeptLines> {
-        let now = self.retention_time(store, None)?.as_micros();
-        store.lines_to_keep(Time::from_micros(now.saturating_sub(DROPPED_MICROS)))
+    pub(super) fn lines_to_keep(&self, store: &Arc<Store>, now: Option<Time>) -> Result<KeptLines> {
+        let now = self.retention_time(store, now)?;
+        store.lines_to_keep(Time::from_micros(now.as_micros().saturating_sub(DROPPED_MICROS)))
     }
 
     fn write_live(
@@ -144,9 +149,10 @@ impl Inner {
             erasure: &Erasure::default(),
             lines,
         };
+        let (of_lines, thinned) = lines.counts();
         Ok(GcReport {
-            kept: kept.len() as u64,
-            thinned: (cut.commits - kept.len()) as u64,
+            kept: kept.len() as u64 + of_lines,
+            thinned: (cut.commits - kept.len()) as u64 + thinned,
             versions_before: cut.store.records.versions(),
             versions: live.versions(),
             bytes_before: cut.bytes,
@@ -189,7 +195,7 @@ impl Inner {
         if let Some(now) = now {
             return Ok(now);
         }
-        let newest = store.head()?.commit.time.as_micros();
+        let newest = newest_of(&times_of_forks(store)).max(store.head()?.commit.time.as_micros());
         let latest = Time::from_micros(newest.saturating_add(CLOCK_OFF_MICROS_MAX));
         Ok(self.settings().clock.now().min(latest))
     }
@@ -198,19 +204,23 @@ impl Inner {
     /// wrong clock may have dated these commits. In that case, the returned time is at most one day after the commit
     /// before the gap.
     fn proven_time(&self, store: &Store) -> Result<Time> {
-        let time_of = |index: usize| -> Result<i64> {
+        let time_of = |index: usize| -> Result<Option<i64>> {
             let commit = store.commit_at(index)?;
-            Ok(commit.map_or(i64::MIN, |commit| commit.commit.time.as_micros()))
+            Ok(commit.map(|commit| commit.commit.time.as_micros()))
         };
-        let newest = store.head()?.commit.time.as_micros();
+        let lines = times_of_forks(store);
+        let newest = newest_of(&lines).max(store.head()?.commit.time.as_micros());
         // Later commits have later times (CMT-3), so a binary search finds the first commit of the last day.
         let day_ago = newest.saturating_sub(CLOCK_OFF_MICROS_MAX);
         let first = store.first_where(|entry| entry.commit.time.as_micros() > day_ago)?;
+        let (old, recent): (Vec<_>, Vec<_>) = lines.into_iter().partition(|time| *time <= day_ago);
+        let before = first.checked_sub(1).map_or(Ok(None), time_of)?;
         let now = self.retention_time(store, None)?;
-        let Some(before) = first.checked_sub(1).map(time_of).transpose()? else {
+        let Some(before) = before.into_iter().chain(old).max() else {
             return Ok(now);
         };
-        if time_of(first)?.saturating_sub(before) <= CLOCK_OFF_MICROS_MAX {
+        let first = time_of(first)?.into_iter().chain(recent).min();
+        if first.is_none_or(|first| first.saturating_sub(before) <= CLOCK_OFF_MICROS_MAX) {
             return Ok(now);
         }
         Ok(now.min(Time::from_micros(before.saturating_add(CLOCK_OFF_MICROS_MAX))))
@@ -264,7 +274,7 @@ impl Inner {
 
     /// Writes a new log next to the present log.
     fn new_log(&self, cut: &Cut, mut rewrite: Rewrite, choose: &Choose<'_>) -> Result<NewLog> {
-        let kept = choose(&cut.store, cut.commits)?;
+        let kept = choose(cut)?;
         let mut sink = |batch, commit| rewrite.push(batch, commit).map(drop);
         let (live, report) = self.write_kept(cut, &kept, &mut sink)?;
         Ok((rewrite.finish()?, report, kept, live))
@@ -312,14 +322,15 @@ impl Inner {
 
     /// Returns whether a new log with the commits `kept` and the records `live` contains every record that the commits
     /// after the cut need.
-    fn carries(&self, cut: &Cut, kept: &[usize], mut live: Live) -> Result<bool> {
+    fn carries(&self, cut: &Cut, kept: &Kept, mut live: Live) -> Result<bool> {
         let store = self.store();
         // A line that grew meanwhile may need what only thinned commits have.
         let is_other = !Arc::ptr_eq(&store, &cut.store) || store.lines_grew(cut.position.batch);
-        if is_other || !store.finds_states(kept, cut.commits)? {
+        if is_other || !store.finds_states(&kept.commits, cut.commits)? {
             return Ok(false);
         }
-        let kept: HashSet<usize> = kept.iter().copied().collect();
+        let lines = &kept.lines;
+        let kept: HashSet<usize> = kept.commits.iter().copied().collect();
         let mut named: Vec<_> = store
             .references()
             .kept_commits()
@@ -328,10 +339,16 @@ impl Inner {
         let mut newer = vec![cut.commits - 1];
         for index in cut.commits..store.kept() {
             newer.push(index);
-            let entry = store.commit_at(index)?;
-            named.extend(entry.and_then(|entry| entry.commit.target));
+            let Some(entry) = store.commit_at(index)? else {
+                continue;
+            };
+            named.extend(entry.commit.target);
+            named.extend(entry.commit.parents.iter().skip(1));
         }
         for commit in named {
+            if lines.thins(&commit) {
+                return Ok(false);
+            }
             let Some(entry) = store.by_digest(commit)? else {
                 continue;
             };
@@ -342,6 +359,18 @@ impl Inner {
         }
         store.mark_behind(&mut live, &newer, cut.position.batch)
     }
+}
+
+/// Returns the times at which forks were made and last changed. The main line may rest while forks are written.
+fn times_of_forks(store: &Store) -> Vec<i64> {
+    let lines = store.lines();
+    let forks = lines.iter().filter(|line| !line.name.starts_with(REMOTE));
+    let times = forks.flat_map(|line| [line.created, line.time]);
+    times.map(Time::as_micros).collect()
+}
+
+fn newest_of(times: &[i64]) -> i64 {
+    times.iter().copied().max().unwrap_or(i64::MIN)
 }
 
 impl Memory {
@@ -385,8 +414,7 @@ impl Memory {
         self.inner.opened().check_writable()?;
         self.inner.refresh()?;
         let time = |store: &Store| self.inner.retention_time(store, now);
-        let choose =
-            |store: &Arc<Store>, count: usize| self.inner.choose(retention, store, count, time(store)?);
+        let choose = |cut: &Cut| self.inner.choose(retention, cut, time(&cut.store)?);
         self.inner.with_room(|seal| {
             match self.inner.drop_old_rejected(time(&self.inner.store())?) {
                 // The next collection drops them.
@@ -417,7 +445,7 @@ impl Memory {
         self.inner.refresh()?;
         let cut = self.inner.cut(&self.inner.log.lock());
         let time = self.inner.retention_time(&cut.store, now)?;
-        let kept = self.inner.choose(retention, &cut.store, cut.commits, time)?;
+        let kept = self.inner.choose(retention, &cut, time)?;
         self.inner.preview(&cut, &kept)
     }
 
@@ -452,7 +480,7 @@ impl Memory {
         if is_scattered {
             let now = self.inner.proven_time(&self.inner.store())?;
             let everything = Retention::everything();
-            let all = |store: &Arc<Store>, count: usize| self.inner.choose(&everything, store, count, now);
+            let all = |cut: &Cut| self.inner.choose(&everything, cut, now);
             self.inner.rewrite(&all, Duration::ZERO, Seal::Now)?;
         }
         Ok(())
@@ -469,7 +497,7 @@ impl Memory {
         let preview = self.gc_preview(retention, Some(now))?;
         if preview.bytes < preview.bytes_before / 2 {
             self.inner.drop_old_rejected(now)?;
-            let choose = |store: &Arc<Store>, count: usize| self.inner.choose(retention, store, count, now);
+            let choose = |cut: &Cut| self.inner.choose(retention, cut, now);
             self.inner.rewrite(&choose, Duration::ZERO, Seal::Now)?;
         }
         Ok(())

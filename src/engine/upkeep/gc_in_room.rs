@@ -91,15 +91,14 @@ impl Inner {
     /// Returns the report of a collection of the whole log.
     fn measure(&self, choose: &Choose<'_>) -> Result<GcReport> {
         let cut = self.cut(&self.log.lock());
-        self.preview(&cut, &choose(&cut.store, cut.commits)?)
+        self.preview(&cut, &choose(&cut)?)
     }
 
     /// Writes the oldest segments anew. Returns the number of freed bytes, or `None` if no part fits and frees enough.
     fn collect_part(&self, choose: &Choose<'_>) -> Result<Option<u64>> {
         let alone = CompactionLock::take(self.disk(), self.settings().wait)?;
         self.write(|writing| {
-            let store = self.store();
-            let wanted = choose(&store, store.kept())?;
+            let wanted = choose(&self.cut(writing))?.commits;
             let Some(part) = self.largest_part(writing, &wanted)? else {
                 return Ok(None);
             };

@@ -26,7 +26,7 @@ pub(crate) use checkpointing::{
 };
 pub(crate) use dangling::Dangling;
 pub(crate) use derived_files::derived_content;
-pub(crate) use gc::Cut;
+pub(crate) use gc::{Cut, Kept};
 pub(crate) use last_access::Stamps;
 use paths::not_regular;
 pub(crate) use retention::Retention;

@@ -14,6 +14,7 @@
 //!   the commit before that commit.
 
 use std::collections::HashSet;
+use std::ops::Range;
 use std::time::Duration;
 
 use crate::digest::CommitDigest;
@@ -26,6 +27,9 @@ const DAY: Duration = Duration::from_hours(24);
 
 /// Defines which commits of history are kept. The other commits are thinned: only their digests stay in the chain. The
 /// states of thinned commits are removed, with the versions that no kept state contains.
+///
+/// Each fork is thinned by itself, and its commits do not count for the main line. The merges of a fork stay while the fork
+/// does. The commits of a dropped fork go a week later.
 ///
 /// Commits of snapshots, drafts, pins and other references always stay, and so do erasures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,15 +118,15 @@ impl Retention {
         }
     }
 
-    /// Chooses the commits to keep among the first `count`, with ages counted from `now`. The `needed` ones stay in any case.
-    /// Returns their indexes among the kept commits, in rising order.
+    /// Chooses the commits of a line to keep among those with these indexes, with ages counted from `now`. The `needed` ones
+    /// stay in any case. Returns their indexes in rising order.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a commit cannot be read.
     pub(crate) fn choose(
         &self,
         store: &Store,
-        count: usize,
+        commits: Range<usize>,
         now: Time,
         needed: HashSet<CommitDigest>,
     ) -> Result<Vec<usize>> {
@@ -133,7 +137,7 @@ impl Retention {
         // The hour, day and week of the commit visited last.
         let mut last = [None; 3];
         let mut is_before = false;
-        for index in (0..count).rev() {
+        for index in commits.clone().rev() {
             let Some(entry) = store.commit_at(index)? else {
                 continue;
             };
@@ -158,7 +162,7 @@ impl Retention {
             // INVARIANT RET-1. The target of a commit is older than the commit, so this loop, which visits newer
             // commits first, reaches the target later.
             let is_named = wanted.contains(&entry.digest) || op == Op::ERASE;
-            if index + 1 == count || young || point || is_named || forgets || was_before {
+            if index + 1 == commits.end || young || point || is_named || forgets || was_before {
                 kept.push(index);
                 wanted.extend(entry.commit.target);
             }

@@ -55,7 +55,7 @@ pub struct ForkInfo {
     pub head: CommitDigest,
     /// The seq of the newest commit.
     pub seq: u64,
-    /// The number of commits since the base.
+    /// The number of kept commits since the base.
     pub commits: u64,
     /// The most trusted class that a write through the fork gets.
     pub trust_cap: Origin,
@@ -345,10 +345,7 @@ impl Fork<'_> {
             let (of, base) = revision::resolve_in(&store, &revision, writer.lane())?;
             of.check_not_of_remote()?;
             // The fork of a revision of another fork is limited as that one.
-            let of = of
-                .line_name()
-                .and_then(|name| store.lines().named(name).map(|of| of.cap));
-            let cap = of.map_or(cap, |of| Origin::least(cap, of));
+            let cap = of.cap().map_or(cap, |of| Origin::least(cap, of));
             let line = LineInfo::new(self.name, &base, cap);
             inner.write_line(writing, &line, Some(base.digest), &writer)
         })?;

@@ -78,7 +78,7 @@ pub(super) trait GivesWay {
 
     /// Returns the object of a circle that keeps the parent which it had before; `None` if the first planned one gives
     /// way. Each object of a circle is below the next one.
-    fn keeps_parent(&self, _base: &View, _circle: &[(KeyPath, Id)]) -> Result<Option<KeyPath>> {
+    fn keeps_parent(&self, _base: &View, _circle: &[(KeyPath, Id)]) -> Result<Option<Keeps>> {
         Ok(None)
     }
 
@@ -87,6 +87,14 @@ pub(super) trait GivesWay {
 
     /// Returns the version to which an id in the way goes back. `since` is the moment of the change that it gives way to.
     fn earlier(&self, base: &View, key: &KeyPath, since: u64) -> Result<Option<Entry>>;
+}
+
+/// An object that keeps the parent which it had before.
+pub(super) struct Keeps {
+    pub(super) key: KeyPath,
+    pub(super) parent: Option<Id>,
+    /// Whether the object gets its other changes all the same. Otherwise it stays as it was before.
+    pub(super) is_changed: bool,
 }
 
 /// One planned change: the present version of an id, and the version that it gets.
@@ -123,6 +131,8 @@ pub(super) struct Plan<'a> {
     way: &'a dyn GivesWay,
     pub(super) changes: BTreeMap<KeyPath, Planned>,
     pub(super) given_up: BTreeMap<KeyPath, GivenUp>,
+    /// The planned objects that get the parent which they had before, in place of that of their version.
+    pub(super) moved_back: BTreeMap<KeyPath, Option<Id>>,
     /// The number of times that the plan changed.
     edits: u64,
 }
@@ -134,6 +144,7 @@ impl<'a> Plan<'a> {
             way,
             changes: BTreeMap::new(),
             given_up: BTreeMap::new(),
+            moved_back: BTreeMap::new(),
             edits: 0,
         }
     }
@@ -317,11 +328,16 @@ impl<'a> Plan<'a> {
     /// is one.
     fn break_circle(&mut self, circle: &[(KeyPath, Id)]) -> Result<bool> {
         if let Some(keeps) = self.way.keeps_parent(self.base, circle)?
-            && let Some(at) = circle.iter().position(|(key, _)| *key == keeps)
+            && let Some(at) = circle.iter().position(|(key, _)| *key == keeps.key)
         {
             let (id, above) = (&circle[at].1, &circle[(at + 1) % circle.len()].1);
-            if self.changes.contains_key(&keeps) {
-                self.give_up(keeps, KeptBecause::Below(above.clone()))?;
+            // STL-2
+            if keeps.is_changed && !self.given_up.contains_key(&keeps.key) {
+                self.move_back(keeps, id)?;
+                return Ok(true);
+            }
+            if self.changes.contains_key(&keeps.key) {
+                self.give_up(keeps.key, KeptBecause::Below(above.clone()))?;
                 return Ok(true);
             }
             if self.makes_way(id, 0)? {
@@ -340,6 +356,19 @@ impl<'a> Plan<'a> {
             self.give_up(key, KeptBecause::Below(below.clone()))?;
         }
         Ok(true)
+    }
+
+    /// Plans that an object gets the parent which it had before, and its other changes.
+    fn move_back(&mut self, Keeps { key, parent, .. }: Keeps, id: &Id) -> Result<()> {
+        if let Some(planned) = self.changes.get_mut(&key) {
+            planned.parent.clone_from(&parent);
+        } else {
+            let now = self.base.state.entry_at(&key)?;
+            self.add_at(key, id.clone(), parent.clone(), (now, now), 0);
+        }
+        self.moved_back.insert(key, parent);
+        self.edits += 1;
+        Ok(())
     }
 
     /// Settles the objects that are removed, which others may have put objects below.

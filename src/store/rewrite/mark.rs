@@ -15,16 +15,15 @@ use crate::store::commits::CommitEntry;
 use crate::store::records::digest_of;
 use crate::trie::Trie;
 
-/// The value of `first` for a record that a reference or a draft needs, even if no kept commit needs it.
-pub(super) const NO_COMMIT: u32 = u32::MAX;
-/// The need of a record that another line has. Its first commit becomes [`NO_COMMIT`], also if a commit needs the record.
-pub(super) const OF_LINE: u32 = u32::MAX - 1;
+/// The value of `first` for a record that a reference or a draft needs, even if no kept commit needs it: no batch may wait
+/// for another one to have it.
+pub(super) const NO_COMMIT: u64 = 0;
 
 /// The first commit that needs a record, and whether the record's sources are needed too.
 #[derive(Clone, Copy)]
 struct Need {
-    /// The index of the first kept commit that needs the record, or [`NO_COMMIT`].
-    first: u32,
+    /// The batch of the first kept commit of any line that needs the record, or [`NO_COMMIT`].
+    first: u64,
     /// Whether the sources from which the record was derived are also marked. Sources of sources are not marked.
     with_sources: bool,
 }
@@ -47,21 +46,17 @@ impl Live {
         }
     }
 
-    /// Returns the index of the first kept commit that needs the record at `place`, or [`NO_COMMIT`] if only a
+    /// Returns the batch of the first kept commit that needs the record at `place`, or [`NO_COMMIT`] if only a
     /// reference or draft needs it. Returns `None` if the record is not live.
-    pub(super) fn first_need(&self, place: Locator) -> Option<u32> {
+    pub(super) fn first_need(&self, place: Locator) -> Option<u64> {
         let need = self.places.get(&place.to_u64()).map(|need| need.first);
         need.or_else(|| self.everything.then_some(NO_COMMIT))
     }
 
-    /// Lets the records that no commit before index `count` needs stay in their batches, because a rewrite of the oldest
+    /// Lets the records that no commit up to batch `cut` needs stay in their batches, because a rewrite of the oldest
     /// segments does not write the batches of the later commits.
-    pub(crate) fn keep_for_later(&mut self, count: usize) {
-        for need in self
-            .places
-            .values_mut()
-            .filter(|need| need.first as usize >= count)
-        {
+    pub(crate) fn keep_for_later(&mut self, cut: u64) {
+        for need in self.places.values_mut().filter(|need| need.first > cut) {
             need.first = NO_COMMIT;
         }
     }
@@ -134,10 +129,11 @@ impl Store {
         commits: &[usize],
         step: &mut dyn FnMut() -> Result<()>,
     ) -> Result<()> {
-        for (need, &index) in (0..).zip(commits) {
+        for &index in commits {
             let Some(entry) = self.commit_at(index)? else {
                 continue;
             };
+            let need = entry.batch;
             for text in [entry.commit.reason, entry.commit.source].into_iter().flatten() {
                 self.mark_content(live, RecordKind::Text, text.as_bytes(), need)?;
             }
@@ -178,7 +174,7 @@ impl Store {
         live: &mut Live,
         kind: RecordKind,
         digest: &[u8; DIGEST_LEN],
-        first: u32,
+        first: u64,
     ) -> Result<()> {
         if let Some(record) = self.records.find(kind, digest)? {
             let new = Need {
@@ -187,9 +183,7 @@ impl Store {
             };
             let need = live.places.entry(record.locator.to_u64()).or_insert(new);
             // An object of a draft belongs to no commit, so its content must not wait for the batch of a later commit.
-            if first == NO_COMMIT {
-                need.first = NO_COMMIT;
-            }
+            need.first = need.first.min(first);
         }
         Ok(())
     }
@@ -199,22 +193,17 @@ impl Store {
         &self,
         live: &mut Live,
         place: Locator,
-        need: u32,
+        need: u64,
         with_sources: bool,
     ) -> Result<()> {
-        let (mut known, mut is_sooner) = (live.places.get(&place.to_u64()).copied(), false);
-        // A record that another line needs must not wait for the batch of a later commit.
-        let is_of_line = need == OF_LINE;
-        let need = if is_of_line { NO_COMMIT } else { need };
-        if is_of_line && let Some(first) = known.as_mut().map(|known| &mut known.first) {
-            is_sooner = *first != NO_COMMIT;
-            *first = NO_COMMIT;
-        }
+        let known = live.places.get(&place.to_u64()).copied();
+        // Another line may need the record before the commit that is known to need it.
+        let is_sooner = known.is_some_and(|known| need != NO_COMMIT && need < known.first);
         // An object that is marked as a source may be needed again together with its sources.
         if !is_sooner && known.is_some_and(|known| known.with_sources || !with_sources) {
             return Ok(());
         }
-        let first = known.map_or(need, |known| known.first);
+        let first = known.filter(|_| !is_sooner).map_or(need, |known| known.first);
         let with_sources = with_sources || known.is_some_and(|known| known.with_sources);
         live.places.insert(place.to_u64(), Need { first, with_sources });
         let record = self.records.record(place)?;
@@ -226,7 +215,6 @@ impl Store {
             && let Some(best) = self.records.find(record.kind, &digest_of(&record, self.suite))?
             && best.locator != place
         {
-            let need = if is_of_line { OF_LINE } else { need };
             self.mark_object(live, best.locator, need, with_sources)?;
         }
         // The digest has no effect here, because only fields of the object are read.

@@ -20,7 +20,7 @@ mod erased_ids;
 mod lines;
 mod mark;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -104,14 +104,13 @@ impl Store {
             head: CommitDigest::from_bytes([0; DIGEST_LEN]),
             before: None,
             waiting: BatchBuilder::new(),
-            moved: HashMap::new(),
-            gap: Vec::new(),
-            gap_first: 0,
+            moved: BTreeMap::new(),
+            gap: Thinned::default(),
             roots: HashSet::new(),
             reading: Reading::new(),
         };
         self.read_log(upto.batch, &mut |batch| rewriter.take(batch))?;
-        rewriter.finish()
+        rewriter.finish(upto.batch)
     }
 }
 
@@ -146,13 +145,45 @@ struct Rewriter<'a> {
     before: Option<Arc<CommitEntry>>,
     /// The records to be written at the start of the next batch, such as references and erasure markers.
     waiting: BatchBuilder,
-    /// The records that move to a later batch, by the position of that batch's commit among the kept commits.
-    moved: HashMap<usize, Vec<Record>>,
-    /// The digests of the thinned commits since the last written commit.
-    gap: Vec<CommitDigest>,
-    gap_first: u64,
+    /// The records that move to a later batch: to the first one that is written from this number on.
+    moved: BTreeMap<u64, Vec<Record>>,
+    /// The thinned commits since the last written commit.
+    gap: Thinned,
     roots: HashSet<Root>,
     reading: Reading,
+}
+
+/// The thinned commits of a line since its last written commit.
+#[derive(Default)]
+struct Thinned {
+    first: u64,
+    digests: Vec<CommitDigest>,
+}
+
+impl Thinned {
+    fn note(&mut self, seq: u64, digest: CommitDigest) {
+        if self.digests.is_empty() {
+            self.first = seq;
+        }
+        self.digests.push(digest);
+    }
+
+    fn note_gap(&mut self, record: &Record) -> Result<()> {
+        let (first, digests) = decode_gap(&record.body).map_err(|error| unreadable(record, &error))?;
+        for (seq, digest) in (first..).zip(digests) {
+            self.note(seq, digest);
+        }
+        Ok(())
+    }
+
+    fn is_empty(&self) -> bool {
+        self.digests.is_empty()
+    }
+
+    /// Writes the gap before the next commit of the line.
+    fn put(&mut self, builder: &mut BatchBuilder) {
+        put_gap(builder, self.first, &std::mem::take(&mut self.digests));
+    }
 }
 
 impl Rewriter<'_> {
@@ -175,8 +206,7 @@ impl Rewriter<'_> {
         }
         if let (Some((_, entry)), Some(record)) = (kept, commit) {
             self.put_moved(batch.number, &mut builder)?;
-            put_gap(&mut builder, self.gap_first, &self.gap);
-            self.gap.clear();
+            self.gap.put(&mut builder);
             if fate == Fate::StatedAnew {
                 let before = self.before.clone();
                 Self::state(self.store, before.as_ref(), &entry, &mut builder)?;
@@ -190,7 +220,8 @@ impl Rewriter<'_> {
         }
         if let Some(record) = commit {
             let commit = Commit::decode(&record.body).map_err(|error| unreadable(record, &error))?;
-            self.note_thinned(commit.seq, Commit::hash(&record.body, self.store.suite));
+            self.gap
+                .note(commit.seq, Commit::hash(&record.body, self.store.suite));
         }
         self.waiting = std::mem::take(&mut self.waiting).followed_by(builder);
         // If no commit was thinned since the last written commit, writes the waiting records now, so a reference stays
@@ -243,22 +274,16 @@ impl Rewriter<'_> {
         match record.kind {
             RecordKind::Object | RecordKind::Content | RecordKind::Text => {
                 if let Some(record) = self.without_erased(record) {
-                    self.sort_content(record, fate, builder);
+                    self.sort_content(record, fate, batch.number, builder);
                 }
             }
-            RecordKind::Erased => self.sort_content(record.clone(), fate, builder),
+            RecordKind::Erased => self.sort_content(record.clone(), fate, batch.number, builder),
             RecordKind::Link | RecordKind::Unlink | RecordKind::Base | RecordKind::Delta => {
                 if fate == Fate::AsItWas {
                     builder.add(record.kind, record.flags, &record.body);
                 }
             }
-            RecordKind::Gap => {
-                let (first, digests) =
-                    decode_gap(&record.body).map_err(|error| unreadable(record, &error))?;
-                for (seq, digest) in (first..).zip(digests) {
-                    self.note_thinned(seq, digest);
-                }
-            }
+            RecordKind::Gap => self.gap.note_gap(record)?,
             RecordKind::Reference => {
                 let reference =
                     Reference::decode(&record.body).map_err(|error| unreadable(record, &error))?;
@@ -280,16 +305,10 @@ impl Rewriter<'_> {
     }
 
     /// Adds a record to its batch, or moves it to the batch of the first kept commit that needs it.
-    fn sort_content(&mut self, record: Record, fate: Fate, builder: &mut BatchBuilder) {
+    fn sort_content(&mut self, record: Record, fate: Fate, batch: u64, builder: &mut BatchBuilder) {
         let need = self.plan.live.first_need(record.locator).unwrap_or(NO_COMMIT);
-        let waits_for = (need != NO_COMMIT).then_some(need as usize);
-        let stays = match fate {
-            Fate::AsItWas | Fate::StatedAnew => waits_for.is_none_or(|kept| kept <= self.next_kept),
-            // The record stays if the commit that needs it is already written.
-            Fate::WithoutCommit => waits_for.is_none_or(|kept| kept < self.next_kept),
-            Fate::Thinned => false,
-        };
-        if stays {
+        // A record that only a later batch needs moves there.
+        if fate != Fate::Thinned && need <= batch {
             let flags = if fate == Fate::AsItWas {
                 record.flags
             } else {
@@ -297,8 +316,7 @@ impl Rewriter<'_> {
             };
             builder.add(record.kind, flags, &record.body);
         } else {
-            let with = waits_for.map_or(self.next_kept, |kept| kept.max(self.next_kept));
-            self.moved.entry(with).or_default().push(record);
+            self.moved.entry(need.max(batch)).or_default().push(record);
         }
     }
 
@@ -307,13 +325,6 @@ impl Rewriter<'_> {
         let references = self.store.references();
         let current = references.get(&reference.name);
         current.is_some_and(|current| current.batch == batch && *current.reference == *reference)
-    }
-
-    fn note_thinned(&mut self, seq: u64, digest: CommitDigest) {
-        if self.gap.is_empty() {
-            self.gap_first = seq;
-        }
-        self.gap.push(digest);
     }
 
     /// Adds the map of a commit to `builder`. For the first kept commit, adds the whole map. For later kept commits,
@@ -338,10 +349,11 @@ impl Rewriter<'_> {
         })
     }
 
-    /// Writes the records that moved to this batch. While batch numbers are free (REW-2), writes [`MOVED_BYTES`] at a
+    /// Writes the records that moved to this batch or to one that was not written. While batch numbers are free (REW-2), writes [`MOVED_BYTES`] at a
     /// time as separate batches. Adds the remaining records to this batch.
     fn put_moved(&mut self, number: u64, builder: &mut BatchBuilder) -> Result<()> {
-        for record in self.moved.remove(&self.next_kept).unwrap_or_default() {
+        let later = self.moved.split_off(&number.saturating_add(1));
+        for record in std::mem::replace(&mut self.moved, later).into_values().flatten() {
             self.waiting.add(record.kind, unlinked(&record), &record.body);
             if self.waiting.encoded_bytes() >= MOVED_BYTES && self.written + 1 < number {
                 self.put(BatchBuilder::new())?;
@@ -362,11 +374,13 @@ impl Rewriter<'_> {
         (self.sink)(batch, self.head)
     }
 
-    fn finish(mut self) -> Result<()> {
+    fn finish(mut self, last_batch: u64) -> Result<()> {
         let mut rest = BatchBuilder::new();
-        self.put_moved(0, &mut rest)?;
+        self.put_moved(last_batch, &mut rest)?;
         self.put(rest)?;
-        if self.next_kept != self.plan.kept.len() || !self.gap.is_empty() || !self.moved.is_empty() {
+        let is_missing = self.next_kept != self.plan.kept.len() || !self.moved.is_empty();
+        let mut lines = self.reading.values().flatten();
+        if is_missing || !self.gap.is_empty() || lines.any(|line| !line.gap.is_empty()) {
             return Err(Error::internal(
                 "a commit that the rewrite must keep is missing from the log",
             ));

@@ -101,20 +101,29 @@ impl Salvager<'_> {
         records: &[Record],
         is_whole: bool,
     ) -> Result<Option<Kept>> {
-        let Some((digest, commit, None)) = &record.commit else {
+        let Some((digest, commit, thinned)) = &record.commit else {
             return Ok(None);
         };
-        // SVL-1
-        let follows = is_whole
-            && commit.parents.first() == Some(&line.digest)
-            && commit.seq == line.history.size()
-            && commit.history_root == line.history.root()
-            && commit.time > line.time;
         let mut changes = Decoded::default();
         let decoded = records
             .iter()
             .all(|record| changes.add(record, self.damaged.suite(), None).is_ok());
-        if !follows || !decoded {
+        let mut in_order = true;
+        for (gap, missed) in &changes.gaps {
+            in_order &= gap.first == line.history.size();
+            for missed in missed {
+                line.history.append(missed);
+            }
+        }
+        // SVL-1
+        let follows = is_whole
+            && decoded
+            && in_order
+            && commit.parents.first() == Some(thinned.as_ref().unwrap_or(&line.digest))
+            && commit.seq == line.history.size()
+            && commit.history_root == line.history.root()
+            && commit.time > line.time;
+        if !follows {
             return Ok(None);
         }
         let trie = self.states.changed(&line.trie, &changes, Some(commit))?;

@@ -14,11 +14,10 @@ use std::time::Duration;
 
 use super::forks;
 use crate::disk::Disk;
-use crate::engine::{Clock, Erasing, Memory, Options, Retention, Revision, VerifyDepth, Writer};
+use crate::engine::{Clock, Cut, Erasing, Memory, Options, Retention, Revision, VerifyDepth, Writer};
 use crate::error::{Error, ErrorCode, ErrorKind, Result};
 use crate::log::Seal;
 use crate::object::{Id, Kind, NewObject, Object, Time};
-use crate::store::Store;
 use crate::testing::model::{Model, ModelObject, Outcome};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::{CrashImage, SimDisk};
@@ -444,8 +443,8 @@ impl Run {
         let known = self.beside.take().filter(|(known, _)| *known == step);
         let done = RefCell::new(known);
         let (inner, retention) = (&memory.inner, retention(newest));
-        let choose = |store: &Arc<Store>, count: usize| {
-            let kept = inner.choose(&retention, store, count, inner.retention_time(store, None)?)?;
+        let choose = |cut: &Cut| {
+            let kept = inner.choose(&retention, cut, inner.retention_time(&cut.store, None)?)?;
             if done.borrow().is_none() {
                 other.refresh()?;
                 let outcome = settle(change(&other, step, beside))?;
@@ -641,9 +640,8 @@ fn refer(memory: &Memory, step: usize, operation: &Operation) -> Result<Outcome>
                 memory.gc(&retention, None)?;
             } else {
                 // A collection as on a nearly full disk.
-                let choose = |store: &Arc<Store>, count: usize| {
-                    inner.choose(&retention, store, count, inner.retention_time(store, None)?)
-                };
+                let choose =
+                    |cut: &Cut| inner.choose(&retention, cut, inner.retention_time(&cut.store, None)?);
                 inner.rewrite(&choose, inner.settings().wait, Seal::WhenPublished)?;
             }
             expect_sources(memory)?;

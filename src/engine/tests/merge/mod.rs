@@ -321,6 +321,58 @@ fn of_a_circle_the_larger_key_path_keeps_its_parent_whoever_merges() -> Result<(
     Ok(())
 }
 
+/// INVARIANT MSD-2: that holds also if both sides changed the text of an object of the circle, alike or not.
+#[test]
+fn a_circle_of_changed_objects_is_cut_alike_whoever_merges() -> Result<()> {
+    for (case, (name, other)) in [("left", "right"), ("right", "left")]
+        .repeat(9)
+        .into_iter()
+        .enumerate()
+    {
+        let (memory, base) = (Memory::in_memory()?, "one\ntwo\nthree");
+        put(&memory, "above", "x");
+        let start = |name: &str, text: &str| {
+            let mut object = note(name, text);
+            object.parent = Some(id("above"));
+            object
+        };
+        for name in ["left", "right"] {
+            drop(memory.put(start(name, base), &Writer::user())?);
+        }
+        let fork = forked(&memory, "task");
+        let texts = [
+            ("ours\ntwo\nthree", "one\ntwo\ntheirs"),
+            ("both\ntwo\nthree", "both\ntwo\nthree"),
+            ("ours\ntwo\nthree", "theirs\ntwo\nthree"),
+        ];
+        let at = |which: usize| texts[case / 2 / [1, 3][which] % 3];
+        for (line, moved, below, side) in [(&memory, name, other, 0), (&fork, other, name, 1)] {
+            for (which, object) in [moved, below].into_iter().enumerate() {
+                let (ours, theirs) = at(usize::from((which == 0) == (side == 0)));
+                let mut object = start(object, [ours, theirs][side]);
+                if which == 0 {
+                    object.parent = Some(id(below));
+                }
+                drop(line.put(object, &Writer::user())?);
+            }
+        }
+        let (here, there) = (forked(&memory, "here"), forked(&fork, "there"));
+        let keys = [name, other].map(|name| (memory.view().key(&id(name)), name));
+        let (_, stays) = keys.into_iter().max().unwrap();
+        drop((merged(&here, "task"), merged(&there, "main")));
+        assert_eq!(here.view().root(), there.view().root(), "case {case}");
+        assert_eq!(parent(&here, stays).as_deref(), Some("above"), "case {case}");
+        let conflicts = here.conflicts()?;
+        let conflict = conflicts.iter().find(|conflict| conflict.id.as_str() == stays);
+        assert!(
+            conflict.unwrap().fields.contains(&"parent".to_owned()),
+            "case {case}"
+        );
+        assert!(memory.verify(crate::engine::VerifyDepth::Full)?.ok);
+    }
+    Ok(())
+}
+
 #[test]
 fn a_fork_that_any_line_merged_is_dropped_without_more_words() -> Result<()> {
     let (memory, user) = (Memory::in_memory()?, Writer::user());

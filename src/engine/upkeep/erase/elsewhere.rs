@@ -191,7 +191,7 @@ impl Inner {
                 kept: &(0..cut.commits).collect::<Vec<_>>(),
                 live: &Live::everything(),
                 erasure,
-                lines: &self.lines_to_keep(&cut.store)?,
+                lines: &self.lines_to_keep(&cut.store, None)?,
             };
             let mut sink = |batch, commit| rewrite.push(batch, commit).map(drop);
             self.copy(&cut, &plan, &mut sink)?;

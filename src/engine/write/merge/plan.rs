@@ -16,7 +16,7 @@ use super::{Merge, Merged, Planned};
 use crate::digest::{KeyPath, ObjectDigest};
 use crate::engine::read::View;
 use crate::engine::write::incoming::OriginRule;
-use crate::engine::write::settle::{GivesWay, Plan, is_same};
+use crate::engine::write::settle::{GivesWay, Keeps, Plan, is_same};
 use crate::engine::write::{Committed, Draft, Writer, check_return};
 use crate::error::{Error, ErrorKind, Result};
 use crate::object::{Id, NewObject, Object, Origin};
@@ -173,7 +173,7 @@ fn check(view: &View, draft: &Draft, writer: &Writer) -> Result<()> {
 /// The new versions of a merge, and what is left open.
 #[derive(Default)]
 struct Decisions {
-    new: BTreeMap<KeyPath, (NewObject, Origin, MadeBy)>,
+    new: BTreeMap<KeyPath, New>,
     /// Our version, if there is one, and theirs in its place. So neither is read again.
     taken: BTreeMap<KeyPath, (Option<Object>, Object)>,
     /// The objects that get their version, or that they removed, and the fields that are left open.
@@ -183,6 +183,9 @@ struct Decisions {
     /// The objects about whose conflicts somebody decided.
     settled: BTreeSet<KeyPath>,
 }
+
+/// A new version, with its class.
+type New = (NewObject, Origin, MadeBy);
 
 /// Who made a new version.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -253,7 +256,11 @@ impl Decisions {
     /// Stages what the plan has, and closes the conflicts about which somebody decided.
     fn stage(&mut self, plan: &Plan<'_>, draft: &mut Draft) -> Result<()> {
         for (key, change) in &plan.changes {
-            match self.new.remove(key) {
+            let mut new = self.new.remove(key);
+            if let Some(parent) = plan.moved_back.get(key) {
+                new = Some(moved_back(new, change.then(), draft, parent.as_ref())?);
+            }
+            match new {
                 Some((object, origin, MadeBy::Merge)) => drop(draft.stage_as(object, origin)?),
                 Some((object, origin, MadeBy::Writer)) => {
                     let class = Origin::least(draft.writer().trust, origin);
@@ -286,12 +293,33 @@ impl Decisions {
             self.open.entry(*key).or_default().insert(field.to_owned());
         }
         for (key, change) in &plan.changes {
-            if !self.decided.contains(key) {
+            if !self.decided.contains(key) || plan.moved_back.contains_key(key) {
                 let field = if change.now.is_none() { REMOVED } else { PARENT };
                 self.open.entry(*key).or_default().insert(field.to_owned());
             }
         }
     }
+}
+
+/// Returns what an object gets with another parent: the new version, or else one that is derived from theirs or ours.
+fn moved_back(new: Option<New>, then: Option<Entry>, draft: &Draft, parent: Option<&Id>) -> Result<New> {
+    let mut new = match (new, then) {
+        (Some(new), _) => new,
+        (None, None) => return Err(Error::internal("an object of a circle has no version")),
+        (None, Some(then)) => {
+            let version = draft.base.state.load(&then)?;
+            let mut object = version.to_new()?;
+            let sources: BTreeSet<_> = object
+                .derived_from
+                .into_iter()
+                .chain([version.digest()])
+                .collect();
+            object.derived_from = sources.into_iter().collect();
+            (object, version.origin(), MadeBy::Merge)
+        }
+    };
+    new.0.parent = parent.cloned();
+    Ok(new)
 }
 
 /// Returns whether a commit is on a line of a remote.
@@ -329,17 +357,26 @@ impl GivesWay for Way<'_> {
     }
 
     /// Of the objects that a side moved, the one with the largest key path keeps its parent, so the sides may be exchanged.
-    fn keeps_parent(&self, view: &View, circle: &[(KeyPath, Id)]) -> Result<Option<KeyPath>> {
-        let mut keeps = None;
+    /// If both sides changed it, each would go back to a version of its own, so the merged one stays.
+    fn keeps_parent(&self, view: &View, circle: &[(KeyPath, Id)]) -> Result<Option<Keeps>> {
+        let mut keeps: Option<(KeyPath, Option<Id>)> = None;
         for ((key, _), (_, above)) in circle.iter().zip(circle.iter().cycle().skip(1)) {
             let before = self.earlier(view, key, 0)?;
             let before = before.map(|before| view.state.load(&before)).transpose()?;
             let parent = before.as_ref().and_then(Object::parent);
-            if parent != Some(above.as_str()) {
-                keeps = keeps.max(Some(*key));
+            if parent != Some(above.as_str()) && keeps.as_ref().is_none_or(|(largest, _)| largest < key) {
+                keeps = Some((*key, parent.map(Id::new).transpose()?));
             }
         }
-        Ok(keeps)
+        let Some((key, parent)) = keeps else {
+            return Ok(None);
+        };
+        let ours = view.state.entry_at(&key)?;
+        Ok(Some(Keeps {
+            key,
+            parent,
+            is_changed: self.changed.contains_key(&key) && !self.bases.was(&key)?.is(ours),
+        }))
     }
 
     fn is_decided(&self, key: &KeyPath) -> bool {

@@ -76,8 +76,11 @@ impl Step<'_> {
         }
         let maker = self.store.maker_behind(self.commit, &change.key, change.new)?;
         Ok(match maker {
-            Some(maker) => (selected.brought.contains_key(&maker.digest), true),
-            None => (is_own, false),
+            Some(maker) if maker.digest != self.commit.digest => {
+                (selected.brought.contains_key(&maker.digest), true)
+            }
+            None if change.new.is_some() => (false, false),
+            _ => (is_own, false),
         })
     }
 }
