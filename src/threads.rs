@@ -7,9 +7,6 @@
 //! # Layer
 //! Layer 0.
 
-#[cfg(feature = "remote")]
-use crate::error::{Error, Result};
-
 #[cfg(not(shuttle))]
 pub(crate) use {
     arc_swap::{ArcSwap, ArcSwapOption},
@@ -58,12 +55,13 @@ pub(crate) fn beside<A, B: Send>(here: impl FnOnce() -> A, there: impl FnOnce() 
 }
 
 /// Passes what `make` makes to `take`, which runs on another thread if one can be started. One value may wait. Returns the
-/// first error; `make` learns that `take` failed at its next value.
+/// first error. `make` gets the error `stopped` for its next value after `take` failed.
 #[cfg(all(feature = "remote", not(shuttle)))]
-pub(crate) fn handed_on<T: Send>(
-    make: impl FnOnce(&mut dyn FnMut(T) -> Result<()>) -> Result<()>,
-    take: impl FnMut(T) -> Result<()> + Send,
-) -> Result<()> {
+pub(crate) fn handed_on<T: Send, E: Send>(
+    make: impl FnOnce(&mut dyn FnMut(T) -> Result<(), E>) -> Result<(), E>,
+    take: impl FnMut(T) -> Result<(), E> + Send,
+    stopped: impl Fn() -> E,
+) -> Result<(), E> {
     let take = &Mutex::new(take);
     let take = move |value| (*take.lock())(value);
     let (hand_on, handed) = crossbeam_channel::bounded(1);
@@ -72,8 +70,7 @@ pub(crate) fn handed_on<T: Send>(
         let Ok(taker) = taker else {
             return make(&mut { take });
         };
-        let stopped = |_| Error::internal("the thread that takes has stopped");
-        let made = make(&mut |value| hand_on.send(value).map_err(stopped));
+        let made = make(&mut |value| hand_on.send(value).map_err(|_| stopped()));
         drop(hand_on);
         let taken = taker
             .join()
@@ -144,8 +141,6 @@ mod tests {
     use std::sync::mpsc::channel;
 
     use super::*;
-    #[cfg(feature = "remote")]
-    use crate::error::ErrorKind;
 
     #[cfg(feature = "remote")]
     #[test]
@@ -155,23 +150,19 @@ mod tests {
             let done = handed_on(
                 |hand_on| {
                     (0..made).try_for_each(hand_on)?;
-                    (made < 100).then_some(()).ok_or_else(|| Error::invalid("made"))
+                    if made < 100 { Ok(()) } else { Err("made") }
                 },
                 |value| {
                     taken.push(value);
-                    (value < fails_at)
-                        .then_some(())
-                        .ok_or_else(|| Error::not_found("taken"))
+                    if value < fails_at { Ok(()) } else { Err("taken") }
                 },
+                || "stopped",
             );
-            (taken, done.map_err(|error| error.kind()))
+            (taken, done)
         };
         assert_eq!(run(9, 10), ((0..9).collect(), Ok(())));
-        assert_eq!(run(9, 5), ((0..6).collect(), Err(ErrorKind::NotFound)));
-        assert_eq!(
-            run(100, 1_000),
-            ((0..100).collect(), Err(ErrorKind::InvalidInput))
-        );
+        assert_eq!(run(9, 5), ((0..6).collect(), Err("taken")));
+        assert_eq!(run(100, 1_000), ((0..100).collect(), Err("made")));
     }
 
     #[test]

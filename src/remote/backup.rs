@@ -213,7 +213,8 @@ impl Copying<'_> {
     /// Passes the batches behind `after` to `put`, as groups for one segment each, with the number of the first batch. The next
     /// group is read while `put` stores the one before it.
     fn segments(&mut self, after: u64, put: impl FnMut((u64, Group)) -> Result<()> + Send) -> Result<()> {
-        handed_on(|hand_on| self.groups(after, hand_on), put)
+        let stopped = || Error::internal("the thread that stores the segments stopped");
+        handed_on(|hand_on| self.groups(after, hand_on), put, stopped)
     }
 
     fn groups(&mut self, after: u64, hand_on: &mut dyn FnMut((u64, Group)) -> Result<()>) -> Result<()> {

@@ -205,8 +205,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "a collection forgets the merges",
         "src/store/rewrite/lines.rs",
         [
-            "self.add_merges(lines, &mut needed)?;",
-            "self.add_merges(lines, &mut needed)?;",
+            "self.add_merges(&kept.lines, 0..self.kept(), &mut needed)?;",
+            "self.add_merges(&kept.lines, 0..self.kept(), &mut needed)?;",
             "",
         ],
         "merge::",

@@ -50,7 +50,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         TESTS,
     ),
     mutant(
-        "a rollback keeps the cache",
+        "a rollback or a bulk load forgets what the commit names alone",
         FILE,
         [
             "next.takes_state || !is_small",
@@ -180,17 +180,17 @@ pub(super) const MUTANTS: &[Mutant] = &[
         TESTS,
     ),
     mutant(
-        "a place of before a rollback counts",
+        "a place of before a bulk load counts",
         FILE,
         [
-            "if block.epoch.load(Ordering::Acquire) != self.epoch.load(Ordering::Acquire) {",
-            "block.epoch.load(Ordering::Acquire) != self.epoch.load(Ordering::Acquire)",
-            "false && block.epoch.load(Ordering::Acquire) != self.epoch.load(Ordering::Acquire)",
+            "if block.epoch.load(Ordering::Acquire) != epoch {",
+            "block.epoch.load(Ordering::Acquire) != epoch",
+            "false && block.epoch.load(Ordering::Acquire) != epoch",
         ],
         TESTS,
     ),
     mutant(
-        "a block keeps its places over a rollback",
+        "a block keeps its places over a bulk load",
         FILE,
         [
             "slots.for_each(|slot| slot.store(0, Ordering::Relaxed));",
