@@ -206,7 +206,7 @@ export interface Fork {
   head: string;
   /** The seq of the newest commit. */
   seq: number;
-  /** The number of commits since the base. */
+  /** The number of kept commits since the base. */
   commits: number;
   /** The most trusted class that a write through the fork gets. */
   trust_cap: Origin;

@@ -301,7 +301,7 @@ class Fork(_a.Answer):
     seq: int
     """The seq of the newest commit."""
     commits: int
-    """The number of commits since the base."""
+    """The number of kept commits since the base."""
     trust_cap: Origin
     """The most trusted class that a write through the fork gets."""
     time: datetime
