@@ -17,6 +17,8 @@ use super::{Below, Store};
 
 /// The least number of entries that are beside an entry.
 const BESIDE_MIN: u64 = 8;
+/// The most entries beside an entry that a reader notes. A node with few below each child has fewer.
+const BESIDE_MAX: usize = 96;
 
 impl Store {
     /// Returns the object named `id` in the state of the batch `batch`, if the cache has its place.
@@ -79,17 +81,24 @@ impl Store {
         if head.batch != batch || !cache.looks_beside() {
             return;
         }
-        let beside = state.around(key, BESIDE_MIN);
-        self.records.touch(beside.iter().map(|entry| entry.place));
-        let known = beside.iter().filter_map(|entry| {
-            let hash = self.records.id_hash_again(entry.place)?;
-            Some((hash, entry.place))
+        // In place: an allocation of this size would let the allocator sort what was freed before.
+        let (mut places, mut count) = ([0; BESIDE_MAX], 0);
+        state.around(key, BESIDE_MIN, &mut |entry| {
+            if let Some(place) = places.get_mut(count) {
+                (*place, count) = (entry.place, count + 1);
+            }
         });
-        let known: Vec<_> = known.collect();
-        if known.len() * 2 < beside.len() {
+        let (beside, mut known) = (&places[..count], 0);
+        self.records.touch(beside.iter().copied());
+        let found = beside.iter().filter_map(|place| {
+            let hash = self.records.id_hash_again(*place)?;
+            known += 1;
+            Some((hash, *place))
+        });
+        cache.keep(found, (batch, state.len()), head.batch);
+        if known * 2 < count {
             cache.found_little();
         }
-        cache.keep(known, (batch, state.len()), head.batch);
     }
 
     fn line_of_cache(&self) -> &Self {

@@ -149,9 +149,9 @@ impl Trie {
         Ok(child.entry().map_or(Below::Several, |entry| Below::One(*entry)))
     }
 
-    /// Returns the entries below the deepest node on the path to `key` that has at least `least` of them. Leaves out what is
-    /// not in memory. At most about sixteen times as many are found.
-    pub(crate) fn around(&self, key: &KeyPath, least: u64) -> Vec<Entry> {
+    /// Visits the entries below the deepest node on the path to `key` that has at least `least` of them. Leaves out what is
+    /// not in memory.
+    pub(crate) fn around(&self, key: &KeyPath, least: u64, visit: &mut dyn FnMut(&Entry)) {
         let (mut child, mut level) = (self.top.as_ref(), 0);
         while let Some(branch) = child.and_then(Child::loaded_branch)
             && let Some(next) = branch
@@ -160,11 +160,9 @@ impl Trie {
         {
             (child, level) = (Some(next), level + 1);
         }
-        let mut entries = Vec::new();
         if let Some(child) = child {
-            child.entries_in_memory(&mut entries);
+            child.visit_in_memory(visit);
         }
-        entries
     }
 
     /// Returns whether both are one trie: the same entries at the same places.

@@ -67,11 +67,13 @@ impl Child {
         }
     }
 
-    /// Adds the entries at and below this child that are in memory.
-    pub(super) fn entries_in_memory(&self, entries: &mut Vec<Entry>) {
-        entries.extend(self.entry());
+    /// Visits the entries at and below this child that are in memory.
+    pub(super) fn visit_in_memory(&self, visit: &mut dyn FnMut(&Entry)) {
+        if let Some(entry) = self.entry() {
+            visit(entry);
+        }
         for child in self.loaded_branch().map(Branch::slots).unwrap_or_default() {
-            child.entries_in_memory(entries);
+            child.visit_in_memory(visit);
         }
     }
 
