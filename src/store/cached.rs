@@ -53,13 +53,20 @@ impl Store {
         self.records.object_named(id, found.place, is_served).ok()?
     }
 
-    /// Notes the place of an id in the state of a commit of the batch `batch`, which has `objects` objects.
-    pub(crate) fn cache_place(&self, id: &Id, hash: IdHash, place: u64, (batch, objects): (u64, u64)) {
+    /// Notes the place of an id in the state of a commit of the batch `batch`, which has `objects` objects. Returns whether that
+    /// took no place of another id.
+    pub(crate) fn cache_place(
+        &self,
+        id: &Id,
+        hash: IdHash,
+        place: u64,
+        (batch, objects): (u64, u64),
+    ) -> bool {
         let Some((main, upto)) = self.unchanged_since(hash, batch) else {
-            return;
+            return false;
         };
         let (Some(cache), Some(head)) = (main.places.load_full(), main.head.load_full()) else {
-            return;
+            return false;
         };
         // INVARIANT PCH-1: a line may have linked a version of an id that its base lacks, so the main line is asked.
         let is_of_main = || {
@@ -67,9 +74,8 @@ impl Store {
             let entry = main.state(&head).ok()?.get(&key, main).ok()?;
             Some(entry?.place == place)
         };
-        if self.own.is_none() || upto == head.batch && is_of_main() == Some(true) {
-            cache.keep([(hash, place)], (upto, objects), head.batch);
-        }
+        (self.own.is_none() || upto == head.batch && is_of_main() == Some(true))
+            && cache.keep([(hash, place)], (upto, objects), head.batch)
     }
 
     /// Notes the places of the entries beside `key` in `state`, which is that of a commit of the batch `batch`, if the main line

@@ -106,12 +106,15 @@ impl Line {
         self.0.iter().find(is_it)
     }
 
-    /// Returns the slot for a new place: that of the tag, else an empty one, else any.
-    fn slot_for(&self, tag: u64) -> &AtomicU64 {
+    /// Returns the slot for a new place: that of the tag, else an empty one, else any. Also returns whether there was room.
+    fn slot_for(&self, tag: u64) -> (&AtomicU64, bool) {
         let is_empty = |slot: &&AtomicU64| slot.load(Ordering::Relaxed) == 0;
         let free = || self.0.iter().find(is_empty);
         let any = (tag >> TAG_SHIFT) as usize % PLACES_A_LINE;
-        self.slot(tag).or_else(free).unwrap_or(&self.0[any])
+        match self.slot(tag).or_else(free) {
+            Some(slot) => (slot, true),
+            None => (&self.0[any], false),
+        }
     }
 }
 
@@ -251,23 +254,25 @@ impl PlaceCache {
 
 impl PlaceCache {
     /// Notes the places of ids in the state of the batch `batch`, which has `objects` objects. `head` is the newest batch that
-    /// is published. Does nothing if that is not the newest state, or if another thread changes the cache.
+    /// is published. Does nothing if that is not the newest state, or if another thread changes the cache. Returns whether there
+    /// was room for all.
     pub(super) fn keep(
         &self,
         places: impl IntoIterator<Item = (IdHash, u64)>,
         (batch, objects): (u64, u64),
         head: u64,
-    ) {
+    ) -> bool {
         let Some(mut newest) = self.newest.try_lock() else {
-            return;
+            return false;
         };
         if newest.is_none() && head == batch {
             *newest = Some(batch);
             self.floor.store(batch, Ordering::Release);
         }
         if *newest != Some(batch) {
-            return;
+            return false;
         }
+        let mut has_room = true;
         let lines = self.lines.get_or_init(|| Lines::for_objects(objects));
         let epoch = self.epoch.load(Ordering::Relaxed);
         for (hash, place) in places {
@@ -275,9 +280,11 @@ impl PlaceCache {
             let (block, index) = lines.find(hash);
             let block = block.get_or_init(|| Block::of_epoch(epoch));
             block.enter(epoch);
-            let slot = block.lines[index].slot_for(hash.tag());
+            let (slot, is_free) = block.lines[index].slot_for(hash.tag());
             slot.store(hash.tag() | packed, Ordering::Release);
+            has_room &= is_free;
         }
+        has_room
     }
 
     /// Counts a read that the cache did not answer. Returns whether the reader shall note what is beside.

@@ -248,8 +248,10 @@ impl View {
             return Ok(None);
         }
         let (store, batch) = (&self.state.store, self.entry.batch);
-        store.cache_place(id, hash, entry.place, (batch, self.len()));
-        store.cache_beside(&entry.key, &self.state.trie, batch);
+        // An id without room is read from the trie again and again.
+        if store.cache_place(id, hash, entry.place, (batch, self.len())) {
+            store.cache_beside(&entry.key, &self.state.trie, batch);
+        }
         Ok(Some(object))
     }
 
