@@ -75,7 +75,7 @@ impl LogReader {
         segment.read(locator)
     }
 
-    /// Returns the record at `locator` if its bytes were read or written before, so that nobody waits for the disk.
+    /// Returns the record at `locator` if its bytes were read or written before. So they are most likely in memory.
     pub(crate) fn read_again(&self, locator: Locator) -> Option<Record> {
         let open = self.segments.open.load();
         open.get(&locator.segment())?.read_again(locator)

@@ -290,7 +290,7 @@ fn begin(log: &ClosedLog, disk: &Arc<dyn Disk>, rules: CopyRules<'_>) -> Result<
     Ok((target, copied))
 }
 
-/// What the segments have that a clone has so far.
+/// The commits of the segments that were copied so far, and the newest head.
 #[derive(Default)]
 struct Copied {
     commits: HashSet<CommitDigest>,

@@ -94,15 +94,17 @@ impl Store {
                 (*place, count) = (entry.place, count + 1);
             }
         });
-        let (beside, mut known) = (&places[..count], 0);
+        let beside = &places[..count];
         self.records.touch(beside.iter().copied());
-        let found = beside.iter().filter_map(|place| {
-            let hash = self.records.id_hash_again(*place)?;
-            known += 1;
-            Some((hash, *place))
-        });
-        cache.keep(found, (batch, state.len()), head.batch);
-        if known * 2 < count {
+        // Before `keep` takes its lock, for which a commit waits.
+        let mut known = [None; BESIDE_MAX];
+        for (known, place) in known.iter_mut().zip(beside) {
+            *known = self.records.id_hash_again(*place).map(|hash| (hash, *place));
+        }
+        let known = known.into_iter().flatten();
+        let found = known.clone().count();
+        cache.keep(known, (batch, state.len()), head.batch);
+        if found * 2 < count {
             cache.found_little();
         }
     }

@@ -26,7 +26,7 @@ use crate::trie::Trie;
 use super::mark::Live;
 use super::{Fate, Rewriter, Thinned};
 
-/// What stays of the lines in a rewrite.
+/// The lines that a rewrite keeps, and which of their commits it drops.
 #[derive(Default)]
 pub(crate) struct KeptLines {
     /// The lines that stay, by the number of their first batch.
