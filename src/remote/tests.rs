@@ -1,6 +1,7 @@
 //! Tests of backups, clones and remotes.
 
 mod backup;
+mod caps;
 mod encryption;
 mod erasers;
 mod erasure;

@@ -371,7 +371,7 @@ impl Records {
     ///
     /// # Errors
     /// The errors of [`Self::object_at`].
-    pub(super) fn find_trace(&self, digest: ObjectDigest, upto: u64) -> Result<Option<Locator>> {
+    pub(crate) fn find_trace(&self, digest: ObjectDigest, upto: u64) -> Result<Option<Locator>> {
         let digest = digest.as_bytes();
         let object = self.search(true, digest, |record| {
             let matches = record.batch <= upto && is_of(&record, RecordKind::Object, digest, self.suite);

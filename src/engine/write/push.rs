@@ -10,6 +10,8 @@
 //! - PSH-1: a push goes on only from a remote whose newest commit is here and was merged. So it takes back nothing of others.
 //! - PSH-2: versions that differ only in their class, or in what they are derived from, count as equal. Of two such
 //!   versions, the remote keeps its own. So the pull and push of a machine with a cap lower no class elsewhere.
+//! - PSH-5: of two versions of an open conflict, the remote keeps its own if this machine shows the other one only because
+//!   of a cap. So machines that trust each other less than themselves come to rest.
 //! - PSH-3, PSH-4: how erasures travel; see [`super::erasers`].
 
 use std::collections::BTreeMap;
@@ -18,11 +20,11 @@ use std::sync::Arc;
 use super::Writer;
 use super::erasers::Erasers;
 use super::fork::line_record;
-use super::merge::conflict::is_refused;
-use super::merge::{LineCommit, common_with};
+use super::merge::conflict::{is_refusal, is_refused, names_both};
+use super::merge::{LineCommit, common_with, pushed_from};
 use super::remote::{Known, MAIN, Position, SIDE, Seen};
 use super::travel::snapshots_that_travel;
-use crate::digest::{CommitDigest, Root, to_hex};
+use crate::digest::{CommitDigest, KeyPath, Root, to_hex};
 use crate::engine::inner::Inner;
 use crate::engine::read::State;
 use crate::error::{Error, ErrorCode, Result};
@@ -465,9 +467,9 @@ impl Apart {
             [base] => has_same(base, theirs, ours)?,
             _ => false,
         };
-        let has_newest = common
-            .first()
-            .is_some_and(|base| base.1.digest == theirs.1.digest);
+        let newest = common.first().cloned();
+        let newest = newest.map(|base| pushed_from(theirs, base)).transpose()?;
+        let has_newest = newest.is_some_and(|base| base.1.digest == theirs.1.digest);
         Ok(Self {
             changes: changes_between(theirs, ours, ours)?,
             is_merged: has_newest || brings_nothing,
@@ -519,14 +521,13 @@ fn changes_between(older: &LineCommit, newer: &LineCommit, ours: &LineCommit) ->
     let (nodes, mut changes) = (older.nodes_with(&newer), Changes::new());
     for change in older.diff(&newer, &nodes) {
         let change = change?;
-        if is_refused(&ours, &change.key, change.new.as_ref(), change.old.as_ref())?
-            || is_refused(&ours, &change.key, change.old.as_ref(), change.new.as_ref())?
-        {
+        let sides = [change.new.as_ref(), change.old.as_ref()];
+        if is_kept_here(&ours, &change.key, sides)? {
             continue;
         }
         if let (Some(old), Some(new)) = (change.old, change.new) {
             let [old, new] = [older.load(&old)?, newer.load(&new)?];
-            if counts_as_equal(&old, &new)? {
+            if counts_as_equal(&old, &new)? || is_shown_by_cap(&ours, &change.key, [&new, &old])? {
                 continue;
             }
         }
@@ -535,6 +536,21 @@ fn changes_between(older: &LineCommit, newer: &LineCommit, ours: &LineCommit) ->
         changes.insert(*change.key.as_bytes(), (change.new, entry));
     }
     Ok(changes)
+}
+
+/// Returns whether two versions differ, or one is a conflict, because of what this store refused (CFL-3).
+fn is_kept_here(ours: &State, key: &KeyPath, [one, other]: [Option<&Entry>; 2]) -> Result<bool> {
+    Ok(is_refused(ours, key, one, other)?
+        || is_refused(ours, key, other, one)?
+        || is_refusal(ours, key, one)?
+        || is_refusal(ours, key, other)?)
+}
+
+/// Returns whether one of two versions is more trusted only because of a cap, and both are of one open conflict (PSH-5).
+fn is_shown_by_cap(ours: &State, key: &KeyPath, [one, other]: [&Object; 2]) -> Result<bool> {
+    let is_above = one.origin().is_above(other.origin());
+    let is_capped_alone = is_above && !one.stored_origin().is_above(other.stored_origin());
+    Ok(is_capped_alone && names_both(ours, key, [one, other])?)
 }
 
 fn counts_as_equal(one: &Object, other: &Object) -> Result<bool> {

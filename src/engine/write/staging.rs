@@ -157,6 +157,12 @@ impl<'a> Added<'a> {
             return Ok((known, false));
         }
         let digest = staged.object.digest();
+        // A merge links the placeholder above a child that the other line has there.
+        if staged.object.is_placeholder()
+            && let Some(erased) = self.store.records.find_trace(digest, u64::MAX)?
+        {
+            return Ok((erased, false));
+        }
         if staged.is_linked {
             // INVARIANT DRA-3: the commit links a version of history only if history still keeps it.
             let what = format!("version {digest} of '{}'", staged.object.id());

@@ -4,6 +4,46 @@ use super::{Mutant, mutant};
 
 pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
+        "what a cap keeps out is a conflict of everybody",
+        "src/engine/write/merge/sides.rs",
+        [
+            "if was.is(versions.ours) && self.is_capped_alone(ours, theirs) {",
+            "was.is(versions.ours)",
+            "false && was.is(versions.ours)",
+        ],
+        "remote::tests::caps",
+    ),
+    mutant(
+        "a cap decides that a removal wins",
+        "src/engine/write/merge/sides.rs",
+        [
+            "trust.is_above(changed.origin()) && stored.is_above(changed.stored_origin())",
+            "stored.is_above(changed.stored_origin())",
+            "true || stored.is_above(changed.stored_origin())",
+        ],
+        "remote::tests::caps",
+    ),
+    mutant(
+        "a push sends what is shown because of a cap",
+        "src/engine/write/push.rs",
+        [
+            "Ok(is_capped_alone && names_both(ours, key, [one, other])?)",
+            "is_capped_alone &&",
+            "is_capped_alone && false &&",
+        ],
+        "remote::tests::caps",
+    ),
+    mutant(
+        "what a push left out counts as a change of others",
+        "src/engine/write/merge/graph.rs",
+        [
+            "if is_push && commit.commit.parents.get(1) == Some(&ours.1.digest) {",
+            "is_push &&",
+            "false && is_push &&",
+        ],
+        "remote::tests::caps",
+    ),
+    mutant(
         "an ancestor of a base is a base",
         "src/engine/write/merge/base.rs",
         [

@@ -24,7 +24,7 @@ use crate::trie::Entry;
 
 /// The kind of an object that holds an open conflict.
 pub const MERGE_CONFLICT: &str = "merge-conflict";
-/// The field of a conflict about a change that the policy refused.
+/// The field of a conflict about a change that the policy of this store refused, or its cap of a remote.
 pub(super) const REFUSED: &str = "refused";
 /// The side that lacks the object.
 pub(super) const REMOVED: &str = "removed";
@@ -99,11 +99,16 @@ impl Named {
         Ok(Some(named))
     }
 
-    /// Reads the open conflict of the object with this key path in a state, if it says that the policy refused a version.
-    fn refused_in(state: &State, key: &KeyPath) -> Result<Option<Self>> {
+    /// Reads the open conflict of the object with this key path in a state.
+    fn open_in(state: &State, key: &KeyPath) -> Result<Option<Self>> {
         let conflict = state.store.suite.key_path(conflict_id(key)?.as_str());
         let found = state.object_at(&conflict)?;
-        let named = found.map_or(Ok(None), |object| Self::of(&object, &state.store))?;
+        found.map_or(Ok(None), |object| Self::of(&object, &state.store))
+    }
+
+    /// Reads the open conflict as [`Self::open_in`] does, if it says that this store refused a version.
+    fn refused_in(state: &State, key: &KeyPath) -> Result<Option<Self>> {
+        let named = Self::open_in(state, key)?;
         Ok(named.filter(|named| named.fields.contains(REFUSED)))
     }
 
@@ -180,8 +185,8 @@ impl Named {
     }
 }
 
-/// Returns whether a difference between a state and a remote comes from a refusal, or is its conflict (CFL-3). `ours` is the
-/// version in the state, and `theirs` that of the remote.
+/// Returns whether a difference between a state and a remote comes from a refusal (CFL-3). `ours` is the version in the
+/// state, and `theirs` that of the remote. What was written here since the refusal waits for its decision, too.
 ///
 /// # Errors
 /// `Corrupt` or `Io` if an object cannot be read.
@@ -192,15 +197,40 @@ pub(crate) fn is_refused(
     theirs: Option<&Entry>,
 ) -> Result<bool> {
     let digest = |entry: Option<&Entry>| entry.map(|entry| ObjectDigest::from_bytes(entry.digest));
-    if let Some(named) = Named::refused_in(state, key)? {
-        return Ok(named.sides.contains(&digest(ours)) && named.sides.contains(&digest(theirs)));
-    }
-    let (Some(ours), None) = (ours, theirs) else {
+    let Some(named) = Named::refused_in(state, key)? else {
         return Ok(false);
     };
-    if state.entry_at(key)?.is_none_or(|own| own.digest != ours.digest) {
+    if !named.sides.contains(&digest(theirs)) {
         return Ok(false);
     }
-    let named = Named::of(&state.load(ours)?, &state.store)?;
+    Ok(named.sides.contains(&digest(ours)) || digest(state.entry_at(key)?.as_ref()) == digest(ours))
+}
+
+/// Returns whether an entry is a conflict of the state that says what this store refused (CFL-3).
+///
+/// # Errors
+/// `Corrupt` or `Io` if an object cannot be read.
+pub(crate) fn is_refusal(state: &State, key: &KeyPath, entry: Option<&Entry>) -> Result<bool> {
+    let Some(entry) = entry else {
+        return Ok(false);
+    };
+    if state.entry_at(key)?.is_none_or(|own| own.digest != entry.digest) {
+        return Ok(false);
+    }
+    let named = Named::of(&state.load(entry)?, &state.store)?;
     Ok(named.is_some_and(|named| named.fields.contains(REFUSED)))
+}
+
+/// Returns whether an open conflict of the state names both versions of an object.
+///
+/// # Errors
+/// `Corrupt` or `Io` if an object cannot be read.
+#[cfg(feature = "remote")]
+pub(crate) fn names_both(state: &State, key: &KeyPath, versions: [&Object; 2]) -> Result<bool> {
+    let named = Named::open_in(state, key)?;
+    Ok(named.is_some_and(|named| {
+        versions
+            .iter()
+            .all(|version| named.sides.contains(&Some(version.digest())))
+    }))
 }

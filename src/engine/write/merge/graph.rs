@@ -6,6 +6,8 @@
 //! # Invariants
 //! - MGR-1: a merge that a side undid, or rolled back over, counts as not made on that side, so merging again brings the
 //!   same work. A redo makes it count again.
+//! - MGR-3: the base of a merge is the commit of a push rather than the commit of ours that it pushed. What the push left
+//!   out is what the remote had, and we have merged: nobody changed it there.
 //! - MGR-2: a commit comes from the thinned commits before it, also if only the line of a remote still has them.
 
 use std::cell::RefCell;
@@ -104,6 +106,22 @@ impl Commits {
             .map(|commit| self.known(commit))
             .collect()
     }
+}
+
+/// Returns the commit with which a push brought a commit of ours to their line, or that commit itself (MGR-3).
+///
+/// # Errors
+/// `Corrupt` or `Io` if a commit cannot be read.
+pub(in crate::engine::write) fn pushed_from((store, head): &Commit, ours: Commit) -> Result<Commit> {
+    let mut at = Some(Arc::clone(head));
+    while let Some(commit) = at.take().filter(|commit| commit.commit.time > ours.1.commit.time) {
+        let is_push = commit.commit.op.as_str() == Op::PUSH;
+        if is_push && commit.commit.parents.get(1) == Some(&ours.1.digest) {
+            return Ok((Arc::clone(store), commit));
+        }
+        at = store.before(&commit)?;
+    }
+    Ok(ours)
 }
 
 /// Returns the newest commit that both have on their chains of first parents.

@@ -45,7 +45,7 @@ use crate::threads::Mutex;
 
 pub use self::conflict::MergeConflict;
 #[cfg(feature = "remote")]
-pub(super) use self::graph::{Commit as LineCommit, common_with};
+pub(super) use self::graph::{Commit as LineCommit, common_with, pushed_from};
 pub(super) use self::resolve::conflicts_in;
 pub use self::resolve::{ConflictSide, OpenConflict, Resolution};
 

@@ -3,18 +3,17 @@
 //! # Layer
 //! Layer 5.
 
-use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::bases::{Bases, ChangedIn};
 use super::claims::{SUPERSEDES, rivals};
-use super::conflict::{MergeConflict, Named, REFUSED, conflict_id, is_conflict_id, is_refused};
-use super::graph::{Commit, Commits, newest_shared, state_of};
+use super::conflict::{MergeConflict, Named, REFUSED, conflict_id, is_conflict_id, is_refusal, is_refused};
+use super::graph::{Commit, Commits, newest_shared, pushed_from, state_of};
 use super::resolve::close;
 use super::sides::{Decided, Deciding, Outcome, REMOVED, Versions, least};
 use super::{Merge, Merged, Planned};
 use crate::digest::{KeyPath, ObjectDigest};
-use crate::engine::read::View;
+use crate::engine::read::{State, View};
 use crate::engine::write::incoming::OriginRule;
 use crate::engine::write::settle::{GivesWay, Keeps, Plan, is_same};
 use crate::engine::write::{Committed, Draft, Writer, check_return};
@@ -34,6 +33,8 @@ impl Merge<'_> {
         let theirs = self.theirs()?;
         let commits = Commits::of(&ours, &theirs)?;
         let newest = commits.bases(&ours, &theirs)?;
+        let newest = newest.into_iter().map(|base| pushed_from(&theirs, base));
+        let newest = newest.collect::<Result<Vec<_>>>()?;
         let is_known = newest.first().is_some_and(|newest| is_at(newest, &theirs));
         let all = if self.again {
             let shared = newest_shared(&ours, &theirs)?;
@@ -104,14 +105,14 @@ impl Merge<'_> {
             choose: &choose,
             class: draft.writer().trust,
             their_cap: self.their_cap(&theirs.0),
-            parents: OnceCell::new(),
+            is_of_remote: is_of_remote(theirs),
+            parents: Default::default(),
         };
         let changed = bases.changed_in(&their_state)?;
         let way = Way {
             bases,
             changed: &changed,
         };
-        let is_of_remote = is_of_remote(theirs);
         let mut plan = Plan::new(view, &way);
         let mut planned = Decisions::default();
         let keys: Vec<KeyPath> = changed.keys().copied().collect();
@@ -119,7 +120,9 @@ impl Merge<'_> {
         view.state.store.records.touch(taken.map(|entry| entry.place));
         for (change, ours) in changed.values().zip(view.state.entries_at(&keys)?) {
             view.settings().check_stop()?;
-            if is_of_remote && is_refused(&view.state, &change.key, ours.as_ref(), change.new.as_ref())? {
+            if deciding.is_of_remote
+                && is_kept_here(&view.state, &change.key, ours.as_ref(), change.new.as_ref())?
+            {
                 continue;
             }
             if self.left_out.contains(&change.key) {
@@ -228,6 +231,10 @@ impl Decisions {
                 if theirs.is_none() {
                     self.removes.insert(key);
                 }
+                if let (Some(then), None) = (theirs, &decided.sides[1]) {
+                    // Its id is not known, so it is staged by its key path.
+                    self.taken.insert(key, (None, deciding.their_state.load(&then)?));
+                }
                 if let [ours_now, Some(new)] = decided.sides
                     && ours_now.as_ref().map_or(ours.is_none(), |now| now.is_named(&id))
                 {
@@ -255,7 +262,13 @@ impl Decisions {
 
     /// Stages what the plan has, and closes the conflicts about which somebody decided.
     fn stage(&mut self, plan: &Plan<'_>, draft: &mut Draft) -> Result<()> {
+        let reopened = self.open.keys().map(conflict_id).collect::<Result<Vec<_>>>()?;
+        let reopened: BTreeSet<KeyPath> = reopened.iter().map(|id| draft.base.key(id)).collect();
         for (key, change) in &plan.changes {
+            // The conflict takes the place of its placeholder, which has another id.
+            if change.then().is_none() && !is_conflict_id(change.id.as_str()) && reopened.contains(key) {
+                continue;
+            }
             let mut new = self.new.remove(key);
             if let Some(parent) = plan.moved_back.get(key) {
                 new = Some(moved_back(new, change.then(), draft, parent.as_ref())?);
@@ -320,6 +333,11 @@ fn moved_back(new: Option<New>, then: Option<Entry>, draft: &Draft, parent: Opti
     };
     new.0.parent = parent.cloned();
     Ok(new)
+}
+
+/// Returns whether a merge leaves an object as it is because this store refused their version (CFL-3).
+fn is_kept_here(state: &State, key: &KeyPath, ours: Option<&Entry>, theirs: Option<&Entry>) -> Result<bool> {
+    Ok(is_refused(state, key, ours, theirs)? || (theirs.is_none() && is_refusal(state, key, ours)?))
 }
 
 /// Returns whether a commit is on a line of a remote.

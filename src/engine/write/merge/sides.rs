@@ -8,13 +8,15 @@
 //!   version that a merge makes has the class of its least trusted side. A strategy or function drops nothing that is
 //!   more trusted than the writer of the merge.
 //! - MSD-2: without an open conflict, the result does not depend on which side merges.
+//! - MSD-3: a class that only this machine lowers decides nothing for others. A version or removal of a remote that is not
+//!   taken only because of a cap is refused (CFL-3), and a removal wins only if it does so without the caps, too.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::bases::Was;
-use super::conflict::{Named, is_conflict_id};
+use super::conflict::{Named, REFUSED, is_conflict_id};
 use super::fields::{Base, EXPIRES, Side, merge_fields};
 use super::graph::Commit;
 use super::{Choice, Conflicting};
@@ -98,8 +100,10 @@ pub(super) struct Deciding<'a> {
     pub(super) class: Origin,
     /// The most trusted class of what comes from the other line.
     pub(super) their_cap: Origin,
-    /// The objects with children in our state, if somebody asked.
-    pub(super) parents: OnceCell<HashSet<KeyPath>>,
+    /// Whether the other line is that of a remote.
+    pub(super) is_of_remote: bool,
+    /// The objects with children in our state and in theirs, if somebody asked.
+    pub(super) parents: [OnceCell<HashSet<KeyPath>>; 2],
 }
 
 impl Deciding<'_> {
@@ -128,7 +132,7 @@ impl Deciding<'_> {
             theirs?.map(|theirs| theirs.with_best_origin(self.their_cap)),
         );
         let either = theirs.as_ref().or(ours.as_ref());
-        let of = match (either, versions.ours) {
+        let of = match (either, versions.ours.or(versions.theirs)) {
             (Some(either), _) => Some(either.id().clone()),
             (None, Some(erased)) => Some(self.ours.load(&erased)?.id().clone()),
             (None, None) => None,
@@ -154,10 +158,15 @@ impl Deciding<'_> {
             return self.of_conflicts(was, versions, (ours, theirs));
         }
         match (ours, theirs) {
-            // The state of a line shows a placeholder, until a merge brings in that the id is gone.
+            // The state of a line shows a placeholder, until a merge brings in that the id is gone. Above a child, it stays,
+            // also for the side that has neither.
+            (None, None) if versions.ours.is_none() => {
+                let is_above = self.has_children(Side::Theirs, key)?;
+                Ok(is_above.then(|| Decided::clear(Outcome::Take)))
+            }
             (None, None) => {
                 // Of two placeholders, each machine would go on to show its own.
-                let is_gone = versions.ours.is_some() && !self.has_children(key)?;
+                let is_gone = !self.has_children(Side::Ours, key)?;
                 Ok(is_gone.then(|| Decided::clear(Outcome::Remove)))
             }
             // What was erased stays erased, unless it was put again afterwards.
@@ -198,21 +207,21 @@ impl Deciding<'_> {
         Ok(Outcome::New(Box::new(object.to_new()?), class))
     }
 
-    /// Returns whether we have an object below this one. Its id may be erased, so this reads every object, once a merge.
-    fn has_children(&self, key: &KeyPath) -> Result<bool> {
-        if self.parents.get().is_none() {
+    /// Returns whether a side has an object below this one. Its id may be erased, so this reads every object, once a merge.
+    fn has_children(&self, side: Side, key: &KeyPath) -> Result<bool> {
+        let (state, known) = match side {
+            Side::Ours => (self.ours, &self.parents[0]),
+            Side::Theirs => (self.their_state, &self.parents[1]),
+        };
+        if known.get().is_none() {
             let mut parents = HashSet::new();
-            for entry in self.ours.entries() {
-                let object = self.ours.load(&entry?)?;
-                parents.extend(
-                    object
-                        .parent()
-                        .map(|parent| self.ours.store.suite.key_path(parent)),
-                );
+            for entry in state.entries() {
+                let object = state.load(&entry?)?;
+                parents.extend(object.parent().map(|parent| state.store.suite.key_path(parent)));
             }
-            drop(self.parents.set(parents));
+            drop(known.set(parents));
         }
-        Ok(self.parents.get().is_some_and(|parents| parents.contains(key)))
+        Ok(known.get().is_some_and(|parents| parents.contains(key)))
     }
 
     /// Returns the version, unless it or its content was erased.
@@ -237,10 +246,14 @@ impl Deciding<'_> {
             Side::Ours => self.trust_of(remover.as_deref())?,
             Side::Theirs => Origin::least(self.trust_of(remover.as_deref())?, self.their_cap),
         };
-        if trust.is_above(changed.origin()) {
+        // MSD-3
+        let stored = remover
+            .as_ref()
+            .map_or(Origin::Import, |remover| remover.commit.trust);
+        if trust.is_above(changed.origin()) && stored.is_above(changed.stored_origin()) {
             return Ok(Decided::clear(removes));
         }
-        let fields = BTreeSet::from([REMOVED.to_owned()]);
+        let mut fields = BTreeSet::from([REMOVED.to_owned()]);
         let (ours, theirs) = match by {
             Side::Ours => (None, Some(changed)),
             Side::Theirs => (Some(changed), None),
@@ -251,7 +264,13 @@ impl Deciding<'_> {
             versions: (ours, theirs),
         };
         Ok(match self.chosen(key, &asked, remover.as_deref())? {
-            Choice::Open => Decided::open(keeps, fields),
+            Choice::Open => {
+                let is_theirs = by == Side::Theirs && was.digest() == Some(changed.digest());
+                if self.is_of_remote && is_theirs && !changed.stored_origin().is_above(stored) {
+                    fields.insert(REFUSED.to_owned());
+                }
+                Decided::open(keeps, fields)
+            }
             Choice::Ours => Decided::settled(Outcome::Keep),
             Choice::Theirs => Decided::settled(Outcome::Take),
             Choice::Put(object) => Decided::settled(said(*object, [Some(changed), None])),
@@ -285,7 +304,7 @@ impl Deciding<'_> {
         }
         let both = [&new_ours, &new_theirs];
         let is_equally_trusted = more_trusted(ours, theirs).is_none();
-        let (outcome, fields) = if is_equally_trusted {
+        let (outcome, mut fields) = if is_equally_trusted {
             let merged = was.merge(self.ours, both, preferred)?;
             (merged_as(merged.object, [ours, theirs], both), merged.conflicts)
         } else {
@@ -306,7 +325,12 @@ impl Deciding<'_> {
             versions: (Some(ours), Some(theirs)),
         };
         let side = match self.chosen(key, &asked, None)? {
-            Choice::Open => return Ok(Decided::open(outcome, fields)),
+            Choice::Open => {
+                if was.is(versions.ours) && self.is_capped_alone(ours, theirs) {
+                    fields.insert(REFUSED.to_owned());
+                }
+                return Ok(Decided::open(outcome, fields));
+            }
             Choice::Put(object) => return Ok(Decided::settled(said(*object, [Some(ours), Some(theirs)]))),
             Choice::Ours => Side::Ours,
             Choice::Theirs => Side::Theirs,
@@ -318,6 +342,12 @@ impl Deciding<'_> {
         Ok(Decided::settled(merged_as(merged, [ours, theirs], both)))
     }
 
+    /// Returns whether their version is less trusted than ours only because of a cap of this machine (MSD-3).
+    fn is_capped_alone(&self, ours: &Object, theirs: &Object) -> bool {
+        let is_stored = ours.stored_origin().is_above(theirs.stored_origin());
+        self.is_of_remote && ours.origin().is_above(theirs.origin()) && !is_stored
+    }
+
     /// Decides about the object of an open conflict: what one side decided is decided, and two conflicts are one (CFL-2).
     fn of_conflicts(
         &self,
@@ -327,7 +357,10 @@ impl Deciding<'_> {
     ) -> Result<Option<Decided>> {
         let (Some(ours), Some(theirs)) = sides else {
             let is_taken = sides.0.is_none() || was.is(versions.ours);
-            return Ok(is_taken.then(|| Decided::clear(Outcome::Take)));
+            return match sides.0.filter(|_| is_taken) {
+                Some(ours) => self.closed(ours).map(Some),
+                None => Ok(is_taken.then(|| Decided::clear(Outcome::Take))),
+            };
         };
         let store = &self.ours.store;
         let (Some(mut named), Some(other)) = (Named::of(ours, store)?, Named::of(theirs, store)?) else {
@@ -340,6 +373,35 @@ impl Deciding<'_> {
         united.scope = more_trusted_or_larger(ours, theirs).to_new()?.scope;
         let class = least(ours.origin(), theirs.origin());
         Ok(Some(Decided::clear(Outcome::New(Box::new(united), class))))
+    }
+
+    /// Decides about the object of a conflict that they closed. If we show another of its versions only because of a cap,
+    /// they did not decide for us (MSD-3).
+    fn closed(&self, conflict: &Object) -> Result<Decided> {
+        let taken = Decided::clear(Outcome::Take);
+        let Some(mut named) = Named::of(conflict, &self.ours.store)? else {
+            return Ok(taken);
+        };
+        let Versions { ours, theirs } = self.versions(&self.ours.store.suite.key_path(named.of.as_str()))?;
+        let digest = |entry: Option<Entry>| entry.map(|entry| ObjectDigest::from_bytes(entry.digest));
+        let is_side = |entry| named.sides.contains(&digest(entry));
+        if is_same(ours, theirs) || !is_side(ours) || !is_side(theirs) {
+            return Ok(taken);
+        }
+        let theirs = self.kept(theirs)?;
+        let theirs = theirs.map(|theirs| theirs.with_best_origin(self.their_cap));
+        let (Some(ours), Some(theirs)) = (self.kept(ours)?, theirs) else {
+            return Ok(taken);
+        };
+        if !self.is_capped_alone(&ours, &theirs) {
+            return Ok(taken);
+        }
+        named.fields.insert(REFUSED.to_owned());
+        let refused = NewObject {
+            scope: conflict.to_new()?.scope,
+            ..named.to_object(conflict.id().clone())?
+        };
+        Ok(Decided::clear(Outcome::New(Box::new(refused), conflict.origin())))
     }
 
     /// Returns the class of the commit that removed an object. An unknown one is not trusted.
