@@ -4,6 +4,8 @@
 //! For tests.
 #![expect(clippy::unwrap_used, reason = "a bucket that fails here fails a test")]
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::remote::bucket::{Bucket, BucketError, BucketResult};
 
 /// The bytes of the largest segment of a remote.
@@ -96,15 +98,34 @@ fn sizes(bucket: &dyn Bucket) {
     assert_eq!(part.unwrap().bytes, large[LARGEST - 100..]);
 }
 
-/// BKT-1, BKT-2
+/// INVARIANT BKT-1: one writer wins. INVARIANT BKT-2: who reads meanwhile gets what one of them wrote, whole.
 fn one_writer_wins(bucket: &dyn Bucket, name: &str) {
     let content = |writer: usize| vec![writer as u8; 50_000];
+    let is_whole = |bytes: &[u8]| {
+        bytes
+            .first()
+            .is_some_and(|writer| bytes == content(usize::from(*writer)))
+    };
     let race = |first: usize, work: &(dyn Fn(usize) -> BucketResult<()> + Sync)| {
+        let is_over = AtomicBool::new(false);
+        let read = || {
+            while !is_over.load(Ordering::Acquire) {
+                match bucket.get(name, None) {
+                    Ok(stored) => assert!(is_whole(&stored.bytes), "BKT-2"),
+                    Err(BucketError::Missing) => assert_eq!(first, 1, "BKT-2: it is there already"),
+                    Err(_) => {}
+                }
+            }
+        };
         let done: Vec<_> = std::thread::scope(|scope| {
+            let reader = scope.spawn(read);
             let all: Vec<_> = (0..WRITERS)
                 .map(|writer| scope.spawn(move || work(first + writer)))
                 .collect();
-            all.into_iter().map(|one| one.join().unwrap()).collect()
+            let done = all.into_iter().map(|one| one.join().unwrap()).collect();
+            is_over.store(true, Ordering::Release);
+            reader.join().unwrap();
+            done
         });
         let there = bucket.get(name, None).unwrap();
         let writer = usize::from(there.bytes[0]);

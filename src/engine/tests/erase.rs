@@ -234,7 +234,7 @@ fn a9_a_thousand_secrets_are_in_no_byte_of_any_file() -> Result<()> {
     };
     let before = states(&memory);
     let report = memory.erase(&erasing, &Writer::user().actor("ada").reason("they were secrets"))?;
-    assert_eq!(leaks(&disk), BTreeSet::new());
+    assert_eq!(leaks(&disk), BTreeSet::new(), "REW-3");
     assert!(checkpoints(&disk).iter().all(|file| !covering.contains(file)));
     assert_eq!(report.records, preview.records);
     // INVARIANT ERA-2: a state without an erased id keeps its root, and all commits keep their digests.

@@ -1,16 +1,19 @@
 //! Retention of forks: each is thinned by itself, and keeps what other lines need of it.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use super::gc::{HOUR, Kept, kept, live, on_disk, options};
 use super::{by, content, id, note, put};
+use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, ObjectDigest};
 use crate::disk::{Disk, MemDisk};
 use crate::engine::upkeep::Cut;
 use crate::engine::upkeep::salvage::write;
 use crate::engine::{Memory, Resolution, Retention, Selection, VerifyDepth, Writer};
-use crate::log::{DamagedLog, Seal};
+use crate::log::{Batch, DamagedLog, RecordKind, Seal};
+use crate::object::{Commit, Object};
 use crate::testing::random::SplitMix64;
 use crate::testing::sim_disk::SimDisk;
 use crate::{ErrorCode, Result};
@@ -327,6 +330,67 @@ fn gc_1_forks_go_on_while_they_are_thinned() -> Result<()> {
     Ok(())
 }
 
+/// Returns the batches of the log.
+fn batches(memory: &Memory) -> Result<Vec<Batch>> {
+    let newest = memory.inner.log.lock().log.position().batch;
+    let mut batches = Vec::new();
+    memory.inner.store().read_log(newest, &mut |batch| {
+        batches.push(batch.clone());
+        Ok(())
+    })?;
+    Ok(batches)
+}
+
+/// Returns the commits of all lines, in the order of the log.
+fn in_order(batches: &[Batch], suite: HashSuite) -> Vec<CommitDigest> {
+    let records = batches.iter().flat_map(|batch| &batch.records);
+    let commits = records.filter(|record| record.kind == RecordKind::Commit);
+    commits.map(|record| Commit::hash(&record.body, suite)).collect()
+}
+
+/// Returns the digests that the links and the maps of a batch name, and other runs of 32 bytes of these records.
+fn named(batch: &Batch) -> Vec<&[u8]> {
+    let kinds = [RecordKind::Link, RecordKind::Base, RecordKind::Delta];
+    let records = batch.records.iter();
+    let naming = records.filter(|record| kinds.contains(&record.kind));
+    naming
+        .flat_map(|record| record.body.windows(DIGEST_LEN))
+        .collect()
+}
+
+/// INVARIANT REL-2: the commits of all lines keep their order, and the log has each version before a batch that needs it.
+fn check_order(memory: &Memory, before: &[Batch]) -> Result<()> {
+    let (suite, after) = (memory.suite(), batches(memory)?);
+    let mut commits = in_order(before, suite).into_iter();
+    for commit in in_order(&after, suite) {
+        assert!(commits.any(|earlier| earlier == commit), "{commit:?} moved");
+    }
+    let digests_of = |batch: &Batch| -> Vec<_> {
+        let objects = batch
+            .records
+            .iter()
+            .filter(|record| record.kind == RecordKind::Object);
+        objects.map(|record| Object::hash(&record.body, suite)).collect()
+    };
+    let mut missing: BTreeSet<_> = before.iter().flat_map(digests_of).collect();
+    for batch in &after {
+        for digest in digests_of(batch) {
+            missing.remove(&digest);
+        }
+        let needed = named(batch)
+            .into_iter()
+            .map(|digest| ObjectDigest::from_bytes(digest.try_into().unwrap()));
+        for digest in needed {
+            assert!(
+                !missing.contains(&digest),
+                "batch {} needs {digest:?}",
+                batch.number
+            );
+        }
+    }
+    Ok(())
+}
+
 /// INVARIANT SVL-1: salvage keeps a fork with gaps.
 #[test]
 fn svl_1_salvage_keeps_a_thinned_fork() -> Result<()> {
@@ -384,7 +448,9 @@ fn random_forks_stay_exact_whatever_is_thinned() -> Result<()> {
             }
             let (before, planned) = ([&memory, &one, &two].map(kept), plans()?);
             let retention = [newest(2), Retention::nothing(), super::gc::tight()];
+            let log = batches(&memory)?;
             thinned += memory.gc(&retention[random.below(3)], None)?.thinned;
+            check_order(&memory, &log)?;
             let after = [&memory, &one, &two].map(kept);
             for (before, after) in before.iter().zip(&after) {
                 assert_eq!(

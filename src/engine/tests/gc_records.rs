@@ -140,3 +140,27 @@ fn a_base_with_a_damaged_key_says_nothing_wrong() -> Result<()> {
     assert!(found[0] > 0 && found[1] > 0, "{found:?}");
     Ok(())
 }
+
+/// INVARIANT REW-2: records of 4 MiB and more that move together get batches of their own only while numbers are free.
+#[test]
+fn rew_2_a_rewrite_has_no_more_batches_than_the_log() -> Result<()> {
+    let disk = SimDisk::new(1);
+    let memory = on_disk(&disk, options(HOUR).segment_bytes_max(64 << 20), true)?;
+    let mut draft = memory.draft(&Writer::user());
+    for number in 0..21 {
+        draft.put(note(
+            &format!("o/{number}"),
+            &format!("{number:02}").repeat(500_000),
+        ))?;
+    }
+    memory.commit(draft, "put")?;
+    put(&memory, "last", "one");
+    let before = kept(&memory);
+    let newest = || memory.inner.log.lock().log.position().batch;
+    let batches = newest();
+    memory.gc(&only_head(), None)?;
+    assert!(newest() <= batches);
+    assert_eq!(kept(&memory), before[..1]);
+    assert!(memory.verify(VerifyDepth::Full)?.ok);
+    Ok(())
+}

@@ -27,6 +27,7 @@ fn a_password_is_not_shown() {
     }
 }
 
+/// INVARIANT BKT-2: readers beside the writers of [`check`] get whole objects.
 #[test]
 fn every_bucket_conforms() {
     let folder = tempfile::tempdir().unwrap();

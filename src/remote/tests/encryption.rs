@@ -1,5 +1,6 @@
 //! Tests of encrypted remotes and backups.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::backup::put;
@@ -112,6 +113,35 @@ fn no_changed_file_is_read() {
             if let Ok(part) = bucket.get(name, Some(CHUNK as u64..CHUNK as u64 + 9)) {
                 assert!(name == "log/1" && part.bytes == [b'x'; 9], "{round}");
             }
+        }
+    }
+}
+
+/// INVARIANT SLD-2: of one text, no file and no chunk has the same bytes twice: the salt differs, and the nonce counts.
+#[test]
+fn sld_2_each_file_has_a_key_of_its_own() {
+    let (inner, keys) = (Folder::in_memory(), Keys::generate().unwrap());
+    let bucket = sealed(&inner, &keys);
+    let (plain, mut seen) = (vec![b'x'; 4 * CHUNK], BTreeSet::new());
+    let mut check = |name: &str| {
+        let stored = inner.get(name, None).unwrap().bytes;
+        let (header, chunks) = stored.split_at(HEADER);
+        assert!(seen.insert(header.to_vec()), "the salt of {name}");
+        for (number, chunk) in chunks.chunks(CHUNK + 16).enumerate() {
+            let start = chunk[..32].to_vec();
+            assert!(seen.insert(start), "chunk {number} of {name}");
+        }
+    };
+    for round in 0..3 {
+        for name in ["log/1", "log/2", "short"] {
+            bucket.put_new(name, &plain).unwrap();
+            check(name);
+            // The same bytes under the same name, again and in place of the first ones.
+            let version = bucket.get(name, None).unwrap().version;
+            bucket.swap(name, &version, &plain).unwrap();
+            check(name);
+            assert_eq!(bucket.get(name, None).unwrap().bytes, plain, "{round}");
+            bucket.delete(name).unwrap();
         }
     }
 }

@@ -133,7 +133,32 @@ mod tests {
         Targets::of(&erasing, HashSuite::new(HashAlgorithm::Blake3)).unwrap()
     }
 
-    /// INVARIANT TGT-1: the lookup finds the same targets as a comparison with each target.
+    /// INVARIANT TGT-1: with a hundred times as many targets of all lengths, the same records take about the same time.
+    #[test]
+    fn tgt_1_many_targets_take_no_more_time_for_a_record() {
+        let suite = HashSuite::new(HashAlgorithm::Blake3);
+        let took = |count: usize| {
+            let text = |number: usize| {
+                let digits = suite.key_path(&number.to_string());
+                to_hex(digits.as_bytes())[..DIGITS.start() + number % 57].to_owned()
+            };
+            let texts: Vec<_> = (0..count).map(text).collect();
+            let mut wanted = targets(&texts.iter().map(String::as_str).collect::<Vec<_>>());
+            let mut once = || {
+                let started = std::time::Instant::now();
+                for number in 0..300 {
+                    let digest = suite.key_path(&format!("record {number}"));
+                    assert!(!wanted.note(digest.as_bytes(), Some("coffee")));
+                }
+                started.elapsed()
+            };
+            (0..5).map(|_| once()).min().unwrap()
+        };
+        let (few, many) = (took(200), took(20_000));
+        assert!(many < few * 10, "{many:?} instead of {few:?}");
+    }
+
+    /// The lookup finds the same targets as a comparison with each target.
     #[test]
     fn a_digest_fits_the_targets_that_are_its_first_digits() {
         let digest: Digest = std::array::from_fn(|at| (at * 37 + 11) as u8);
