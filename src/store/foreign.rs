@@ -308,10 +308,7 @@ impl ForeignLine {
         for record in &batch.records {
             match record.kind {
                 // A content was added before the version that names it.
-                RecordKind::Content
-                | RecordKind::Reference
-                | RecordKind::Line
-                | RecordKind::Seal => {}
+                RecordKind::Content | RecordKind::Reference | RecordKind::Line | RecordKind::Seal => {}
                 RecordKind::Ignorable(_) if !matches!(record.kind, WRITTEN | ERASED_IDS) => {}
                 _ => self.add(record, record.flags, checked, &mut built)?,
             }

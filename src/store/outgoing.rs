@@ -138,7 +138,8 @@ impl Store {
         let before = before.map_or(Ok(None), |before| self.commit_at(before))?;
         let mut time = before.map_or(Time::from_micros(0), |before| before.commit.time);
         let mut found = HashMap::new();
-        self.records.reader().batches_behind(first - 1, *last, &mut |batch| {
+        let reader = self.records.reader();
+        reader.batches_behind(first - 1, *last, &mut |batch| {
             let times = Times::of(&batch)?;
             time = times.of_others(time);
             for digest in wanted.get(&batch.number).into_iter().flatten() {

@@ -175,7 +175,11 @@ fn a_collected_source_has_its_own_time() {
             "later {is_later}"
         );
         for name in ["first", "b"] {
-            assert_eq!(is_on_disk(&machines.fleet, name, TEXT), is_later, "later {is_later}: {name}");
+            assert_eq!(
+                is_on_disk(&machines.fleet, name, TEXT),
+                is_later,
+                "later {is_later}: {name}"
+            );
         }
     }
 }

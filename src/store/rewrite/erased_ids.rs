@@ -10,11 +10,11 @@
 use std::collections::{HashMap, HashSet};
 
 use super::{Erasure, erasable};
-use crate::store::rewritten::ErasedId;
 use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite};
 use crate::error::Result;
 use crate::log::{Batch, RecordKind};
 use crate::object::{Object, Time};
+use crate::store::rewritten::ErasedId;
 use crate::store::written::Times;
 
 type Digest = [u8; DIGEST_LEN];

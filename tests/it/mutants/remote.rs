@@ -395,8 +395,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "src/store/foreign.rs",
         [
             "if !matches!(record.kind, WRITTEN | ERASED_IDS) => {}",
-            "WRITTEN | ERASED_IDS",
-            "ERASED_IDS",
+            "!matches!(record.kind, WRITTEN | ERASED_IDS)",
+            "record.kind != ERASED_IDS",
         ],
         TIMES,
     ),
@@ -443,7 +443,11 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         "a draft has the time of the commit before it",
         "src/store/written.rs",
-        ["Some(time) => time.max(before),", "time.max(before)", "before.max(before.min(time))"],
+        [
+            "Some(time) => time.max(before),",
+            "time.max(before)",
+            "before.max(before.min(time))",
+        ],
         ERASERS,
     ),
     mutant(

@@ -11,9 +11,9 @@
 //!
 //! # Invariants
 //! - ERA-1: no log contains both an erase commit and the records that it erases.
+//! - ERA-2: a state without an erased id keeps its root, and all commits keep their digests.
 //! - ERA-5: the batch of an erase commit names the ids of which the erasure removes all versions, so that other stores remove
 //!   those that this one does not have.
-//! - ERA-2: a state without an erased id keeps its root, and all commits keep their digests.
 
 #[cfg(feature = "remote")]
 mod elsewhere;
