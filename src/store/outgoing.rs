@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 use super::records::object_of;
 use super::rewritten::{Erased, MapEntry, put_gap, put_state};
-use super::written::{Times, Written};
+use super::written::Times;
 use super::{CommitEntry, Store};
 use crate::digest::{DIGEST_LEN, KeyPath, ObjectDigest};
 use crate::error::Result;
@@ -104,24 +104,6 @@ impl Has {
 }
 
 impl Store {
-    /// Adds to a batch of a push when the moved versions were written that it has (WRT-1). The commit of the batch has the time
-    /// `latest`.
-    pub(crate) fn add_times(
-        &self,
-        batch: &mut BatchBuilder,
-        latest: Time,
-        moved: &[(Digest, u64)],
-        times: &HashMap<(Digest, u64), Time>,
-    ) {
-        let mut written = Written::default();
-        for version in moved {
-            if let Some(time) = times.get(version).filter(|time| **time < latest) {
-                written.add(version.0, *time);
-            }
-        }
-        written.add_to(batch);
-    }
-
     /// Returns when these versions were written, each of the batch with the number.
     ///
     /// # Errors

@@ -46,6 +46,23 @@ impl Written {
         WrittenAt { digest, time }.put(&mut self.0);
     }
 
+    /// Returns the times of versions that moved to a batch whose commit has the time `latest`. Each version has the number of the
+    /// batch from which it moved.
+    #[cfg(feature = "remote")]
+    pub(crate) fn of_moved(
+        moved: &[(Digest, u64)],
+        latest: Time,
+        times: &HashMap<(Digest, u64), Time>,
+    ) -> Self {
+        let mut written = Self::default();
+        for version in moved {
+            if let Some(time) = times.get(version).filter(|time| **time < latest) {
+                written.add(version.0, *time);
+            }
+        }
+        written
+    }
+
     pub(crate) fn add_to(&self, batch: &mut BatchBuilder) {
         let part = BODY_BYTES_MAX / WrittenAt::BYTES * WrittenAt::BYTES;
         for entries in self.0.chunks(part) {

@@ -29,7 +29,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::log::closed::ClosedLine;
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Commit, Object, Op, Origin, Time};
-use crate::store::{Changed, CommitEntry, ErasedIds, Erasure, Has, LineInfo, Store, may_erase};
+use crate::store::{Changed, CommitEntry, ErasedIds, Erasure, Has, LineInfo, Store, Written, may_erase};
 use crate::trie::{Entry, Shape};
 
 /// What a remote has.
@@ -387,7 +387,7 @@ impl Inner {
         let all: Vec<_> = moved.iter().flat_map(|(_, moved)| moved).copied().collect();
         let times = store.times_of(&all)?;
         for (sent, (latest, moved)) in sent.batches.iter_mut().zip(&moved) {
-            store.add_times(&mut sent.batch, *latest, moved, &times);
+            Written::of_moved(moved, *latest, &times).add_to(&mut sent.batch);
         }
         (sent.erasure, sent.erased_ids) = self.add_markers(&erasers, &mut sent.batches)?;
         Ok(sent)

@@ -353,10 +353,11 @@ impl Rewriter<'_> {
                     builder.add(RecordKind::Reference, 0, &record.body);
                 }
             }
-            // It is written anew for the versions that stay.
-            WRITTEN => {}
-            RecordKind::Ignorable(_) => builder.add(record.kind, record.flags, &record.body),
-            RecordKind::Commit | RecordKind::Line | RecordKind::Seal => {}
+            RecordKind::Ignorable(_) if record.kind != WRITTEN => {
+                builder.add(record.kind, record.flags, &record.body);
+            }
+            // The times of the versions that stay are written anew.
+            RecordKind::Ignorable(_) | RecordKind::Commit | RecordKind::Line | RecordKind::Seal => {}
         }
         Ok(())
     }
