@@ -29,7 +29,8 @@ use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLog};
 use crate::log::{Batch, BatchBuilder, Record, RecordKind, UNLINKED};
 use crate::object::{Object, Time};
 use crate::store::{
-    Erasure, ForeignCommit, changes_in, erasable, erasure_marker, line_of, markers_in, references_in,
+    Erasure, ForeignCommit, Times, Written, changes_in, erasable, erased_ids_in, erasure_marker, line_of,
+    markers_in, references_in,
 };
 
 /// A side line is idle this long after its newest commit.
@@ -140,7 +141,9 @@ impl Survey {
                 self.newest = self.newest.max(Some(commit.time));
                 self.merged.extend(commit.parents.iter().skip(1));
                 let erased = markers_in(batch)?;
-                let has_erased = erased.iter().any(|marker| marker.by == found.digest);
+                let ids = erased_ids_in(batch)?;
+                let has_erased = erased.iter().any(|marker| marker.by == found.digest)
+                    || ids.iter().any(|id| id.by == found.digest);
                 self.named.extend(has_erased.then_some(found.digest));
                 if let Some(line) = &line {
                     self.of_line.insert(found.digest, line.clone());
@@ -330,6 +333,10 @@ impl<'a> Collection<'a> {
         let line = line_of(batch, suite)?;
         let is_dropped = line.is_some_and(|line| self.dropped.contains(&line));
         let (mut copy, mut differs) = (BatchBuilder::new(), is_dropped);
+        let (mut written, mut times) = (Written::default(), Times::default());
+        if is_dropped {
+            times = Times::of(batch)?;
+        }
         let mut contents = HashSet::new();
         let is_version = |record: &&Record| is_dropped && record.kind == RecordKind::Object;
         for record in batch.records.iter().filter(is_version) {
@@ -361,10 +368,16 @@ impl<'a> Collection<'a> {
                     record.flags
                 };
                 copy.add(record.kind, flags, &record.body);
+                // INVARIANT WRT-1: the batch loses its commit.
+                let time = digest.and_then(|digest| times.of_version(&digest).map(|time| (digest, time)));
+                if let Some((digest, time)) = time.filter(|_| record.kind == RecordKind::Object) {
+                    written.add(digest, time);
+                }
             } else if let (RecordKind::Object, Some(digest)) = (record.kind, digest) {
                 self.left_out.insert(digest);
             }
         }
+        written.add_to(&mut copy);
         Ok((copy, differs))
     }
 }

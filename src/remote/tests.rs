@@ -14,6 +14,7 @@ mod rest;
 mod signing;
 mod sync;
 mod thinned;
+mod times;
 mod travel;
 mod trust;
 mod upkeep;

@@ -19,8 +19,9 @@ use super::edit::{Edit, Removed};
 use super::lines::LineRecord;
 use super::past::{check_root, missing_version, unknown_root};
 use super::records::{capped, digest_of};
-use super::rewritten::{Erased, MAP_ENTRY_BYTES, MapEntry, decode_gap, unreadable};
+use super::rewritten::{ERASED_IDS, Erased, MAP_ENTRY_BYTES, MapEntry, decode_gap, unreadable};
 use super::up_to::UpTo;
+use super::written::{Times, WRITTEN, Written};
 use crate::codec::Reader;
 use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, ObjectDigest, Root};
 use crate::error::{Error, ErrorCode, Result};
@@ -61,21 +62,22 @@ impl ForeignCommit {
 }
 
 /// The records of a remote by their digests: those of batches that are not taken in yet, or that the store has in another
-/// batch.
+/// batch. Each with the time at which it was written, if its batch says it (WRT-1).
 #[derive(Default)]
-pub(crate) struct Supply(HashMap<[u8; DIGEST_LEN], Record>);
+pub(crate) struct Supply(HashMap<[u8; DIGEST_LEN], (Record, Option<Time>)>);
 
 impl Supply {
     /// Adds the versions and contents of a batch, and the markers of erased ones, if `wants` one of their digests.
     ///
     /// # Errors
-    /// `Corrupt` if a marker cannot be decoded.
+    /// `Corrupt` if a marker, the commit or a reference cannot be decoded.
     pub(crate) fn add(
         &mut self,
         batch: &Batch,
         suite: HashSuite,
         wants: &dyn Fn(&[u8; DIGEST_LEN]) -> bool,
     ) -> Result<()> {
+        let times = Times::of(batch)?;
         for record in &batch.records {
             let digest = match record.kind {
                 RecordKind::Object | RecordKind::Content => digest_of(record, suite),
@@ -87,7 +89,7 @@ impl Supply {
                 _ => continue,
             };
             if wants(&digest) && (record.kind != RecordKind::Erased || !self.has(&digest)) {
-                self.0.insert(digest, record.clone());
+                self.0.insert(digest, (record.clone(), times.of_version(&digest)));
             }
         }
         Ok(())
@@ -278,7 +280,7 @@ impl ForeignLine {
     /// Returns the batch for this log: its own records, after those that it links and this log lacks.
     fn build(&self, checked: &Checked<'_>) -> Result<BatchBuilder> {
         let &Checked { batch, supply, .. } = checked;
-        let mut built = BatchBuilder::new();
+        let (mut built, mut written) = (BatchBuilder::new(), Written::default());
         let mut own = Supply::default();
         let is_map = |record: &Record| matches!(record.kind, RecordKind::Base | RecordKind::Delta);
         if batch.records.iter().any(is_map) {
@@ -289,10 +291,14 @@ impl ForeignLine {
             for digest in changes_of(record).into_iter().filter_map(|(_, digest)| digest) {
                 if !own.has(&digest)
                     && !self.store.is_stored(&digest, RecordKind::Object)?
-                    && let Some(version) = supply.0.get(&digest)
+                    && let Some((version, time)) = supply.0.get(&digest)
                 {
                     self.add_content_of(version, checked, &mut built)?;
                     self.add(version, UNLINKED, checked, &mut built)?;
+                    // INVARIANT WRT-1
+                    if let Some(time) = time.filter(|time| *time < checked.commit.commit.time) {
+                        written.add(digest, time);
+                    }
                 }
             }
             if record.kind == RecordKind::Object {
@@ -302,14 +308,12 @@ impl ForeignLine {
         for record in &batch.records {
             match record.kind {
                 // A content was added before the version that names it.
-                RecordKind::Content
-                | RecordKind::Reference
-                | RecordKind::Line
-                | RecordKind::Seal
-                | RecordKind::Ignorable(_) => {}
+                RecordKind::Content | RecordKind::Reference | RecordKind::Line | RecordKind::Seal => {}
+                RecordKind::Ignorable(_) if !matches!(record.kind, WRITTEN | ERASED_IDS) => {}
                 _ => self.add(record, record.flags, checked, &mut built)?,
             }
         }
+        written.add_to(&mut built);
         Ok(built)
     }
 
@@ -335,7 +339,7 @@ impl ForeignLine {
         if self.store.records.erasure(key)?.is_some() && !checked.batch.records.iter().any(is_it) {
             return Ok(());
         }
-        let content = checked.supply.0.get(key);
+        let content = checked.supply.0.get(key).map(|(content, _)| content);
         let missing = || {
             Error::corrupt(format!(
                 "the content {digest} of a version of the remote is missing"
@@ -473,15 +477,6 @@ fn changes_of(record: &Record) -> Vec<IdChange> {
 fn entries_of(record: &Record) -> impl Iterator<Item = MapEntry> {
     let entries = record.body.as_chunks::<MAP_ENTRY_BYTES>().0.iter();
     entries.filter_map(|entry| MapEntry::take(&mut Reader::new(entry)).ok())
-}
-
-/// Returns when the versions were written that the map in a batch names.
-pub(crate) fn times_in(batch: &Batch) -> HashMap<[u8; DIGEST_LEN], Time> {
-    let is_map = |record: &&Record| matches!(record.kind, RecordKind::Base | RecordKind::Delta);
-    let entries = batch.records.iter().filter(is_map).flat_map(entries_of);
-    let times =
-        entries.filter_map(|entry| Some((*entry.digest?.as_bytes(), Time::from_micros(entry.updated))));
-    times.collect()
 }
 
 /// Returns the digests of the versions and contents that a batch names.

@@ -50,6 +50,7 @@ mod sizes;
 mod states;
 mod up_to;
 mod versions;
+mod written;
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -99,10 +100,12 @@ pub(crate) use references::{RING, ReferenceEntry, References, kept_commit};
 #[cfg(feature = "remote")]
 pub(crate) use remotes::may_erase;
 #[cfg(feature = "remote")]
-pub(crate) use rewrite::{ErasedIds, ErasedRecords, ErasedSearch, erasable, erasure_marker};
+pub(crate) use rewrite::{ErasedIds, ErasedRecords, ErasedSearch, add_erased_id, erasable, erasure_marker};
 pub(crate) use rewrite::{Erasure, KeptLines, Live, Plan, Sink};
 pub use rewritten::MAP_ENTRY_BYTES;
-pub(crate) use rewritten::{Erased, markers_in};
+#[cfg(feature = "remote")]
+pub(crate) use rewritten::erased_ids_in;
+pub(crate) use rewritten::{ERASED_IDS, Erased, ErasedId, markers_in};
 use rows::Rows;
 pub use salvage::SalvageReport;
 pub(crate) use salvage::salvage;
@@ -111,6 +114,8 @@ pub(crate) use sizes::Sizes;
 pub(crate) use states::{BothStores, settle};
 pub(crate) use up_to::OpenHold;
 use up_to::{OpenLines, OwnLine, UpTo};
+#[cfg(feature = "remote")]
+pub(crate) use written::{Times, Written};
 
 /// One line of the store: its commits and states, which all readers and the one writer of this process share.
 pub(crate) struct Store {

@@ -18,8 +18,9 @@ use std::sync::Arc;
 
 use super::records::object_of;
 use super::rewritten::{Erased, MapEntry, put_gap, put_state};
+use super::written::Times;
 use super::{CommitEntry, Store};
-use crate::digest::{KeyPath, ObjectDigest};
+use crate::digest::{DIGEST_LEN, KeyPath, ObjectDigest};
 use crate::error::Result;
 use crate::log::{
     BODY_BYTES_MAX, BatchBuilder, LINK_BYTES, Locator, Record, RecordKind, UNLINK_BYTES, UNLINKED, cap_in,
@@ -27,6 +28,8 @@ use crate::log::{
 };
 use crate::object::{Object, Time};
 use crate::trie::{Entry, Trie};
+
+type Digest = [u8; DIGEST_LEN];
 
 /// The changes of ids in a batch, in rising order of their key paths.
 #[derive(Default)]
@@ -67,6 +70,9 @@ pub(crate) struct Has {
     opened: HashMap<u64, Arc<Store>>,
     /// The versions that earlier batches of the push brought because others are derived from them.
     sources: HashSet<ObjectDigest>,
+    /// The versions in the newest batch of the push that an earlier commit may have written (WRT-1), each with the number of
+    /// its batch in this log.
+    moved: Vec<(Digest, u64)>,
 }
 
 impl Has {
@@ -82,6 +88,11 @@ impl Has {
         })
     }
 
+    /// Takes out the versions in the newest batch of the push that an earlier commit may have written.
+    pub(crate) fn take_moved(&mut self) -> Vec<(Digest, u64)> {
+        std::mem::take(&mut self.moved)
+    }
+
     /// Returns whether the newest state of the remote has a version.
     fn is_current(&self, version: &Entry) -> Result<bool> {
         let Some((line, trie)) = &self.newest else {
@@ -93,6 +104,34 @@ impl Has {
 }
 
 impl Store {
+    /// Returns when these versions were written, each of the batch with the number.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the log cannot be read.
+    pub(crate) fn times_of(&self, versions: &[(Digest, u64)]) -> Result<HashMap<(Digest, u64), Time>> {
+        let mut wanted: HashMap<u64, Vec<Digest>> = HashMap::new();
+        for (digest, batch) in versions {
+            wanted.entry(*batch).or_default().push(*digest);
+        }
+        let (Some(first), Some(last)) = (wanted.keys().min(), wanted.keys().max()) else {
+            return Ok(HashMap::new());
+        };
+        let before = self.first_where(|commit| commit.batch >= *first)?.checked_sub(1);
+        let before = before.map_or(Ok(None), |before| self.commit_at(before))?;
+        let mut time = before.map_or(Time::from_micros(0), |before| before.commit.time);
+        let mut found = HashMap::new();
+        let reader = self.records.reader();
+        reader.batches_behind(first - 1, *last, &mut |batch| {
+            let times = Times::of(&batch)?;
+            time = times.of_others(time);
+            for digest in wanted.get(&batch.number).into_iter().flatten() {
+                found.insert((*digest, batch.number), times.own_of(digest).unwrap_or(time));
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
     /// Returns the batch of a commit for a remote that has the kept commits of this line before it.
     ///
     /// # Errors
@@ -113,7 +152,7 @@ impl Store {
                 None => changed.unlink(&change.key),
                 Some(new) if self.was_sent(entry, &new, has)? => changed.link(&new),
                 Some(new) => {
-                    self.add_version(&mut batch, &new, flags)?;
+                    self.add_version(&mut batch, &new, flags, (entry, has))?;
                     added.push(new);
                 }
             }
@@ -205,7 +244,7 @@ impl Store {
                     created: 0,
                 };
                 if !self.was_sent(entry, &version, has)? {
-                    self.add_version(batch, &version, UNLINKED)?;
+                    self.add_version(batch, &version, UNLINKED, (entry, has))?;
                 }
             }
         }
@@ -213,8 +252,19 @@ impl Store {
     }
 
     /// Adds the record of a version, or its erasure marker, and the record of its content.
-    fn add_version(&self, batch: &mut BatchBuilder, version: &Entry, flags: u8) -> Result<()> {
+    fn add_version(
+        &self,
+        batch: &mut BatchBuilder,
+        version: &Entry,
+        flags: u8,
+        (entry, has): (&CommitEntry, &mut Has),
+    ) -> Result<()> {
         let record = self.records.record(Locator::from_u64(version.place))?;
+        // The record of a fork or a draft, or one that a rewrite, a merge or a push moved.
+        let is_moved = record.batch != entry.batch || entry.map_record.is_some() || entry.is_merge();
+        if is_moved && record.kind == RecordKind::Object {
+            has.moved.push((version.digest, record.batch));
+        }
         let content = match record.kind {
             RecordKind::Object => Object::content_digest_in(&record.body),
             _ => None,

@@ -40,8 +40,20 @@ impl Store {
         }))
     }
 
-    /// Returns the commits of remotes that erased something here and were fetched behind batch `after`, each with the store of
-    /// its line. Leaves out those of the remote whose lines have names that begin with `except`, and those that it has, too.
+    /// Returns whether what the commit `by` erased may be erased in other places, too (RML-4): a person or a host erased it, or a
+    /// remote that may erase here. If the store no longer has the commit, nobody knows.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a line or the commit cannot be read.
+    #[cfg(feature = "remote")]
+    pub(crate) fn counts_as_eraser(self: &Arc<Self>, by: CommitDigest) -> Result<bool> {
+        let Some((_, entry)) = self.commit_of_any(by)? else {
+            return Ok(false);
+        };
+        Ok(self.has_erased(by)? && may_erase(self.records.cap_of_commit(&entry)?))
+    }
+
+    /// Returns the commits of remotes that erased something here and were fetched behind batch `after`. Leaves out those of the remote whose lines have names that begin with `except`, and those that it has, too.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a line cannot be read.
@@ -50,7 +62,7 @@ impl Store {
         self: &Arc<Self>,
         except: &str,
         after: u64,
-    ) -> Result<Vec<(Arc<Self>, Arc<CommitEntry>)>> {
+    ) -> Result<Vec<Arc<CommitEntry>>> {
         let is_new = |line: &&LineInfo| line.batches.last().is_some_and(|(batch, _)| *batch > after);
         let (own, others): (Vec<_>, Vec<_>) = {
             let lines = self.lines();
@@ -62,14 +74,14 @@ impl Store {
             let line = self.line_of(line.first_batch)?;
             let commits = line.own_commits().into_iter();
             let new = commits.filter(|commit| commit.batch > after && commit.commit.op.as_str() == Op::ERASE);
-            erasers.extend(new.map(|eraser| (Arc::clone(&line), eraser)));
+            erasers.extend(new);
         }
         for line in own {
             if erasers.is_empty() {
                 break;
             }
             let has = self.line_of(line.first_batch)?.own_commits();
-            erasers.retain(|(_, eraser)| has.iter().all(|own| own.digest != eraser.digest));
+            erasers.retain(|eraser| has.iter().all(|own| own.digest != eraser.digest));
         }
         Ok(erasers)
     }

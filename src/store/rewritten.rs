@@ -76,7 +76,21 @@ pub(crate) struct MapEntry {
     pub(crate) updated: i64,
 }
 
+/// The kind of the records that name erased ids. A program that does not know it skips it.
+pub(crate) const ERASED_IDS: RecordKind = RecordKind::Ignorable(0x90);
+
+/// An id of which a commit erased all versions, also those that its store did not have (EID-1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ErasedId {
+    pub(crate) key: KeyPath,
+    /// The erasing commit. In another remote, the commit that brought the erasure there (PSH-4).
+    pub(crate) by: CommitDigest,
+    /// The time of the erasing commit, in microseconds. It stays on the way to another remote.
+    pub(crate) time: i64,
+}
+
 layout! {
+    ErasedId { key: KeyPath, by: CommitDigest, time: i64 }
     Erased { key: Option<KeyPath>, digest: [u8; DIGEST_LEN], by: CommitDigest }
     MapEntry { key: KeyPath, digest: Option<ObjectDigest>, created: i64, updated: i64 }
 }
@@ -222,6 +236,24 @@ pub(crate) fn markers_in(batch: &Batch) -> Result<Vec<Erased>> {
     let decoded = markers.map(|record| Erased::decode(&record.body));
     let decoded: std::result::Result<_, _> = decoded.collect();
     decoded.map_err(|error| Error::corrupt(format!("a marker of an erasure is damaged: {error}")))
+}
+
+/// Returns the ids of which commits erased all versions, as a batch names them.
+///
+/// # Errors
+/// `Corrupt` if one cannot be decoded.
+#[cfg(feature = "remote")]
+pub(crate) fn erased_ids_in(batch: &Batch) -> Result<Vec<ErasedId>> {
+    let mut ids = Vec::new();
+    for record in batch.records.iter().filter(|record| record.kind == ERASED_IDS) {
+        let entries = codec::as_arrays::<{ ErasedId::BYTES }>(&record.body);
+        let entries = entries.map_err(|error| unreadable(record, &error))?;
+        for entry in entries {
+            let id = ErasedId::take(&mut Reader::new(&entry));
+            ids.push(id.map_err(|error| unreadable(record, &error))?);
+        }
+    }
+    Ok(ids)
 }
 
 /// Returns the error for a record that cannot be decoded.

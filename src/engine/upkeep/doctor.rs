@@ -250,12 +250,13 @@ pub(crate) fn look_inside(disk: Arc<dyn Disk>, options: &Options, problems: &mut
     Ok(())
 }
 
-/// Names what other stores erased and this one keeps, because their remote may not erase here.
+/// Names what other stores erased and this one keeps, because their remote may not erase here, or
+/// no demanded signature covers the erasure.
 #[cfg(feature = "remote")]
 fn look_at_kept(memory: &Memory, problems: &mut Vec<Problem>) -> Result<()> {
     let targets = memory.inner.kept_of_elsewhere()?;
     if !targets.is_empty() {
-        let what = "other stores erased what this store keeps, because their remote may not erase here";
+        let what = "other stores erased what this store keeps, because no demanded signature covers that, or their remote may not erase here";
         problems.push(Problem {
             targets: targets.into_iter().collect(),
             ..plain(Notice, "kept_of_erased", None, what, Remedy::Erase)

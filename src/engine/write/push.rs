@@ -31,7 +31,7 @@ use crate::error::{Error, ErrorCode, Result};
 use crate::log::closed::ClosedLine;
 use crate::log::{BatchBuilder, RecordKind};
 use crate::object::{Commit, Object, Op, Origin, Time};
-use crate::store::{Changed, CommitEntry, ErasedIds, Erasure, Has, LineInfo, Store, may_erase};
+use crate::store::{Changed, CommitEntry, ErasedIds, Erasure, Has, LineInfo, Store, Written, may_erase};
 use crate::trie::{Entry, Shape};
 
 /// What a remote has.
@@ -167,7 +167,7 @@ impl Inner {
             (false, _) => return Ok(PushPlan::Behind),
             (true, true) => {
                 let (_, since) = self.side_line(&ours.0, &line, target.lines)?;
-                if !Self::must_travel(&ours.0, since)? {
+                if !Self::must_travel(known, &ours.0, since)? {
                     return Ok(PushPlan::Nothing);
                 }
             }
@@ -179,8 +179,9 @@ impl Inner {
     }
 
     /// Returns whether a commit behind the seq `since` travels also if both states are equal: one that erased something,
-    /// because other machines still have what it erased (PSH-3), or one that a snapshot names (TRV-4).
-    pub(super) fn must_travel(store: &Arc<Store>, since: u64) -> Result<bool> {
+    /// because other machines still have what it erased (PSH-3), one that takes along an erasure from another remote (PSH-4), or
+    /// one that a snapshot names (TRV-4).
+    pub(super) fn must_travel(known: Known<'_>, store: &Arc<Store>, since: u64) -> Result<bool> {
         for named in snapshots_that_travel(store) {
             if store.by_digest(named)?.is_some_and(|named| named.seq() > since) {
                 return Ok(true);
@@ -193,7 +194,15 @@ impl Inner {
                 return Ok(true);
             }
         }
-        Ok(false)
+        let is_ahead = index < store.kept();
+        let before = index
+            .checked_sub(1)
+            .filter(|_| is_ahead)
+            .map_or(Ok(None), |before| store.commit_at(before))?;
+        let Some(before) = before else { return Ok(false) };
+        Ok(!store
+            .erasers_of_remotes(&known.line(""), before.batch)?
+            .is_empty())
     }
 
     /// Plans a push of the commits from a seq on, which continue the main line of the remote.
@@ -341,7 +350,7 @@ impl Inner {
         // Another thread may have committed since this one read the head.
         let (Ok(end) | Err(end)) = store.position(head.seq() + 1)?;
         let mut sent = Outgoing::at(head.digest);
-        let mut erasers = Erasers::default();
+        let (mut erasers, mut moved) = (Erasers::default(), Vec::new());
         let before = index
             .checked_sub(1)
             .map_or(Ok(None), |before| store.commit_at(before))?;
@@ -355,17 +364,16 @@ impl Inner {
             let entry = store.commit_at(index)?;
             let entry = entry.ok_or_else(|| Error::internal("a kept commit is missing"))?;
             let mut batch = store.outgoing(&entry, &mut has)?;
-            let (place, index_sent) = ((store, &*entry), sent.batches.len());
+            moved.push((entry.commit.time, has.take_moved()));
+            let index_sent = sent.batches.len();
             // RML-4: a clone may have commits of a remote that erases nothing.
             if entry.commit.op.as_str() == Op::ERASE && may_erase(store.records.cap_of_commit(&entry)?) {
-                erasers.add((store, &entry), place, index_sent)?;
+                erasers.add(entry.digest, entry.digest, index_sent);
             }
             // INVARIANT PSH-4
             let is_last = index + 1 == end;
-            for (line, eraser) in
-                elsewhere.extract_if(.., |(_, eraser)| is_last || eraser.batch < entry.batch)
-            {
-                erasers.add((&line, &eraser), place, index_sent)?;
+            for eraser in elsewhere.extract_if(.., |eraser| is_last || eraser.batch < entry.batch) {
+                erasers.add(eraser.digest, entry.digest, index_sent);
             }
             if let Some(side) = side {
                 let record = line_record(side, Some(entry.digest), entry.commit.time)?;
@@ -377,6 +385,11 @@ impl Inner {
                 side: side.map(|_| entry.digest),
             });
             sent.commits += 1;
+        }
+        let all: Vec<_> = moved.iter().flat_map(|(_, moved)| moved).copied().collect();
+        let times = store.times_of(&all)?;
+        for (sent, (latest, moved)) in sent.batches.iter_mut().zip(&moved) {
+            Written::of_moved(moved, *latest, &times).add_to(&mut sent.batch);
         }
         (sent.erasure, sent.erased_ids) = self.add_markers(&erasers, &mut sent.batches)?;
         Ok(sent)

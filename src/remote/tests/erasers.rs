@@ -150,6 +150,95 @@ fn an_erasure_that_two_remotes_bring_erases_once() {
     two.verified();
 }
 
+/// PSH-4: what another machine put between an erasure and its way to the second remote stays.
+#[test]
+fn what_was_put_before_an_erasure_travelled_on_stays() {
+    let two = Two::new();
+    two.erase();
+    put(&two.d, "note", "put anew");
+    two.elsewhere.origin().push(&two.d, &ann()).unwrap();
+    pull(&two.fleet.origin(), &two.b);
+    pull(&two.second, &two.b);
+    put(&two.b, "of b", "1");
+    two.push(&two.b);
+    two.pull_to_d();
+    for memory in [&two.b, &two.d] {
+        assert_eq!(content(memory, "note").as_deref(), Some("put anew"));
+    }
+    assert!(!holders(&two.elsewhere.service, "put anew").is_empty());
+    assert_eq!(holders(&two.elsewhere.service, SECRET), Vec::<String>::new());
+    two.verified();
+}
+
+/// PSH-4: a commit between the fetch of an erasure and its merge takes along that the whole id is erased.
+#[test]
+fn a_commit_before_the_merge_takes_an_erasure_of_an_id_along() {
+    for has_commit in [false, true] {
+        let two = Two::new();
+        // Only the second remote and `d` have the older version then.
+        for memory in [&two.a, &two.b] {
+            put(memory, "counter", "1");
+            put(memory, "counter", "2");
+            assert!(thin(memory, 1) > 1);
+        }
+        assert!(!is_on_disk(&two.fleet, "first", OLD_SECRET));
+        erase(&two.a, "old");
+        two.fleet.origin().pull(&two.a, &ann()).unwrap();
+        two.fleet.origin().push(&two.a, &ann()).unwrap();
+        two.fleet.origin().fetch(&two.b, &ann()).unwrap();
+        if has_commit {
+            put(&two.b, "of b", "1");
+        }
+        pull(&two.fleet.origin(), &two.b);
+        two.push(&two.b);
+        two.pull_to_d();
+        let left = holders(&two.elsewhere.service, OLD_SECRET);
+        assert_eq!(left, Vec::<String>::new(), "{has_commit}");
+        assert!(!is_on_disk(&two.elsewhere, "d", OLD_SECRET), "{has_commit}");
+        two.verified();
+    }
+}
+
+/// PSH-4: an erasure travels on also if both states are equal, because the other remote had removed the id.
+#[test]
+fn an_erasure_of_what_the_other_remote_removed_travels_on() {
+    let two = Two::new();
+    two.d.remove(&id("note"), &ann()).unwrap();
+    two.elsewhere.origin().push(&two.d, &ann()).unwrap();
+    pull(&two.second, &two.b);
+    two.push(&two.b);
+    two.erase();
+    pull(&two.fleet.origin(), &two.b);
+    pull(&two.second, &two.b);
+    two.push(&two.b);
+    assert_eq!(holders(&two.elsewhere.service, SECRET), Vec::<String>::new());
+    assert!(two.pull_to_d() > 0);
+    assert!(!is_on_disk(&two.elsewhere, "d", SECRET));
+    // Then both rest.
+    assert_eq!(two.second.push(&two.b, &ann()).unwrap().commits, 0);
+    two.verified();
+}
+
+/// RML-4: a collection of one remote erases nothing that another remote erased which may not erase here.
+#[test]
+fn a_collection_erases_nothing_of_a_remote_that_may_not_erase() {
+    let two = Two::new();
+    put(&two.b, "of b", "1");
+    assert!(thin(&two.b, 1) > 0 && !is_on_disk(&two.fleet, "b", OLD_SECRET));
+    erase(&two.a, "old");
+    two.fleet.origin().push(&two.a, &ann()).unwrap();
+    pull(&two.fleet.remote(Origin::Model), &two.b);
+    two.push(&two.b);
+    two.second.gc(&two.b).unwrap();
+    assert!(!holders(&two.elsewhere.service, OLD_SECRET).is_empty());
+    // A collection erases what this store erased.
+    erase(&two.b, "note");
+    two.push(&two.b);
+    two.second.gc(&two.b).unwrap();
+    assert_eq!(holders(&two.elsewhere.service, SECRET), Vec::<String>::new());
+    two.verified();
+}
+
 /// EID-1: a version behind thinned commits counts by the time at which it was written, and not by that of its batch.
 #[test]
 fn a_version_behind_thinned_commits_has_its_own_time() {

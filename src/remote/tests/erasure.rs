@@ -459,6 +459,7 @@ fn other_versions_of_a_derived_id_stay() {
     summary.derived_from = vec![a.view().get(&id("note")).unwrap().unwrap().digest()];
     a.put(summary, &ann()).unwrap();
     remote.push(&a, &ann()).unwrap();
+    let b = fleet.clone("b", Origin::DirectUser);
     let erasing = Erasing {
         targets: vec!["note".to_owned()],
         derived: true,
@@ -470,6 +471,63 @@ fn other_versions_of_a_derived_id_stay() {
         assert_eq!(holders(&fleet.service, text), Vec::<String>::new());
     }
     assert!(!holders(&fleet.service, "an older summary").is_empty());
+    // Nor does another machine erase them, which a collection would then do in the remote.
+    pull(&remote, &b);
+    assert!(is_on_disk(&fleet, "b", "an older summary"));
+    assert!(!is_on_disk(&fleet, "b", "a summary of the secret"));
+    put(&b, "summary", "a newer summary");
+    remote.push(&b, &ann()).unwrap();
+    pull(&remote, &a);
+    assert_eq!(content(&a, "summary").as_deref(), Some("a newer summary"));
+    remote.collect_idle(&b, 0).unwrap();
+    assert!(!holders(&fleet.service, "an older summary").is_empty());
+}
+
+/// PSH-3, ERA-5: the other versions of a derived id stay in the remote also if the store has thinned its own ones.
+#[test]
+fn thinned_versions_of_a_derived_id_stay_elsewhere() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    put(&a, "summary", "an older summary, of nothing");
+    put(&a, "note", SECRET);
+    let mut summary = object("summary", "a summary of the secret");
+    summary.derived_from = vec![a.view().get(&id("note")).unwrap().unwrap().digest()];
+    a.put(summary, &ann()).unwrap();
+    remote.push(&a, &ann()).unwrap();
+    let b = fleet.clone("b", Origin::DirectUser);
+    put(&a, "counter", "1");
+    put(&a, "counter", "2");
+    assert!(thin(&a, 1) > 0 && !is_on_disk(&fleet, "first", "an older summary"));
+    let erasing = Erasing {
+        targets: vec!["note".to_owned()],
+        derived: true,
+        ..Default::default()
+    };
+    a.erase(&erasing, &ann()).unwrap();
+    remote.push(&a, &ann()).unwrap();
+    pull(&remote, &b);
+    assert!(!holders(&fleet.service, "an older summary").is_empty());
+    assert!(is_on_disk(&fleet, "b", "an older summary"));
+    assert!(!is_on_disk(&fleet, "b", "a summary of the secret"));
+}
+
+/// EID-1, ERA-5: an erasure of an id that was removed before erases also the versions of it that only others have.
+#[test]
+fn an_erasure_of_a_removed_id_erases_what_others_wrote() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    put(&a, "note", SECRET);
+    remote.push(&a, &ann()).unwrap();
+    let b = fleet.clone("b", Origin::DirectUser);
+    put(&b, "note", "what b wrote");
+    put(&b, "note", "harmless");
+    a.remove(&id("note"), &ann()).unwrap();
+    erase(&a, "note");
+    remote.push(&a, &ann()).unwrap();
+    pull(&remote, &b);
+    assert!(!is_on_disk(&fleet, "b", "what b wrote"));
+    remote.push(&b, &ann()).unwrap();
+    assert_eq!(holders(&fleet.service, "what b wrote"), Vec::<String>::new());
 }
 
 /// PSH-4: an erasure that came from one remote travels to another one.

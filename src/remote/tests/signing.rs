@@ -1,9 +1,10 @@
 //! Tests of signed pushes, and of fetches that demand a signature.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use super::backup::put;
-use super::machines::{Fleet, ann, content};
+use super::machines::{Fleet, ann, content, pull};
 use crate::engine::{Memory, Options, Retention};
 use crate::error::{ErrorCode, ErrorKind};
 use crate::log::RecordKind;
@@ -113,7 +114,7 @@ fn a_forged_signature_is_refused_as_damage() {
     let b = fleet.clone("b", Origin::DirectUser);
     put(&a, "plan", "two");
     signing(&fleet, &vera).push(&a, &ann()).unwrap();
-    let place = Place::of(Counted::new(std::sync::Arc::new(fleet.service.clone())));
+    let place = Place::of(Counted::new(Arc::new(fleet.service.clone())));
     let mut log = place.read().unwrap().log;
     let last = log.segments.len() - 1;
     let found = log
@@ -160,7 +161,7 @@ fn a_forged_signature_is_refused_as_damage() {
 
 /// Takes the last commit out of the newest segment, as a push of two segments leaves it that broke off.
 fn break_off(fleet: &Fleet) {
-    let place = Place::of(Counted::new(std::sync::Arc::new(fleet.service.clone())));
+    let place = Place::of(Counted::new(Arc::new(fleet.service.clone())));
     let mut log = place.read().unwrap().log;
     let last = log.segments.len() - 1;
     let found = log
@@ -220,6 +221,28 @@ fn an_unsigned_erasure_erases_nothing() {
         assert_eq!(fetched.not_erased > 0, !is_covered, "{fetched:?}");
         assert_eq!(content(&b, "plan").is_none(), is_covered);
     }
+}
+
+/// RSG-2, PSH-4: a signature covers an erasure that came from another remote, with the commit that took it along.
+#[test]
+fn a_signed_push_brings_the_erasure_of_another_remote() {
+    let (fleet, elsewhere) = (Fleet::new(), Fleet::new());
+    let (vera, a) = (key("vera"), fleet.first());
+    put(&a, "note", "a secret");
+    fleet.origin().push(&a, &ann()).unwrap();
+    let b = fleet.clone("b", Origin::DirectUser);
+    let other = Arc::new(elsewhere.service.clone());
+    let second = Remote::on("second", other, Origin::DirectUser).unwrap();
+    let second = second.sign_with(vec![SigningKey::parse(&vera.to_text()).unwrap()]);
+    second.push(&b, &ann()).unwrap();
+    let d = elsewhere.clone("d", Origin::DirectUser);
+    super::erasure::erase(&a, "note");
+    fleet.origin().push(&a, &ann()).unwrap();
+    pull(&fleet.origin(), &b);
+    second.push(&b, &ann()).unwrap();
+    let fetched = demanding(&elsewhere, &vera).pull(&d, &ann()).unwrap().fetched;
+    assert!(fetched.erased > 0 && fetched.not_erased == 0, "{fetched:?}");
+    assert!(!super::erasure::is_on_disk(&elsewhere, "d", "a secret"));
 }
 
 /// RSG-2: a signature covers no snapshot and no taint.

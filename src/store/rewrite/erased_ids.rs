@@ -14,7 +14,8 @@ use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite};
 use crate::error::Result;
 use crate::log::{Batch, RecordKind};
 use crate::object::{Object, Time};
-use crate::store::foreign::{ForeignCommit, references_in, times_in};
+use crate::store::rewritten::ErasedId;
+use crate::store::written::Times;
 
 type Digest = [u8; DIGEST_LEN];
 
@@ -23,6 +24,14 @@ pub(crate) type ErasedRecords = HashMap<Digest, (CommitDigest, u64)>;
 
 /// The key paths of the ids to erase, each with the erasing commit and its time.
 pub(crate) type ErasedIds = HashMap<Digest, (CommitDigest, Time)>;
+
+/// Adds an erased id. Of two erasures of an id, the later one counts.
+pub(crate) fn add_erased_id(ids: &mut ErasedIds, id: ErasedId, time: Time) {
+    let known = ids.entry(*id.key.as_bytes()).or_insert((id.by, time));
+    if known.1 < time {
+        *known = (id.by, time);
+    }
+}
 
 /// A search through the batches of a log, in order.
 pub(crate) struct ErasedSearch<'a> {
@@ -55,19 +64,12 @@ impl<'a> ErasedSearch<'a> {
     /// # Errors
     /// `Corrupt` if the commit or a reference of the batch cannot be decoded.
     pub(crate) fn read(&mut self, batch: &Batch) -> Result<()> {
-        self.time = match ForeignCommit::of(batch, self.suite)? {
-            Some(found) => found.commit.time,
-            // The reference to a kept draft is later than the commit before it.
-            None => references_in(batch)?
-                .iter()
-                .map(|own| own.time)
-                .fold(self.time, Time::max),
-        };
-        let written = if self.ids.is_empty() {
-            HashMap::new()
+        let times = if self.ids.is_empty() {
+            Times::default()
         } else {
-            times_in(batch)
+            Times::of(batch)?
         };
+        self.time = times.of_others(self.time);
         for record in &batch.records {
             let Some(digest) = erasable(record, self.suite) else {
                 continue;
@@ -77,7 +79,7 @@ impl<'a> ErasedSearch<'a> {
                 .filter(|(_, until)| batch.number < *until)
                 .map(|(by, _)| *by);
             if record.kind == RecordKind::Object && !self.ids.is_empty() {
-                let time = written.get(&digest).copied().unwrap_or(self.time);
+                let time = times.own_of(&digest).unwrap_or(self.time);
                 by = by.or_else(|| self.eraser_of_id(&record.body, time));
                 let content = Object::content_digest_in(&record.body);
                 let content = content.map(|(content, _)| *content.as_bytes());

@@ -350,7 +350,7 @@ impl Rewriter<'_> {
         let fate = if follows && Self::line_stands_alone(&store, &entry, batch)? {
             Fate::AsItWas
         } else {
-            Self::state(&store, before.as_ref(), &entry, &mut state)?;
+            self.writing.mapped = Self::state(&store, before.as_ref(), &entry, &mut state)?;
             Fate::StatedAnew
         };
         self.builder_of(batch, fate, Some(state)).map(Some)

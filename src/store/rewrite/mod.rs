@@ -28,16 +28,17 @@ use bytes::Bytes;
 use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, ObjectDigest, Root};
 use crate::error::{Error, Result};
 use crate::log::{Batch, BatchBuilder, Position, Record, RecordKind, UNLINKED};
-use crate::object::{Commit, Reference};
+use crate::object::{Commit, Reference, Time};
 
 use super::Store;
 use super::commits::CommitEntry;
 use super::lines::LineRecord;
 use super::records::digest_of;
 use super::rewritten::{Erased, MapEntry, decode_gap, put_gap, put_state, unreadable};
+use super::written::{Times, WRITTEN, Written};
 
 #[cfg(feature = "remote")]
-pub(crate) use erased_ids::{ErasedIds, ErasedRecords, ErasedSearch};
+pub(crate) use erased_ids::{ErasedIds, ErasedRecords, ErasedSearch, add_erased_id};
 pub(crate) use lines::KeptLines;
 use lines::Reading;
 pub(crate) use mark::Live;
@@ -108,6 +109,7 @@ impl Store {
             gap: Thinned::default(),
             roots: HashSet::new(),
             reading: Reading::new(),
+            writing: Writing::default(),
         };
         self.read_log(upto.batch, &mut |batch| rewriter.take(batch))?;
         rewriter.finish(upto.batch)
@@ -146,11 +148,68 @@ struct Rewriter<'a> {
     /// The records to be written at the start of the next batch, such as references and erasure markers.
     waiting: BatchBuilder,
     /// The records that move to a later batch: to the first one that is written from this number on.
-    moved: BTreeMap<u64, Vec<Record>>,
+    moved: BTreeMap<u64, Vec<(Record, Time)>>,
     /// The thinned commits since the last written commit.
     gap: Thinned,
     roots: HashSet<Root>,
     reading: Reading,
+    writing: Writing,
+}
+
+/// When the versions were written that a rewriter moves (WRT-1).
+struct Writing {
+    /// The times in the batch that is read now, if a record of it moves.
+    times: Option<Times>,
+    /// The time of the newest commit so far.
+    time: Time,
+    /// The versions in the next batch that came from other ones, and those of which their batch says the time.
+    came: Vec<(Record, Time)>,
+    stayed: Vec<(Record, Time)>,
+    /// What the map of the next batch says, by the places of the versions in the old log.
+    mapped: HashMap<u64, Time>,
+}
+
+impl Default for Writing {
+    fn default() -> Self {
+        Self {
+            times: None,
+            time: Time::from_micros(0),
+            came: Vec::new(),
+            stayed: Vec::new(),
+            mapped: HashMap::new(),
+        }
+    }
+}
+
+impl Writing {
+    /// Returns when the version in a record of a batch was written, and whether the batch says it of this version.
+    fn time_of(&mut self, record: &Record, batch: &Batch, suite: HashSuite) -> Result<(Time, bool)> {
+        if self.times.is_none() {
+            self.times = Some(Times::of(batch)?);
+        }
+        let Some(times) = &self.times else {
+            return Ok((self.time, false));
+        };
+        let own = if times.has_versions() {
+            let digest = digest_of(record, suite);
+            times.own_of(&digest).map(|time| (time, times.states(&digest)))
+        } else {
+            None
+        };
+        Ok(own.unwrap_or_else(|| (times.of_others(self.time), false)))
+    }
+
+    /// Returns the times that the next batch must say.
+    fn take(&mut self, suite: HashSuite) -> Written {
+        let (came, mapped) = (std::mem::take(&mut self.came), std::mem::take(&mut self.mapped));
+        let mut written = Written::default();
+        for (record, time) in came.into_iter().chain(std::mem::take(&mut self.stayed)) {
+            if mapped.get(&record.locator.to_u64()) != Some(&time) {
+                written.add(digest_of(&record, suite), time);
+            }
+        }
+        written
+    }
 }
 
 /// The thinned commits of a line since its last written commit.
@@ -188,6 +247,7 @@ impl Thinned {
 
 impl Rewriter<'_> {
     fn take(&mut self, batch: &Batch) -> Result<()> {
+        self.writing.times = None;
         if let Some(line) = LineRecord::of(&batch.records, self.store.suite)? {
             return self.take_line(batch, &line);
         }
@@ -209,8 +269,9 @@ impl Rewriter<'_> {
             self.gap.put(&mut builder);
             if fate == Fate::StatedAnew {
                 let before = self.before.clone();
-                Self::state(self.store, before.as_ref(), &entry, &mut builder)?;
+                self.writing.mapped = Self::state(self.store, before.as_ref(), &entry, &mut builder)?;
             }
+            self.writing.time = entry.commit.time;
             builder.add(RecordKind::Commit, record.flags, &record.body);
             self.head = entry.digest;
             self.roots.insert(entry.commit.root);
@@ -220,6 +281,7 @@ impl Rewriter<'_> {
         }
         if let Some(record) = commit {
             let commit = Commit::decode(&record.body).map_err(|error| unreadable(record, &error))?;
+            self.writing.time = commit.time;
             self.gap
                 .note(commit.seq, Commit::hash(&record.body, self.store.suite));
         }
@@ -274,10 +336,10 @@ impl Rewriter<'_> {
         match record.kind {
             RecordKind::Object | RecordKind::Content | RecordKind::Text => {
                 if let Some(record) = self.without_erased(record) {
-                    self.sort_content(record, fate, batch.number, builder);
+                    self.sort_content(record, fate, batch, builder)?;
                 }
             }
-            RecordKind::Erased => self.sort_content(record.clone(), fate, batch.number, builder),
+            RecordKind::Erased => self.sort_content(record.clone(), fate, batch, builder)?,
             RecordKind::Link | RecordKind::Unlink | RecordKind::Base | RecordKind::Delta => {
                 if fate == Fate::AsItWas {
                     builder.add(record.kind, record.flags, &record.body);
@@ -291,8 +353,11 @@ impl Rewriter<'_> {
                     builder.add(RecordKind::Reference, 0, &record.body);
                 }
             }
-            RecordKind::Ignorable(_) => builder.add(record.kind, record.flags, &record.body),
-            RecordKind::Commit | RecordKind::Line | RecordKind::Seal => {}
+            RecordKind::Ignorable(_) if record.kind != WRITTEN => {
+                builder.add(record.kind, record.flags, &record.body);
+            }
+            // The times of the versions that stay are written anew.
+            RecordKind::Ignorable(_) | RecordKind::Commit | RecordKind::Line | RecordKind::Seal => {}
         }
         Ok(())
     }
@@ -305,19 +370,41 @@ impl Rewriter<'_> {
     }
 
     /// Adds a record to its batch, or moves it to the batch of the first kept commit that needs it.
-    fn sort_content(&mut self, record: Record, fate: Fate, batch: u64, builder: &mut BatchBuilder) {
+    fn sort_content(
+        &mut self,
+        record: Record,
+        fate: Fate,
+        batch: &Batch,
+        builder: &mut BatchBuilder,
+    ) -> Result<()> {
         let need = self.plan.live.first_need(record.locator).unwrap_or(NO_COMMIT);
         // A record that only a later batch needs moves there.
-        if fate != Fate::Thinned && need <= batch {
+        let stays = fate != Fate::Thinned && need <= batch.number;
+        let is_version = record.kind == RecordKind::Object;
+        // A batch without a commit may become one with the commit behind a gap.
+        let waits = fate == Fate::WithoutCommit && !self.gap.is_empty();
+        let (time, is_stated) = if is_version && (!stays || waits || has_times(batch)) {
+            self.writing.time_of(&record, batch, self.store.suite)?
+        } else {
+            (self.writing.time, false)
+        };
+        if stays {
             let flags = if fate == Fate::AsItWas {
                 record.flags
             } else {
                 unlinked(&record)
             };
             builder.add(record.kind, flags, &record.body);
+            if is_version && waits {
+                self.writing.came.push((record, time));
+            } else if is_stated {
+                self.writing.stayed.push((record, time));
+            }
         } else {
-            self.moved.entry(need.max(batch)).or_default().push(record);
+            let moved = self.moved.entry(need.max(batch.number)).or_default();
+            moved.push((record, time));
         }
+        Ok(())
     }
 
     /// Returns whether this is the newest reference with its name.
@@ -334,29 +421,39 @@ impl Rewriter<'_> {
         before: Option<&Arc<CommitEntry>>,
         entry: &CommitEntry,
         builder: &mut BatchBuilder,
-    ) -> Result<()> {
+    ) -> Result<HashMap<u64, Time>> {
         let now = store.state(entry)?;
         let before = before.map(|before| store.state(before));
         let (before, time) = (before.transpose()?, entry.commit.time);
+        let mut mapped = HashMap::new();
         put_state(builder, before.as_ref(), &now, store, time, |entry| {
             let updated = store.updated(entry)?;
+            let updated = updated.map_or(entry.created, Time::as_micros);
+            mapped.insert(entry.place, Time::from_micros(updated));
             Ok(MapEntry {
                 key: entry.key,
                 digest: Some(ObjectDigest::from_bytes(entry.digest)),
                 created: entry.created,
-                updated: updated.map_or(entry.created, crate::object::Time::as_micros),
+                updated,
             })
-        })
+        })?;
+        Ok(mapped)
     }
 
     /// Writes the records that moved to this batch or to one that was not written. While batch numbers are free (REW-2), writes [`MOVED_BYTES`] at a
     /// time as separate batches. Adds the remaining records to this batch.
     fn put_moved(&mut self, number: u64, builder: &mut BatchBuilder) -> Result<()> {
         let later = self.moved.split_off(&number.saturating_add(1));
-        for record in std::mem::replace(&mut self.moved, later).into_values().flatten() {
+        for (record, time) in std::mem::replace(&mut self.moved, later).into_values().flatten() {
             self.waiting.add(record.kind, unlinked(&record), &record.body);
+            if record.kind == RecordKind::Object {
+                self.writing.came.push((record, time));
+            }
             if self.waiting.encoded_bytes() >= MOVED_BYTES && self.written + 1 < number {
+                let mapped = std::mem::take(&mut self.writing.mapped);
+                let stayed = std::mem::take(&mut self.writing.stayed);
                 self.put(BatchBuilder::new())?;
+                (self.writing.mapped, self.writing.stayed) = (mapped, stayed);
             }
         }
         let waiting = std::mem::take(&mut self.waiting);
@@ -370,8 +467,10 @@ impl Rewriter<'_> {
         if batch.is_empty() {
             return Ok(());
         }
+        let mut written = BatchBuilder::new();
+        self.writing.take(self.store.suite).add_to(&mut written);
         self.written += 1;
-        (self.sink)(batch, self.head)
+        (self.sink)(written.followed_by(batch), self.head)
     }
 
     fn finish(mut self, last_batch: u64) -> Result<()> {
@@ -400,6 +499,11 @@ enum Fate {
     Thinned,
     /// The batch contains no commit.
     WithoutCommit,
+}
+
+/// Returns whether a batch has `written` records.
+fn has_times(batch: &Batch) -> bool {
+    batch.records.iter().any(|record| record.kind == WRITTEN)
 }
 
 /// Returns whether a batch contains changes of ids.

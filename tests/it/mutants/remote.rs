@@ -5,6 +5,7 @@ use super::{Mutant, mutant};
 const MACHINES: &str = "remote::tests::machines";
 const ERASURE: &str = "remote::tests::erasure";
 const ERASERS: &str = "remote::tests::erasers";
+const TIMES: &str = "remote::tests::times";
 const UPKEEP: &str = "remote::tests::upkeep";
 const TRAVEL: &str = "remote::tests::travel";
 const THINNED: &str = "remote::tests::thinned";
@@ -101,8 +102,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "a push leaves the old segments of what it erased",
         "src/remote/push.rs",
         [
-            "let erased = if outgoing.erasure.is_empty() {",
-            "outgoing.erasure.is_empty()",
+            "let erased = if outgoing.erasure.is_empty() && outgoing.erased_ids.is_empty() {",
+            "outgoing.erasure.is_empty() && outgoing.erased_ids.is_empty()",
             "true || outgoing.erasure.is_empty()",
         ],
         ERASURE,
@@ -330,14 +331,94 @@ pub(super) const MUTANTS: &[Mutant] = &[
         ERASERS,
     ),
     mutant(
-        "an erasure that travels on erases the id of what was put again",
+        "an erasure that travels on has the time of the commit that takes it along",
         "src/engine/write/erasers.rs",
         [
-            "if change.new.is_none() && now.get(&change.key, &**main)?.is_none() {",
-            "now.get(&change.key, &**main)?.is_none()",
-            "now.get(&change.key, &**main)?.is_none_or(|_| true)",
+            "let id = ErasedId { by: *by, ..erased };",
+            "ErasedId { by: *by, ..erased }",
+            "ErasedId { by: *by, time: i64::MAX, ..erased }",
         ],
         ERASERS,
+    ),
+    mutant(
+        "an erasure does not say which ids are erased as a whole",
+        "src/engine/upkeep/erase/survey.rs",
+        [
+            "survey.report.ids.clone_from(&survey.ids);",
+            "survey.report.ids.clone_from(&survey.ids);",
+            "",
+        ],
+        ERASURE,
+    ),
+    mutant(
+        "an erasure does not travel on if both states are equal",
+        "src/engine/write/push.rs",
+        [
+            "let is_ahead = index < store.kept();",
+            "index < store.kept()",
+            "(false && index < store.kept())",
+        ],
+        ERASERS,
+    ),
+    mutant(
+        "a collection erases what any remote erased",
+        "src/engine/upkeep/erase/elsewhere.rs",
+        [
+            "erasure.retain(|_, by| counts.contains(by));",
+            "erasure.retain(|_, by| counts.contains(by));",
+            "",
+        ],
+        ERASERS,
+    ),
+    mutant(
+        "a push sends no times of moved versions",
+        "src/store/outgoing.rs",
+        [
+            "if is_moved && record.kind == RecordKind::Object {",
+            "is_moved",
+            "(false && is_moved)",
+        ],
+        TIMES,
+    ),
+    mutant(
+        "a fetch keeps no times of moved versions",
+        "src/store/foreign.rs",
+        [
+            "if let Some(time) = time.filter(|time| *time < checked.commit.commit.time) {",
+            "*time < checked.commit.commit.time",
+            "(false && *time < checked.commit.commit.time)",
+        ],
+        TIMES,
+    ),
+    mutant(
+        "a fetch drops the times that a push sent",
+        "src/store/foreign.rs",
+        [
+            "if !matches!(record.kind, WRITTEN | ERASED_IDS) => {}",
+            "!matches!(record.kind, WRITTEN | ERASED_IDS)",
+            "record.kind != ERASED_IDS",
+        ],
+        TIMES,
+    ),
+    mutant(
+        "a rewrite keeps no times of moved versions",
+        "src/store/rewrite/mod.rs",
+        [
+            "if mapped.get(&record.locator.to_u64()) != Some(&time) {",
+            "mapped.get(&record.locator.to_u64()) != Some(&time)",
+            "(false && mapped.get(&record.locator.to_u64()) != Some(&time))",
+        ],
+        TIMES,
+    ),
+    mutant(
+        "a collection of a remote keeps no times of the versions of a dropped line",
+        "src/remote/gc.rs",
+        [
+            "if let Some((digest, time)) = time.filter(|_| record.kind == RecordKind::Object) {",
+            "record.kind == RecordKind::Object",
+            "(false && record.kind == RecordKind::Object)",
+        ],
+        TIMES,
     ),
     mutant(
         "a second remote erases what was put again",
@@ -353,16 +434,20 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "a version has the time of its batch",
         "src/store/rewrite/erased_ids.rs",
         [
-            "let time = written.get(&digest).copied().unwrap_or(self.time);",
-            "written.get(&digest).copied()",
-            "written.get(&digest).copied().filter(|_| false)",
+            "let time = times.own_of(&digest).unwrap_or(self.time);",
+            "times.own_of(&digest)",
+            "times.own_of(&digest).filter(|_| false)",
         ],
         ERASERS,
     ),
     mutant(
         "a draft has the time of the commit before it",
-        "src/store/rewrite/erased_ids.rs",
-        [".map(|own| own.time)", "own.time", "self.time"],
+        "src/store/written.rs",
+        [
+            "Some(time) => time.max(before),",
+            "time.max(before)",
+            "before.max(before.min(time))",
+        ],
         ERASERS,
     ),
     mutant(
@@ -394,6 +479,16 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "(true || is_idle(&line.head))",
         ],
         UPKEEP,
+    ),
+    mutant(
+        "a signature covers no erasure that came from another remote",
+        "src/remote/signing.rs",
+        [
+            "if has_erased {",
+            "has_erased",
+            "(has_erased && found.commit.op.as_str() == \"erase\")",
+        ],
+        "remote::tests::signing",
     ),
     mutant(
         "a signature does not name the machine that signed",

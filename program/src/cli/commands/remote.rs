@@ -598,7 +598,7 @@ pub(super) fn fetched_line(fetched: &Fetched) -> String {
             counted(erased, "record")
         ),
         (_, kept) => format!(
-            "{commits}; others erased {} that you keep, because the remote may not erase here: {}",
+            "{commits}; others erased {} that you keep, because no demanded signature covers that, or the remote may not erase here: {}",
             counted(kept, "record"),
             named_kept(fetched)
         ),

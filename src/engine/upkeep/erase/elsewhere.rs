@@ -4,23 +4,21 @@
 //! Layer 5.
 //!
 //! # Invariants
-//! - ELS-1: every record whose digest the other store erased goes. If an id lost all its versions there, the versions of the
-//!   id that were written here before go too (EID-1).
+//! - ELS-1: every record whose digest the other store erased goes. If its erasure names an id (ERA-5), the versions of the id that
+//!   were written here before go too (EID-1).
 
 use std::collections::{BTreeSet, HashSet};
 
-use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, to_hex};
+use crate::digest::{CommitDigest, HashSuite, to_hex};
 use crate::engine::inner::Inner;
 use crate::engine::write::{LogHandle, Writer};
 use crate::error::Result;
 use crate::log::{Batch, CompactionLock, RecordKind, Seal};
-use crate::object::Object;
+use crate::object::{Object, Time};
 use crate::store::{
-    ErasedIds, ErasedRecords, ErasedSearch, Erasure, ForeignCommit, Live, Plan, REMOTE, changes_in,
-    markers_in, object_of,
+    ErasedIds, ErasedRecords, ErasedSearch, Erasure, ForeignCommit, Live, Plan, REMOTE, add_erased_id,
+    erased_ids_in, markers_in, object_of,
 };
-
-type Digest = [u8; DIGEST_LEN];
 
 /// What the commits of another store erased.
 #[derive(Default)]
@@ -56,24 +54,26 @@ impl Elsewhere {
         suite: HashSuite,
         is_known: &mut dyn FnMut(CommitDigest) -> Result<bool>,
     ) -> Result<()> {
-        let mut markers = markers_in(batch)?;
+        let (mut markers, mut ids) = (markers_in(batch)?, erased_ids_in(batch)?);
+        if markers.is_empty() && ids.is_empty() {
+            return Ok(());
+        }
         let Some(found) = ForeignCommit::of(batch, suite)? else {
             return Ok(());
         };
         // A retention keeps each erasing commit, so none is in a gap.
         markers.retain(|marker| marker.by == found.digest);
-        if markers.is_empty() || is_known(found.digest)? {
+        ids.retain(|id| id.by == found.digest);
+        if markers.is_empty() && ids.is_empty() || is_known(found.digest)? {
             return Ok(());
         }
-        let removed = changes_in(batch)
-            .into_iter()
-            .filter(|(_, digest)| digest.is_none());
-        let removed: HashSet<Digest> = removed.map(|(key, _)| key).collect();
-        for marker in markers {
-            self.erasure.insert(marker.digest, (marker.by, until));
-            if let Some(key) = marker.key.filter(|key| removed.contains(key.as_bytes())) {
-                self.ids.insert(*key.as_bytes(), (marker.by, found.commit.time));
-            }
+        let markers = markers.into_iter();
+        self.erasure
+            .extend(markers.map(|marker| (marker.digest, (marker.by, until))));
+        for id in ids {
+            // Nothing is erased that is later than the commit which brings the erasure.
+            let time = Time::from_micros(id.time).min(found.commit.time);
+            add_erased_id(&mut self.ids, id, time);
         }
         Ok(())
     }
@@ -137,7 +137,8 @@ impl Inner {
         Ok(self.erased_elsewhere(&elsewhere)?.targets)
     }
 
-    /// Returns all that was erased in this store, and the commits that erased it. Reads the whole log.
+    /// Returns all that was erased in this store, and the commits that erased it, without what others erased that may not erase
+    /// here. Reads the whole log.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if the log cannot be read.
@@ -149,6 +150,13 @@ impl Inner {
             erasure.extend(erased.map(|marker| (marker.digest, marker.by)));
             Ok(())
         })?;
+        // INVARIANT RML-4
+        let by: HashSet<CommitDigest> = erasure.values().copied().collect();
+        let mut counts = HashSet::new();
+        for by in by {
+            counts.extend(cut.store.counts_as_eraser(by)?.then_some(by));
+        }
+        erasure.retain(|_, by| counts.contains(by));
         // What was put again afterwards stays.
         let mut stays = HashSet::new();
         for digest in erasure.keys() {

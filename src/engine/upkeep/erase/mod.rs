@@ -12,6 +12,8 @@
 //! # Invariants
 //! - ERA-1: no log contains both an erase commit and the records that it erases.
 //! - ERA-2: a state without an erased id keeps its root, and all commits keep their digests.
+//! - ERA-5: the batch of an erase commit names the ids of which the erasure removes all versions, so that other stores remove
+//!   those that this one does not have.
 
 #[cfg(feature = "remote")]
 mod elsewhere;
@@ -23,9 +25,9 @@ use std::collections::BTreeSet;
 
 use crate::digest::{CommitDigest, DIGEST_LEN};
 use crate::error::{Error, Result};
-use crate::log::{BatchBuilder, CompactionLock, Seal, not_rewritten};
+use crate::log::{BODY_BYTES_MAX, BatchBuilder, CompactionLock, Fixed, Seal, not_rewritten};
 use crate::object::{Id, Op};
-use crate::store::{Live, Plan, markers_in};
+use crate::store::{ERASED_IDS, ErasedId, Live, Plan, markers_in};
 
 use crate::trie::Shape;
 #[cfg(feature = "remote")]
@@ -105,6 +107,8 @@ pub struct ErasedReport {
     pub commit: Option<CommitInfo>,
     /// The digests of the erased versions that are current, and of their contents.
     current: BTreeSet<[u8; DIGEST_LEN]>,
+    /// The ids of which the erasure removes all versions. Only the last part of an erasure in parts has them.
+    ids: BTreeSet<String>,
 }
 
 impl ErasedReport {
@@ -157,6 +161,15 @@ impl Inner {
         self.add_commit(&mut batch, &mut tip, left.clone(), root, time, &note)?;
         let mark = tip.mark;
         drop(tip);
+        let mut ids = Vec::new();
+        for id in &report.ids {
+            let (key, time) = (store.suite.key_path(id), time.as_micros());
+            let by = mark.commit;
+            ErasedId { key, by, time }.put(&mut ids);
+        }
+        for part in ids.chunks(BODY_BYTES_MAX / ErasedId::BYTES * ErasedId::BYTES) {
+            batch.add(ERASED_IDS, 0, part);
+        }
         let mut rewrite = writing.begin_rewrite(alone, Seal::WhenPublished)?;
         rewrite.moves_head(mark);
         let cut = self.cut(writing);

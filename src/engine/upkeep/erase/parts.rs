@@ -133,6 +133,7 @@ impl Inner {
         }
         report.records.retain(|record| part.contains(&record.digest));
         report.unlinked.clear();
+        report.ids.clear();
         places.by_digest.retain(|digest, _| part.contains(digest));
         Ok((report, Some(places), false))
     }

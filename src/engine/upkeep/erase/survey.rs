@@ -109,6 +109,7 @@ impl Inner {
         survey.check_current()?;
         survey.check_others()?;
         survey.take_records()?;
+        survey.report.ids.clone_from(&survey.ids);
         let rest = Rest {
             digests: survey.report.records.iter().map(|record| record.digest).collect(),
             given: survey.given,

@@ -99,7 +99,7 @@ impl Inner {
         let (ours, remote) = ((store, head), (line, theirs));
         let apart = Apart::of(&ours, &remote)?;
         let since = newest_sent(&ours, &remote)?;
-        let ahead = if apart.changes.is_empty() && !Self::must_travel(&ours.0, since)? {
+        let ahead = if apart.changes.is_empty() && !Self::must_travel(known, &ours.0, since)? {
             0
         } else {
             kept_behind(&ours.0, since)?
