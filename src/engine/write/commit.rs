@@ -400,6 +400,7 @@ impl Inner {
             trie,
             start,
             unlinked: changed.unlinked,
+            named: changed.named,
             touches_tree,
             objects: changed.objects,
         };
