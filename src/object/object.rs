@@ -234,6 +234,16 @@ impl Object {
         }
     }
 
+    /// Returns whether both have the same text, without checking that it is one.
+    pub(crate) fn has_content_of(&self, other: &Self) -> bool {
+        self.content_bytes() == other.content_bytes()
+    }
+
+    fn content_bytes(&self) -> Option<&[u8]> {
+        let added = self.added_content().map(|content| &content[..]);
+        added.or_else(|| self.field(tag::CONTENT))
+    }
+
     fn added_content(&self) -> Option<&Bytes> {
         self.apart.as_ref()?.content.as_ref()
     }

@@ -130,22 +130,23 @@ impl Store {
         Some((line, upto))
     }
 
-    /// Notes which ids a commit changes, before the commit is published.
-    pub(super) fn note_changes(&self, batch: &Batch, next: &CommitEntry) {
+    /// Notes which ids a commit changes, before the commit is published. `named` are the ids that the batch links or unlinks,
+    /// if they are known.
+    pub(super) fn note_changes(&self, batch: &Batch, named: Option<&[IdHash]>, next: &CommitEntry) {
         match &self.own {
-            Some(own) => self.note_changed(&own.changed, batch, next),
-            None => self.forget_places(batch, next),
+            Some(own) => self.note_changed(&own.changed, (batch, named), next),
+            None => self.forget_places((batch, named), next),
         }
     }
 
     /// Makes the cache of places forget what a commit changes.
-    fn forget_places(&self, batch: &Batch, next: &CommitEntry) {
+    fn forget_places(&self, (batch, named): (&Batch, Option<&[IdHash]>), next: &CommitEntry) {
         let Some(cache) = self.places.load_full() else {
             return;
         };
         let objects = next.trie.get().map_or(0, |after| after.len());
         let anew = cache.take_in((batch.number, objects), |cache| {
-            self.with_changes(batch, next, |coming| match self.target_of(next) {
+            self.with_changes((batch, named), next, |coming| match self.target_of(next) {
                 Some(target) => cache.go_back(target.batch, batch.number),
                 None => cache.forget_changes(coming, next),
             })
@@ -165,11 +166,16 @@ impl Store {
     }
 
     /// Adds what a commit changes to the changed ids of this line.
-    fn note_changed(&self, changed: &ChangedIds, batch: &Batch, next: &CommitEntry) {
+    fn note_changed(
+        &self,
+        changed: &ChangedIds,
+        (batch, named): (&Batch, Option<&[IdHash]>),
+        next: &CommitEntry,
+    ) {
         if !changed.is_known() {
             return;
         }
-        let noted = self.with_changes(batch, next, |coming| {
+        let noted = self.with_changes((batch, named), next, |coming| {
             if next.takes_state {
                 self.is_state_of_line(next.commit.root).then_some(())
             } else {
@@ -196,7 +202,7 @@ impl Store {
     /// be read.
     fn with_changes(
         &self,
-        batch: &Batch,
+        (batch, named): (&Batch, Option<&[IdHash]>),
         next: &CommitEntry,
         change: impl FnOnce(&Coming<'_>) -> Option<()>,
     ) -> Option<()> {
@@ -206,6 +212,7 @@ impl Store {
         }
         change(&Coming {
             batch,
+            named,
             before: &self.state(&head).ok()?,
             records: &self.records,
             nodes: self,

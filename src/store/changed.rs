@@ -25,6 +25,8 @@ use super::records::Records;
 /// A commit that is about to be published.
 pub(super) struct Coming<'a> {
     pub(super) batch: &'a Batch,
+    /// The ids that its batch links or unlinks, if the writer knows them.
+    pub(super) named: Option<&'a [IdHash]>,
     /// The newest state before it.
     pub(super) before: &'a Trie,
     pub(super) records: &'a Records,
@@ -34,32 +36,35 @@ pub(super) struct Coming<'a> {
 impl Coming<'_> {
     /// Calls `change` with each id whose version `record` may change. An id that the state before lacks may be missing, if the
     /// record links it. Returns `None` if the ids are not known.
-    pub(super) fn ids_of(&self, record: &Record, change: &mut dyn FnMut(&str)) -> Option<()> {
-        match record.kind {
-            RecordKind::Object if record.flags & UNLINKED == 0 => change(Object::id_in(&record.body)?),
-            RecordKind::Link => {
+    pub(super) fn ids_of(&self, record: &Record, change: &mut dyn FnMut(IdHash)) -> Option<()> {
+        match (record.kind, self.named) {
+            (RecordKind::Object, _) if record.flags & UNLINKED == 0 => {
+                change(IdHash::of(Object::id_in(&record.body)?));
+            }
+            (RecordKind::Link | RecordKind::Unlink, Some(named)) => named.iter().copied().for_each(change),
+            (RecordKind::Link, None) => {
                 for link in codec::as_arrays::<LINK_BYTES>(&record.body).ok()? {
                     let (key, _) = link.split_first_chunk()?;
                     self.id_at(&KeyPath::from_bytes(*key), change)?;
                 }
             }
-            RecordKind::Unlink => {
+            (RecordKind::Unlink, None) => {
                 for key in codec::as_arrays::<UNLINK_BYTES>(&record.body).ok()? {
                     self.id_at(&KeyPath::from_bytes(key), change)?;
                 }
             }
-            RecordKind::Base | RecordKind::Delta | RecordKind::Gap | RecordKind::Erased => return None,
+            (RecordKind::Base | RecordKind::Delta | RecordKind::Gap | RecordKind::Erased, _) => return None,
             _ => {}
         }
         Some(())
     }
 
-    fn id_at(&self, key: &KeyPath, change: &mut dyn FnMut(&str)) -> Option<()> {
+    fn id_at(&self, key: &KeyPath, change: &mut dyn FnMut(IdHash)) -> Option<()> {
         if let Some(entry) = self.before.get(key, self.nodes).ok()? {
             let record = self.records.record(Locator::from_u64(entry.place)).ok()?;
             // Nothing else than objects is ever cached.
             if record.kind == RecordKind::Object {
-                change(Object::id_in(&record.body)?);
+                change(IdHash::of(Object::id_in(&record.body)?));
             }
         }
         Some(())
@@ -167,7 +172,7 @@ impl ChangedIds {
     /// threads at once.
     pub(super) fn take_in(&self, coming: &Coming<'_>) -> Option<()> {
         let mut records = coming.batch.records.iter();
-        records.try_for_each(|record| coming.ids_of(record, &mut |id| self.add(IdHash::of(id))))
+        records.try_for_each(|record| coming.ids_of(record, &mut |id| self.add(id)))
     }
 
     /// Notes that the line may have changed any id, from now on.

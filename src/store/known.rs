@@ -13,6 +13,8 @@ use crate::log::{Batch, LINK_BYTES, Locator, Record, RecordKind, UNLINK_BYTES, U
 use crate::object::{Commit, HistoryTree, Reference};
 use crate::trie::Trie;
 
+use super::places::IdHash;
+
 /// The ids that a commit removed from the state, each with the time of its first write.
 pub(crate) type Unlinked = Vec<(KeyPath, i64)>;
 
@@ -24,6 +26,8 @@ pub(crate) struct StagedState {
     pub(crate) start: Locator,
     /// The ids that the batch removes, each with the time of its first write.
     pub(crate) unlinked: Unlinked,
+    /// The ids that the batch links or unlinks, in no order.
+    pub(crate) named: Vec<IdHash>,
     /// Whether the batch may change the tree of parents.
     pub(crate) touches_tree: bool,
     /// The key path and digest of each object record, in the order of the batch. History has none of these versions.

@@ -241,8 +241,7 @@ impl PlaceCache {
         !self.left.has(batch) && self.epoch.load(Ordering::Acquire) == found.epoch
     }
 
-    fn forget(&self, id: &str) {
-        let hash = IdHash::of(id);
+    fn forget(&self, hash: IdHash) {
         let found = self.lines.get().map(|lines| lines.find(hash));
         if let Some((block, index)) = found
             && let Some(slot) = block.get().and_then(|block| block.lines[index].slot(hash.tag()))

@@ -122,6 +122,15 @@ impl Records {
         self.table(of_objects).read().candidates(digest).collect()
     }
 
+    /// Returns the locator of the record that [`Self::search`] reads first.
+    fn first_candidate(&self, of_objects: bool, digest: &[u8; DIGEST_LEN]) -> Result<Option<Locator>> {
+        let newer = self.table(of_objects).read().candidates(digest).next();
+        match &self.base {
+            Some(base) if newer.is_none() => Ok(base.places(of_objects, digest)?.first().copied()),
+            _ => Ok(newer),
+        }
+    }
+
     /// Returns the index rows of the batches after `from` up to `upto`, for the next checkpoint.
     pub(super) fn rows(&self, of_objects: bool, from: u64, upto: u64) -> Vec<DigestRow> {
         self.table(of_objects).read().rows(from, upto)
@@ -183,6 +192,15 @@ impl Records {
     /// # Errors
     /// `Corrupt` if the record at `place` is not this object, or if the content is missing.
     pub(crate) fn object_at(&self, place: u64, digest: ObjectDigest) -> Result<Object> {
+        Ok(self.object_placed(place, digest)?.0)
+    }
+
+    /// Returns the object that [`Self::object_at`] returns, and whether the record at `place` is this version without a limit of
+    /// its class.
+    ///
+    /// # Errors
+    /// The errors of [`Self::object_at`].
+    pub(crate) fn object_placed(&self, place: u64, digest: ObjectDigest) -> Result<(Object, bool)> {
         let record = self.reader.read(Locator::from_u64(place))?;
         match record.kind {
             RecordKind::Object => {
@@ -191,14 +209,15 @@ impl Records {
                 if is_lowered(&object, record.flags)
                     && let Some((_, object)) = self.find_object(digest)?
                 {
-                    return Ok(object);
+                    return Ok((object, false));
                 }
-                self.with_content(object, record.flags)
+                let object = self.with_content(object, record.flags)?;
+                Ok((object, cap_in(record.flags) == 0))
             }
             RecordKind::Erased => match self.find_object(digest)? {
                 // INVARIANT RCS-2: if a record was erased and later written again, readers get the new record.
-                Some((_, object)) => Ok(object),
-                None => placeholder(&record, digest),
+                Some((_, object)) => Ok((object, false)),
+                None => Ok((placeholder(&record, digest)?, false)),
             },
             _ => Err(Error::corrupt(format!(
                 "the record of version {digest} is not an object"
@@ -354,14 +373,19 @@ impl Records {
     }
 
     /// Returns the locator of a version, unless its readers see a lower class than the object has. Then a new record of it
-    /// has effect (RCS-3).
+    /// has effect (RCS-3). `read` is a place at which a caller read the version in this log, from a record without a limit: that
+    /// record is not read again.
     ///
     /// # Errors
     /// The errors of [`Self::object_at`].
-    pub(crate) fn find_place_of(&self, object: &Object) -> Result<Option<Locator>> {
+    pub(crate) fn find_place_of(&self, object: &Object, read: Option<Locator>) -> Result<Option<Locator>> {
+        let digest = object.digest();
+        if read.is_some() && self.first_candidate(true, digest.as_bytes())? == read {
+            return Ok(read);
+        }
         // RCS-1: the bytes of the version are here, so its record need not be hashed.
         let is_it = |record: &Record| record.kind == RecordKind::Object && record.body[..] == *object.bytes();
-        let found = self.find_where(RecordKind::Object, object.digest().as_bytes(), is_it)?;
+        let found = self.find_where(RecordKind::Object, digest.as_bytes(), is_it)?;
         let found = found.filter(|found| !object.origin().is_above(cap_of(found.flags)));
         Ok(found.map(|found| found.locator))
     }

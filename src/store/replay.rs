@@ -19,6 +19,7 @@ use super::commits::StateSlot;
 use super::decoded::{Decoded, decode, hashed};
 use super::known::{self, Counts, Known, StagedState, Unlinked};
 use super::past::{Replay, state_after};
+use super::places::IdHash;
 use super::{CommitEntry, Store};
 
 /// Applies a batch of the line of `store`. `named` is the commit that the batch names. `known` is what the writer of the
@@ -40,10 +41,10 @@ pub(super) fn apply(
         let has_commit = known.commit.is_some();
         let applied = known_commit(store, (batch, named), &mut known, &counts)?;
         if applied.is_some() || !has_commit {
-            let objects = known.state.map(|state| state.objects).unwrap_or_default();
-            store.records.add_all(batch, &objects, true)?;
+            let (objects, named) = known.state.map(|state| (state.objects, state.named)).unzip();
+            store.records.add_all(batch, &objects.unwrap_or_default(), true)?;
             let contents = Decoded::with_references(known.references);
-            note_changes(store, batch, applied.as_ref());
+            note_changes(store, batch, applied.as_ref(), named.as_deref());
             return Ok(publish(store, batch.number, contents, applied));
         }
     }
@@ -140,7 +141,7 @@ fn take_in(
         Ok((Arc::new(entry), history, unlinked))
     });
     let applied = applied.transpose()?;
-    note_changes(store, batch, applied.as_ref());
+    note_changes(store, batch, applied.as_ref(), None);
     Ok(publish(store, batch.number, contents, applied))
 }
 
@@ -244,10 +245,10 @@ pub(super) fn next_commit(
 }
 
 /// Notes which ids a commit changes, before anybody can read the commit (PCH-2, CHD-1): readers find commits in the catalog,
-/// too.
-fn note_changes(store: &Store, batch: &Batch, applied: Option<&Applied>) {
+/// too. `named` are the ids that the batch links or unlinks, if the writer knows them.
+fn note_changes(store: &Store, batch: &Batch, applied: Option<&Applied>, named: Option<&[IdHash]>) {
     if let Some((entry, ..)) = applied {
-        store.note_changes(batch, entry);
+        store.note_changes(batch, named, entry);
     }
 }
 

@@ -165,6 +165,48 @@ pub(super) fn child_digest(
     Ok(digests[0])
 }
 
+/// Takes over the digests of the branches which `other` has with the same children at the same place. Visits only branches
+/// without a digest, and loads none. The recursion is at most as deep as the trie.
+pub(super) fn take_digests(child: &Child, other: &Child, kind: HashKind) {
+    let (Kind::Branch(branch), Some(other)) = (child.get(), other.loaded_branch()) else {
+        return;
+    };
+    if child.is_known(kind) {
+        return;
+    }
+    if branch.bitmap() != other.bitmap() {
+        for (digit, child) in branch.digits() {
+            if let Some(other) = other.child(digit) {
+                take_digests(child, other, kind);
+            }
+        }
+        return;
+    }
+    let mut is_same = true;
+    for (child, other) in branch.slots().iter().zip(other.slots()) {
+        // Most children are shared.
+        if !child.is_same(other) {
+            take_digests(child, other, kind);
+            is_same = is_same && hashes_alike(child, other, kind);
+        }
+    }
+    if is_same && let Some(digest) = other.cached_digest(kind) {
+        branch.cache_digest(kind, &digest);
+    }
+}
+
+/// Returns whether two nodes at one place are known to have the same digest.
+fn hashes_alike(one: &Child, other: &Child, kind: HashKind) -> bool {
+    match (one.entry(), other.entry()) {
+        (Some(one), Some(other)) => one.digest == other.digest && one.key == other.key,
+        (None, None) => {
+            let digest = one.known_digest(kind);
+            digest.is_some() && digest == other.known_digest(kind)
+        }
+        _ => false,
+    }
+}
+
 /// The branches whose digests are not cached.
 struct Unknown<'a> {
     hasher: NodeHasher,

@@ -255,6 +255,14 @@ impl Trie {
         Ok(Root::from_bytes(digest))
     }
 
+    /// Takes over the digests of the branches that `other` has, too, so that [`Self::root`] does not compute them again.
+    /// Visits only what was edited since the last root, and loads no node.
+    pub(crate) fn take_digests(&self, other: &Self, suite: HashSuite, shape: Shape) {
+        if let (Some(top), Some(other)) = (&self.top, &other.top) {
+            digest::take_digests(top, other, NodeHasher::new(suite, shape).kind());
+        }
+    }
+
     /// Iterates all entries in the order of their key paths.
     pub fn iter<S: NodeSource>(&self, source: S) -> Iter<S> {
         Iter::new(self.top.clone(), source)

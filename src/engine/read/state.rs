@@ -87,6 +87,12 @@ impl State {
         self.store.records.object_at(entry.place, digest)
     }
 
+    /// Returns the object of an entry, and whether its record is at the place of the entry and limits no class.
+    pub(crate) fn load_placed(&self, entry: &Entry) -> Result<(Object, bool)> {
+        let digest = ObjectDigest::from_bytes(entry.digest);
+        self.store.records.object_placed(entry.place, digest)
+    }
+
     /// Returns a source of the trie nodes of both states. One state may precede a rewrite of the log, and the other
     /// state may follow that rewrite.
     pub(crate) fn nodes_with<'a>(&'a self, other: &'a Self) -> BothStores<'a> {

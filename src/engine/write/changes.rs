@@ -25,6 +25,12 @@ impl Changes {
         self.all.is_empty()
     }
 
+    /// Makes room for this number of further changes.
+    pub(crate) fn reserve(&mut self, count: usize) {
+        self.all.reserve(count);
+        self.places.reserve(count);
+    }
+
     pub(crate) fn contains_key(&self, key: &KeyPath) -> bool {
         self.places.contains_key(key)
     }

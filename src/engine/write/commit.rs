@@ -79,6 +79,8 @@ pub(crate) struct Note<'a> {
     pub(crate) target: Option<CommitDigest>,
     /// The commit that a merge brings in, with its time.
     pub(crate) merged: Option<(CommitDigest, Time)>,
+    /// The state of that commit. Most branches that a merge changes are as they are there, and need not be hashed again.
+    pub(crate) beside: Option<Trie>,
     pub(crate) writer: &'a Writer,
 }
 
@@ -88,6 +90,7 @@ impl<'a> Note<'a> {
             op,
             target,
             merged: None,
+            beside: None,
             writer,
         }
     }
@@ -376,6 +379,9 @@ impl Inner {
         if touches_tree {
             self.check_tree(&State::of(store, head)?, earlier, draft)?;
         }
+        if let Some(beside) = &note.beside {
+            changed.trie.take_digests(beside, store.suite, Shape::State);
+        }
         let root = changed.trie.root(store.suite, Shape::State, &**store)?;
         let may_be_known = note.target.is_some() || changed.counts.total() == 0;
         let is_known = may_be_known && store.by_root(root)?.is_some();
@@ -394,6 +400,7 @@ impl Inner {
             trie,
             start,
             unlinked: changed.unlinked,
+            named: changed.named,
             touches_tree,
             objects: changed.objects,
         };

@@ -26,7 +26,7 @@ use bytes::Bytes;
 
 use crate::digest::{ContentDigest, DigestHash, KeyPath, ObjectDigest};
 use crate::error::{Error, ErrorCode, Result};
-use crate::log::framed_bytes;
+use crate::log::{Locator, framed_bytes};
 use crate::object::{Encoded, Id, NewObject, Object, Origin};
 use crate::store::{ChangeCounts, Store};
 use crate::trie::{Entry, Trie};
@@ -54,6 +54,8 @@ pub(crate) struct StagedObject {
     pub(crate) content: Option<(ContentDigest, Bytes)>,
     /// Whether the draft only links this version, because history already had it when it was staged (DRA-3).
     pub(crate) is_linked: bool,
+    /// The place of the record that a linked version was read from, in the log of the base state, if the record limits no class.
+    pub(crate) read_at: Option<Locator>,
 }
 
 impl StagedObject {
@@ -76,6 +78,7 @@ impl StagedObject {
             object,
             content,
             is_linked: false,
+            read_at: None,
         }
     }
 }
@@ -437,11 +440,18 @@ impl Draft {
     pub(crate) fn stage_version(&mut self, object: Object) -> Result<()> {
         let key = self.base.key(object.id());
         let old = self.base_version(object.id(), &key, self.base.state.entry_at(&key))?;
-        self.stage_over(key, old.as_ref(), object)
+        self.stage_over(key, old.as_ref(), object, None)
     }
 
-    /// Stages a version as [`Self::stage_version`] does, for a caller that has read `old`, the version of the base state.
-    pub(super) fn stage_over(&mut self, key: KeyPath, old: Option<&Object>, object: Object) -> Result<()> {
+    /// Stages a version as [`Self::stage_version`] does, for a caller that has read `old`, the version of the base state, and
+    /// the version itself from a record at `read_at` that limits no class.
+    pub(super) fn stage_over(
+        &mut self,
+        key: KeyPath,
+        old: Option<&Object>,
+        object: Object,
+        read_at: Option<Locator>,
+    ) -> Result<()> {
         let id = object.id().clone();
         let seen = Origin::least(object.stored_origin(), self.base.settings().best_origin);
         let is_lowered = seen.is_above(object.origin()) && !object.lacks_content();
@@ -456,6 +466,7 @@ impl Draft {
                 object,
                 content: None,
                 is_linked: true,
+                read_at,
             }
         };
         let digest = staged.object.digest();
@@ -485,7 +496,7 @@ impl Draft {
         // Runs before the previous staged version is dropped, because the new version may be derived from it.
         self.note_sources(&new.object);
         let digest = new.object.digest();
-        let origin = new.object.origin();
+        let origin = self.origins.get().map(|_| new.object.origin());
         let parent = new
             .object
             .parent()
@@ -496,7 +507,9 @@ impl Draft {
         if let Some(parent) = parent {
             self.children.entry(parent).or_default().insert(key);
         }
-        self.note_origin(digest, Some(origin));
+        if origin.is_some() {
+            self.note_origin(digest, origin);
+        }
         if self.past.remove(&digest).is_some() {
             self.sources.insert(digest);
         }

@@ -111,6 +111,27 @@ pub(super) struct Planned {
 }
 
 impl Planned {
+    /// Returns the change of an id from the version `now` to `then`, which has this parent.
+    pub(super) fn new(
+        id: Id,
+        parent: Option<Id>,
+        (now, then): (Option<Entry>, Option<Entry>),
+        since: u64,
+    ) -> Self {
+        Self {
+            now,
+            then,
+            parent,
+            since,
+            gone_with: None,
+            id,
+        }
+    }
+
+    fn is_below_another(&self) -> bool {
+        self.parent.is_some() && self.then().is_some()
+    }
+
     /// Returns the version that the id gets; `None` if the object is removed.
     pub(super) fn then(&self) -> Option<Entry> {
         self.then.filter(|_| self.gone_with.is_none())
@@ -179,15 +200,8 @@ impl<'a> Plan<'a> {
         (now, then): (Option<Entry>, Option<Entry>),
         since: u64,
     ) {
-        let planned = Planned {
-            now,
-            then,
-            parent,
-            since,
-            gone_with: None,
-            id,
-        };
-        self.changes.insert(key, planned);
+        self.changes
+            .insert(key, Planned::new(id, parent, (now, then), since));
         self.edits += 1;
     }
 
@@ -212,14 +226,28 @@ impl<'a> Plan<'a> {
         }
     }
 
-    fn keys(&self) -> Vec<KeyPath> {
-        self.changes.keys().copied().collect()
+    /// Plans changes as [`Self::add_at`] does, in any order.
+    pub(super) fn add_all(&mut self, changes: Vec<(KeyPath, Planned)>) {
+        self.edits += changes.len() as u64;
+        if self.changes.is_empty() {
+            self.changes = changes.into_iter().collect();
+        } else {
+            self.changes.extend(changes);
+        }
+    }
+
+    /// Returns the ids whose change is of a kind.
+    fn keys_of(&self, is_of_kind: impl Fn(&Planned) -> bool) -> Vec<KeyPath> {
+        let all = self.changes.iter().inspect(|_| count_step());
+        all.filter(|(_, planned)| is_of_kind(planned))
+            .map(|(key, _)| *key)
+            .collect()
     }
 
     /// Settles the objects whose new version has a parent. Walks up from each of them once, then decides from the top.
     fn settle_parents(&mut self) -> Result<()> {
         let mut reached = HashSet::new();
-        for key in self.keys() {
+        for key in self.keys_of(Planned::is_below_another) {
             let (mut walked, mut next) = (Vec::new(), key);
             while let Some((above, since)) = self.planned_parent(&next)
                 && reached.insert(next)
@@ -287,10 +315,10 @@ impl<'a> Plan<'a> {
     fn settle_circles(&mut self) -> Result<()> {
         // The ids from which no circle is reached. A change of an id on a circle affects none of them.
         let mut ends = HashSet::new();
-        for key in self.keys() {
-            // An object without a parent is on no circle.
+        // An object without a parent is on no circle.
+        for key in self.keys_of(Planned::is_below_another) {
             let planned = self.changes.get(&key);
-            let planned = planned.filter(|planned| planned.then().and(planned.parent.as_ref()).is_some());
+            let planned = planned.filter(|planned| planned.is_below_another());
             if let Some(id) = planned.map(|planned| planned.id.clone()) {
                 self.settle_circles_above((key, id), &mut ends)?;
             }
@@ -373,7 +401,7 @@ impl<'a> Plan<'a> {
 
     /// Settles the objects that are removed, which others may have put objects below.
     fn settle_children(&mut self) -> Result<()> {
-        let mut removed = self.keys();
+        let mut removed = self.keys_of(|planned| planned.then().is_none());
         while let Some(key) = removed.pop() {
             let planned = self.changes.get(&key);
             let Some(planned) = planned.filter(|planned| planned.then().is_none()) else {

@@ -11,12 +11,13 @@
 //! - STG-1: a batch contains no version and no content twice, and no version or content that history already has.
 
 use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 
 use crate::digest::{ContentDigest, DigestHash, KeyPath, ObjectDigest};
 use crate::error::Result;
 use crate::log::{BODY_BYTES_MAX, BatchBuilder, Locator, RecordKind, UNLINKED};
-use crate::object::Time;
-use crate::store::{ChangeCounts, Store, Unlinked};
+use crate::object::{Id, Time};
+use crate::store::{ChangeCounts, IdHash, Store, Unlinked};
 use crate::trie::{Entry, NodeSource, Trie};
 
 use super::draft::changed_meanwhile;
@@ -30,6 +31,8 @@ pub(crate) struct Changed {
     pub(crate) objects: Vec<(KeyPath, ObjectDigest)>,
     /// The removed ids, each with the time of its first write.
     pub(crate) unlinked: Unlinked,
+    /// The ids that the batch links or unlinks.
+    pub(crate) named: Vec<IdHash>,
     /// The changes that the state did not contain yet.
     pub(crate) counts: ChangeCounts,
 }
@@ -62,7 +65,7 @@ pub(crate) fn add_changes(
         // A draft is kept as it is. Its expectations count when it is committed.
         Place::Unlinked => BTreeSet::new(),
     };
-    let mut added = Added::new(store, batch, place);
+    let mut added = Added::new(store, draft, batch, place);
     for staged in draft.past.values() {
         let key = store.suite.key_path(staged.object.id().as_str());
         added.version(key, staged, UNLINKED)?;
@@ -84,23 +87,26 @@ pub(crate) fn add_changes(
         counts.add(had, has);
         let Some(staged) = &change.new else {
             added.unlinks.extend_from_slice(key.as_bytes());
+            added.named.push(IdHash::of(change.id.as_str()));
             unlinked.extend(old.map(|old| (key, old.created)));
             return Ok(None);
         };
         Ok(Some(Entry {
             key,
             digest: *staged.object.digest().as_bytes(),
-            place: added.linked_version(key, staged)?.to_u64(),
+            place: added.linked_version((key, &change.id), staged)?.to_u64(),
             created: old.map_or_else(|| added.created(&key), |old| Ok(old.created))?,
         }))
     })?;
     if !conflicts.is_empty() {
         return Err(changed_meanwhile(conflicts.into_iter().collect()));
     }
+    let named = std::mem::take(&mut added.named);
     Ok(Changed {
         trie,
         objects: added.finish(),
         unlinked,
+        named,
         counts,
     })
 }
@@ -110,27 +116,33 @@ struct Added<'a> {
     store: &'a Store,
     batch: &'a mut BatchBuilder,
     place: Place,
+    /// Whether the draft was made on this store. A rewrite of the log makes another one.
+    is_same_log: bool,
     contents: HashSet<ContentDigest, DigestHash>,
     objects: Vec<(KeyPath, ObjectDigest)>,
     links: Vec<u8>,
     unlinks: Vec<u8>,
+    /// The ids that are linked or unlinked, for the cache of places.
+    named: Vec<IdHash>,
 }
 
 impl<'a> Added<'a> {
-    fn new(store: &'a Store, batch: &'a mut BatchBuilder, place: Place) -> Self {
+    fn new(store: &'a Store, draft: &Draft, batch: &'a mut BatchBuilder, place: Place) -> Self {
         Self {
             store,
             batch,
             place,
+            is_same_log: std::ptr::eq(store, Arc::as_ptr(&draft.base.state.store)),
             contents: HashSet::default(),
             objects: Vec::new(),
             links: Vec::new(),
             unlinks: Vec::new(),
+            named: Vec::new(),
         }
     }
 
     /// Adds a version that becomes current, as an object record or as a link. Returns the locator of its record.
-    fn linked_version(&mut self, key: KeyPath, staged: &StagedObject) -> Result<Locator> {
+    fn linked_version(&mut self, (key, id): (KeyPath, &Id), staged: &StagedObject) -> Result<Locator> {
         let flags = match self.place {
             Place::Commit(..) => 0,
             Place::Unlinked => UNLINKED,
@@ -139,6 +151,7 @@ impl<'a> Added<'a> {
         if !is_new {
             self.links.extend_from_slice(key.as_bytes());
             self.links.extend_from_slice(staged.object.digest().as_bytes());
+            self.named.push(IdHash::of(id.as_str()));
         }
         Ok(locator)
     }
@@ -153,7 +166,11 @@ impl<'a> Added<'a> {
             self.batch.add(RecordKind::Content, 0, bytes);
         }
         // STG-1. A digest covers the id, so two ids of a batch cannot have the same version.
-        if let Some(known) = self.store.records.find_place_of(&staged.object)? {
+        if let Some(known) = self
+            .store
+            .records
+            .find_place_of(&staged.object, self.read_at(staged))?
+        {
             return Ok((known, false));
         }
         let digest = staged.object.digest();
@@ -176,6 +193,11 @@ impl<'a> Added<'a> {
         self.batch.add(RecordKind::Object, flags, staged.object.bytes());
         self.objects.push((key, digest));
         Ok((locator, true))
+    }
+
+    /// Returns the place at which the draft read a version that it links, if the store still has the same log.
+    fn read_at(&self, staged: &StagedObject) -> Option<Locator> {
+        staged.read_at.filter(|_| self.is_same_log)
     }
 
     /// Returns the time of the first write of an id that the state lacks.

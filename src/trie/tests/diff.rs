@@ -1,6 +1,7 @@
 //! The differences of two tries, compared with the differences of two maps, and the cost of finding them.
 
 use super::*;
+use crate::trie::node::Branch;
 
 fn changes(old: &Trie, new: &Trie) -> Vec<Change> {
     old.diff(new, &NoSource).map(Result::unwrap).collect()
@@ -126,4 +127,74 @@ fn digests_of_different_kinds_are_not_compared() {
             new: None
         }]
     );
+}
+
+/// Counts the branches whose digest is not known.
+fn unknown(child: Option<&Child>) -> usize {
+    let kind = NodeHasher::new(BLAKE3, Shape::State).kind();
+    let unknown = child.filter(|child| !child.is_known(kind));
+    let below = unknown
+        .and_then(Child::loaded_branch)
+        .map_or(&[][..], Branch::slots);
+    usize::from(unknown.is_some())
+        + below
+            .iter()
+            .map(|child| self::unknown(Some(child)))
+            .sum::<usize>()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(800))]
+
+    #[test]
+    fn a_trie_takes_digests_of_another_one_only_where_both_are_alike(
+        before in prop::collection::vec(step(), 0..50),
+        ours in prop::collection::vec(step(), 0..20),
+        theirs in prop::collection::vec(step(), 0..20),
+        also_ours in any::<bool>(),
+    ) {
+        let (mut base, mut model) = (Trie::new(), Model::new());
+        for step in &before {
+            take(step, &mut base, &mut model, &NoSource);
+        }
+        root(&base);
+        let (mut other, mut other_model) = (base.clone(), model.clone());
+        for step in &theirs {
+            take(step, &mut other, &mut other_model, &NoSource);
+        }
+        root(&other);
+        let (mut merged, mut merged_model) = (base, model);
+        for step in theirs.iter().chain(ours.iter().filter(|_| also_ours)) {
+            take(step, &mut merged, &mut merged_model, &NoSource);
+        }
+        merged.take_digests(&other, BLAKE3, Shape::State);
+        if !also_ours {
+            prop_assert_eq!(unknown(merged.top.as_ref()), 0);
+        }
+        prop_assert_eq!(root(&merged), model_root(&merged_model));
+    }
+}
+
+#[test]
+fn after_a_merge_only_the_paths_of_our_changes_are_hashed() {
+    let mut random = Random::new(7);
+    let all = random.entries(20_000);
+    let base = trie_of(all.iter().copied());
+    root(&base);
+    let (mut theirs, mut merged) = (base.clone(), base);
+    let change = |trie: &mut Trie, entry: &Entry, digest: [u8; 32]| {
+        trie.insert(Entry { digest, ..*entry }, &NoSource).unwrap();
+    };
+    for (number, entry) in all.iter().step_by(40).enumerate() {
+        let digest = [number as u8; 32];
+        change(&mut theirs, entry, digest);
+        change(&mut merged, entry, digest);
+    }
+    root(&theirs);
+    change(&mut merged, &all[1], [255; 32]);
+    let of_all = unknown(merged.top.as_ref());
+    merged.take_digests(&theirs, BLAKE3, Shape::State);
+    let left = unknown(merged.top.as_ref());
+    assert!(of_all > 500 && left <= 6, "{left} of {of_all} are hashed");
+    assert_eq!(root(&merged), root(&trie_of(entries(&merged))));
 }

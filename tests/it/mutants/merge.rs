@@ -222,6 +222,16 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "merge::",
     ),
     mutant(
+        "a branch of theirs gives its digest to another branch",
+        "src/trie/digest.rs",
+        [
+            "is_same = is_same && hashes_alike(child, other, kind);",
+            "is_same && hashes_alike(child, other, kind)",
+            "is_same",
+        ],
+        "trie::tests::diff",
+    ),
+    mutant(
         "who is less trusted resolves a conflict",
         "src/engine/write/merge/resolve.rs",
         [

@@ -33,9 +33,9 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "a version that was written stays hidden",
         CHANGED,
         [
-            "change(Object::id_in(&record.body)?),\n            RecordKind::Link",
-            "change(Object::id_in(&record.body)?)",
-            "()",
+            "{\n                change(IdHash::of(Object::id_in(&record.body)?));\n            }\n            (RecordKind::Link | ",
+            "change(IdHash::of(Object::id_in(&record.body)?));",
+            "",
         ],
         TESTS,
     ),
@@ -43,8 +43,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "an object that was removed or linked stays",
         CHANGED,
         [
-            "change(Object::id_in(&record.body)?);\n            }",
-            "change(Object::id_in(&record.body)?);",
+            "change(IdHash::of(Object::id_in(&record.body)?));\n            }\n        }",
+            "change(IdHash::of(Object::id_in(&record.body)?));",
             "",
         ],
         TESTS,
@@ -170,11 +170,21 @@ pub(super) const MUTANTS: &[Mutant] = &[
         TESTS,
     ),
     mutant(
+        "a version that this process linked stays hidden",
+        CHANGED,
+        [
+            "named.iter().copied().for_each(change)",
+            "named.iter().copied().for_each(change)",
+            "named.iter().take(0).copied().for_each(change)",
+        ],
+        TESTS,
+    ),
+    mutant(
         "what a commit changes is noted for nobody",
         "src/store/replay.rs",
         [
-            "note_changes(store, batch, applied.as_ref());\n    Ok(publish",
-            "note_changes(store, batch, applied.as_ref());",
+            "note_changes(store, batch, applied.as_ref(), None);\n    Ok(publish",
+            "note_changes(store, batch, applied.as_ref(), None);",
             "let _ = &applied;",
         ],
         TESTS,

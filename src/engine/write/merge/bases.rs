@@ -3,7 +3,7 @@
 //! # Layer
 //! Layer 5.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::base::common_ancestors;
 use super::fields::{Base, MergedFields, Side, decide_fields, merge_fields};
@@ -18,8 +18,19 @@ use crate::trie::{Change, Entry};
 /// How often bases of bases are merged. A history with more crossings has more conflicts.
 const DEPTH_MAX: usize = 8;
 
-/// The objects that a side changed since a base. With several bases, `old` is the version of one of them.
-pub(super) type ChangedIn = BTreeMap<KeyPath, Change>;
+/// The objects that a side changed since a base, in the order of their key paths. With several bases, `old` is the version of
+/// one of them.
+pub(super) struct ChangedIn(Vec<Change>);
+
+impl ChangedIn {
+    pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = &Change> {
+        self.0.iter()
+    }
+
+    pub(super) fn has(&self, key: &KeyPath) -> bool {
+        self.0.binary_search_by_key(key, |change| change.key).is_ok()
+    }
+}
 
 /// What is known of the common version of an object.
 #[derive(Clone)]
@@ -120,14 +131,23 @@ impl<'a> Bases<'a> {
     /// # Errors
     /// `Corrupt` or `Io` if a node cannot be read. The host may stop it.
     pub(super) fn changed_in(&self, theirs: &State) -> Result<ChangedIn> {
-        let mut changed = BTreeMap::new();
+        let mut changed: Vec<Change> = Vec::new();
         for base in &self.states {
             for change in base.diff(theirs, &base.nodes_with(theirs)) {
-                let change = change?;
-                changed.insert(change.key, change);
+                changed.push(change?);
             }
         }
-        Ok(changed)
+        if self.states.len() > 1 {
+            changed.sort_by_key(|change| change.key);
+            changed.dedup_by(|later, kept| {
+                let is_same = later.key == kept.key;
+                if is_same {
+                    *kept = *later;
+                }
+                is_same
+            });
+        }
+        Ok(ChangedIn(changed))
     }
 
     /// Returns the common version of an object that they changed.

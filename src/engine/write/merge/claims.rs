@@ -21,24 +21,34 @@ use crate::trie::{Change, Entry};
 /// The attribute of an object that lists the ids of the objects which it supersedes.
 pub(crate) const SUPERSEDES: &str = "supersedes";
 
-/// Returns the objects that supersede an object which a new object of the other side supersedes, too.
+/// Returns the objects that supersede an object which a new object of the other side supersedes, too. `known` returns an object
+/// of theirs, if the merge has read it.
 ///
 /// # Errors
 /// `Corrupt` or `Io` if a state or object cannot be read.
-pub(super) fn rivals(ours: &State, bases: &Bases<'_>, changed: &ChangedIn) -> Result<BTreeSet<KeyPath>> {
+pub(super) fn rivals<'k>(
+    ours: &State,
+    bases: &Bases<'_>,
+    changed: &ChangedIn,
+    known: &dyn Fn(&KeyPath) -> Option<&'k Object>,
+) -> Result<BTreeSet<KeyPath>> {
     let (mut theirs, mut found) = (BTreeMap::<String, Vec<KeyPath>>::new(), BTreeSet::new());
-    for change in changed.values() {
+    for change in changed.iter() {
         let Some(new) = added(bases, change)? else {
             continue;
         };
-        for claimed in claims(&ours.load(&new)?) {
+        let claimed = match known(&change.key) {
+            Some(object) => claims(object),
+            None => claims(&ours.load(&new)?),
+        };
+        for claimed in claimed {
             theirs.entry(claimed).or_default().push(change.key);
         }
     }
     if theirs.is_empty() {
         return Ok(found);
     }
-    for change in bases.changed_in(ours)?.values() {
+    for change in bases.changed_in(ours)?.iter() {
         let Some(new) = added(bases, change)? else {
             continue;
         };

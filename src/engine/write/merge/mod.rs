@@ -329,11 +329,12 @@ impl<'a> Merge<'a> {
         writer: &Writer,
     ) -> Result<Merged> {
         let (inner, mut merged) = (&self.memory.inner, planned.merged);
-        let Some((_, theirs)) = planned.theirs else {
+        let Some((of_theirs, theirs)) = planned.theirs else {
             return Ok(merged);
         };
         let note = Note {
             merged: Some((theirs.digest, theirs.commit.time)),
+            beside: Some(of_theirs.state(&theirs)?),
             ..Note::new(Op::MERGE, None, writer)
         };
         let (store, head, mut tip) = inner.tip(writing)?;

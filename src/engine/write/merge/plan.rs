@@ -4,6 +4,7 @@
 //! Layer 5.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::iter::Peekable;
 
 use super::bases::{Bases, ChangedIn};
 use super::claims::{SUPERSEDES, rivals};
@@ -15,9 +16,10 @@ use super::{Merge, Merged, Planned};
 use crate::digest::{KeyPath, ObjectDigest};
 use crate::engine::read::{State, View};
 use crate::engine::write::incoming::OriginRule;
-use crate::engine::write::settle::{GivesWay, Keeps, Plan, is_same};
+use crate::engine::write::settle::{GivesWay, Keeps, Plan, Planned as Change, is_same};
 use crate::engine::write::{Committed, Draft, Writer, check_return};
 use crate::error::{Error, ErrorKind, Result};
+use crate::log::Locator;
 use crate::object::{Id, NewObject, Object, Origin};
 use crate::store::{ChangeCounts, REMOTE};
 use crate::trie::Entry;
@@ -114,11 +116,37 @@ impl Merge<'_> {
             changed: &changed,
         };
         let mut plan = Plan::new(view, &way);
-        let mut planned = Decisions::default();
-        let keys: Vec<KeyPath> = changed.keys().copied().collect();
-        let taken = changed.values().filter_map(|change| change.new);
+        let mut planned = self.decided(view, &deciding, bases, &changed)?;
+        plan.add_all(std::mem::take(&mut planned.changes));
+        plan.settle()?;
+        planned.note_tree(&plan);
+        // A strategy chooses between versions of one object, and these are two.
+        for key in rivals(&view.state, bases, &changed, &|key| planned.their_object(key))? {
+            let fields = planned.open.entry(key).or_default();
+            fields.insert(format!("attr:{SUPERSEDES}"));
+        }
+        planned.stage(&plan, draft)?;
+        let named = planned.open.into_iter().map(|(key, fields)| {
+            let versions = deciding.versions(&key)?;
+            let base = bases.was(&key)?.digest();
+            Ok((key, named(&deciding, fields, versions, base)?))
+        });
+        named.collect()
+    }
+
+    /// Decides about each object that they changed.
+    fn decided(
+        &self,
+        view: &View,
+        deciding: &Deciding<'_>,
+        bases: &Bases<'_>,
+        changed: &ChangedIn,
+    ) -> Result<Decisions> {
+        let mut planned = Decisions::for_changes(changed.iter().len());
+        let keys: Vec<KeyPath> = changed.iter().map(|change| change.key).collect();
+        let taken = changed.iter().filter_map(|change| change.new);
         view.state.store.records.touch(taken.map(|entry| entry.place));
-        for (change, ours) in changed.values().zip(view.state.entries_at(&keys)?) {
+        for (change, ours) in changed.iter().zip(view.state.entries_at(&keys)?) {
             view.settings().check_stop()?;
             if deciding.is_of_remote
                 && is_kept_here(&view.state, &change.key, ours.as_ref(), change.new.as_ref())?
@@ -134,23 +162,10 @@ impl Merge<'_> {
             let versions = Versions { ours, theirs };
             let was = bases.before(change)?;
             if let Some(decided) = deciding.decide(&change.key, &was, versions)? {
-                planned.add(&deciding, (change.key, versions), decided, &mut plan)?;
+                planned.add(deciding, (change.key, versions), decided)?;
             }
         }
-        plan.settle()?;
-        planned.note_tree(&plan);
-        // A strategy chooses between versions of one object, and these are two.
-        for key in rivals(&view.state, bases, &changed)? {
-            let fields = planned.open.entry(key).or_default();
-            fields.insert(format!("attr:{SUPERSEDES}"));
-        }
-        planned.stage(&plan, draft)?;
-        let named = planned.open.into_iter().map(|(key, fields)| {
-            let versions = deciding.versions(&key)?;
-            let base = bases.was(&key)?.digest();
-            Ok((key, named(&deciding, fields, versions, base)?))
-        });
-        named.collect()
+        Ok(planned)
     }
 }
 
@@ -176,15 +191,25 @@ fn check(view: &View, draft: &Draft, writer: &Writer) -> Result<()> {
 /// The new versions of a merge, and what is left open.
 #[derive(Default)]
 struct Decisions {
+    /// The objects that get a version, or that they removed, in ascending order.
+    changes: Vec<(KeyPath, Change)>,
+    decided: Vec<KeyPath>,
     new: BTreeMap<KeyPath, New>,
-    /// Our version, if there is one, and theirs in its place. So neither is read again.
-    taken: BTreeMap<KeyPath, (Option<Object>, Object)>,
-    /// The objects that get their version, or that they removed, and the fields that are left open.
+    /// The objects that get their version, in ascending order, with what was read of them. So nothing is read again.
+    taken: Vec<(KeyPath, Taken)>,
     removes: BTreeSet<KeyPath>,
-    decided: BTreeSet<KeyPath>,
+    /// The fields that are left open.
     open: BTreeMap<KeyPath, BTreeSet<String>>,
     /// The objects about whose conflicts somebody decided.
     settled: BTreeSet<KeyPath>,
+}
+
+/// A version of theirs that an object gets.
+struct Taken {
+    ours: Option<Object>,
+    theirs: Object,
+    /// The place of the record of their version, as [`Decided`] has it.
+    read_at: Option<Locator>,
 }
 
 /// A new version, with its class.
@@ -198,13 +223,21 @@ enum MadeBy {
 }
 
 impl Decisions {
-    /// Adds what an object gets to the plan.
+    fn for_changes(count: usize) -> Self {
+        Self {
+            changes: Vec::with_capacity(count),
+            decided: Vec::with_capacity(count),
+            taken: Vec::with_capacity(count),
+            ..Self::default()
+        }
+    }
+
+    /// Adds what an object gets. The objects come in ascending order.
     fn add(
         &mut self,
         deciding: &Deciding<'_>,
         (key, Versions { ours, mut theirs }): (KeyPath, Versions),
         decided: Decided,
-        plan: &mut Plan<'_>,
     ) -> Result<()> {
         if matches!(decided.outcome, Outcome::Remove) {
             theirs = None;
@@ -233,15 +266,24 @@ impl Decisions {
                 }
                 if let (Some(then), None) = (theirs, &decided.sides[1]) {
                     // Its id is not known, so it is staged by its key path.
-                    self.taken.insert(key, (None, deciding.their_state.load(&then)?));
+                    let taken = Taken {
+                        ours: None,
+                        theirs: deciding.their_state.load(&then)?,
+                        read_at: None,
+                    };
+                    self.taken.push((key, taken));
                 }
                 if let [ours_now, Some(new)] = decided.sides
                     && ours_now.as_ref().map_or(ours.is_none(), |now| now.is_named(&id))
                 {
-                    self.taken.insert(key, (ours_now, new));
+                    let taken = Taken {
+                        ours: ours_now,
+                        theirs: new,
+                        read_at: decided.read_at,
+                    };
+                    self.taken.push((key, taken));
                 }
-                self.decided.insert(key);
-                plan.add_at(key, id, parent, (ours, theirs), 0);
+                self.decide(key, Change::new(id, parent, (ours, theirs), 0));
             }
             Outcome::New(object, origin) | Outcome::Said(object, origin) => {
                 let digest = object.encode(origin, deciding.ours.store.suite)?.digest;
@@ -252,18 +294,31 @@ impl Decisions {
                     place: 0,
                     created: 0,
                 };
-                self.decided.insert(key);
-                plan.add_below(object.id.clone(), object.parent.clone(), (ours, Some(then)), 0);
+                let (id, parent) = (object.id.clone(), object.parent.clone());
+                self.decide(key, Change::new(id, parent, (ours, Some(then)), 0));
                 self.new.insert(key, (*object, origin, by));
             }
         }
         Ok(())
     }
 
+    fn decide(&mut self, key: KeyPath, change: Change) {
+        self.changes.push((key, change));
+        self.decided.push(key);
+    }
+
+    /// Returns their version of an object, if the object gets it.
+    fn their_object(&self, key: &KeyPath) -> Option<&Object> {
+        let at = self.taken.binary_search_by_key(key, |(key, _)| *key).ok()?;
+        Some(&self.taken[at].1.theirs)
+    }
+
     /// Stages what the plan has, and closes the conflicts about which somebody decided.
     fn stage(&mut self, plan: &Plan<'_>, draft: &mut Draft) -> Result<()> {
         let reopened = self.open.keys().map(conflict_id).collect::<Result<Vec<_>>>()?;
         let reopened: BTreeSet<KeyPath> = reopened.iter().map(|id| draft.base.key(id)).collect();
+        draft.staged.reserve(plan.changes.len());
+        let mut taken = std::mem::take(&mut self.taken).into_iter().peekable();
         for (key, change) in &plan.changes {
             // The conflict takes the place of its placeholder, which has another id.
             if change.then().is_none() && !is_conflict_id(change.id.as_str()) && reopened.contains(key) {
@@ -280,8 +335,14 @@ impl Decisions {
                     draft.stage(object, OriginRule::AtMost(class))?;
                 }
                 None if is_same(change.now, change.then()) => {}
-                None => match self.taken.remove(key) {
-                    Some((ours, theirs)) => draft.stage_over(*key, ours.as_ref(), theirs)?,
+                None => match take_at(&mut taken, key) {
+                    Some(Taken {
+                        ours,
+                        theirs,
+                        read_at,
+                    }) => {
+                        draft.stage_over(*key, ours.as_ref(), theirs, read_at)?;
+                    }
                     None => draft.stage_entry(change.now, change.then())?,
                 },
             }
@@ -305,13 +366,21 @@ impl Decisions {
             };
             self.open.entry(*key).or_default().insert(field.to_owned());
         }
+        let mut decided = self.decided.iter().map(|key| (*key, ())).peekable();
         for (key, change) in &plan.changes {
-            if !self.decided.contains(key) || plan.moved_back.contains_key(key) {
+            let is_decided = take_at(&mut decided, key).is_some();
+            if !is_decided || plan.moved_back.contains_key(key) {
                 let field = if change.now.is_none() { REMOVED } else { PARENT };
                 self.open.entry(*key).or_default().insert(field.to_owned());
             }
         }
     }
+}
+
+/// Returns the value at `key` of an ascending list. From call to call, the keys ascend, too.
+fn take_at<T>(list: &mut Peekable<impl Iterator<Item = (KeyPath, T)>>, key: &KeyPath) -> Option<T> {
+    while list.next_if(|(at, _)| at < key).is_some() {}
+    list.next_if(|(at, _)| at == key).map(|(_, value)| value)
 }
 
 /// Returns what an object gets with another parent: the new version, or else one that is derived from theirs or ours.
@@ -393,12 +462,12 @@ impl GivesWay for Way<'_> {
         Ok(Some(Keeps {
             key,
             parent,
-            is_changed: self.changed.contains_key(&key) && !self.bases.was(&key)?.is(ours),
+            is_changed: self.changed.has(&key) && !self.bases.was(&key)?.is(ours),
         }))
     }
 
     fn is_decided(&self, key: &KeyPath) -> bool {
-        self.changed.contains_key(key)
+        self.changed.has(key)
     }
 
     fn earlier(&self, _base: &View, key: &KeyPath, _since: u64) -> Result<Option<Entry>> {

@@ -24,6 +24,7 @@ use crate::digest::{KeyPath, ObjectDigest};
 use crate::engine::read::State;
 use crate::engine::write::settle::is_same;
 use crate::error::{Error, Result};
+use crate::log::Locator;
 use crate::object::{Id, NewObject, Object, Origin, Time};
 use crate::store::{CommitEntry, IdChanges, Store};
 use crate::trie::Entry;
@@ -57,6 +58,8 @@ pub(super) struct Decided {
     pub(super) of: Option<(Id, Option<Id>)>,
     /// Our version and theirs, if they are there and nothing of them was erased.
     pub(super) sides: [Option<Object>; 2],
+    /// The place of the record of their version, if it was read from there and limits no class.
+    pub(super) read_at: Option<Locator>,
 }
 
 impl Decided {
@@ -71,6 +74,7 @@ impl Decided {
             is_settled: false,
             of: None,
             sides: [None, None],
+            read_at: None,
         }
     }
 
@@ -126,11 +130,8 @@ impl Deciding<'_> {
         if is_same(versions.ours, versions.theirs) || was.is(versions.theirs) {
             return Ok(None);
         }
-        let [ours, theirs] = [versions.ours, versions.theirs].map(|entry| self.kept(entry));
-        let (ours, theirs) = (
-            ours?,
-            theirs?.map(|theirs| theirs.with_best_origin(self.their_cap)),
-        );
+        let ours = self.kept(versions.ours)?;
+        let (theirs, read_at) = self.kept_of_theirs(versions.theirs)?;
         let either = theirs.as_ref().or(ours.as_ref());
         let of = match (either, versions.ours.or(versions.theirs)) {
             (Some(either), _) => Some(either.id().clone()),
@@ -141,7 +142,12 @@ impl Deciding<'_> {
         let of = of.zip(Some(parent.map(Id::new).transpose()?));
         let decided = self.decide_kept(key, was, versions, (ours.as_ref(), theirs.as_ref()))?;
         let sides = [ours, theirs];
-        Ok(decided.map(|decided| Decided { of, sides, ..decided }))
+        Ok(decided.map(|decided| Decided {
+            of,
+            sides,
+            read_at,
+            ..decided
+        }))
     }
 
     /// Decides about the versions of which nothing was erased.
@@ -152,9 +158,9 @@ impl Deciding<'_> {
         versions: Versions,
         (ours, theirs): (Option<&Object>, Option<&Object>),
     ) -> Result<Option<Decided>> {
-        let is_of_conflict =
-            |object: Option<&Object>| object.is_some_and(|object| is_conflict_id(object.id().as_str()));
-        if is_of_conflict(ours) || is_of_conflict(theirs) {
+        // Both have the same id.
+        let is_of_conflict = |object: &Object| is_conflict_id(object.id().as_str());
+        if theirs.or(ours).is_some_and(is_of_conflict) {
             return self.of_conflicts(was, versions, (ours, theirs));
         }
         match (ours, theirs) {
@@ -199,7 +205,9 @@ impl Deciding<'_> {
     /// # Errors
     /// `Corrupt` if it cannot be decoded.
     pub(super) fn stamped(&self, theirs: Option<&Object>) -> Result<Outcome> {
-        let Some(object) = theirs.filter(|object| object.stored_origin().is_above(self.their_cap)) else {
+        let may_be_above = Origin::DirectUser.is_above(self.their_cap);
+        let above = theirs.filter(|object| may_be_above && object.stored_origin().is_above(self.their_cap));
+        let Some(object) = above else {
             return Ok(Outcome::Take);
         };
         // INVARIANT RCS-3: its record may limit it further.
@@ -227,7 +235,21 @@ impl Deciding<'_> {
     /// Returns the version, unless it or its content was erased.
     fn kept(&self, entry: Option<Entry>) -> Result<Option<Object>> {
         let object = entry.map(|entry| self.ours.load(&entry)).transpose()?;
-        Ok(object.filter(|object| !object.is_placeholder() && !object.lacks_content()))
+        Ok(object.filter(is_kept))
+    }
+
+    /// Returns their version as [`Self::kept`] does, with the cap of their line, and the place of its record if it limits no class.
+    fn kept_of_theirs(&self, entry: Option<Entry>) -> Result<(Option<Object>, Option<Locator>)> {
+        let Some(entry) = entry else {
+            return Ok((None, None));
+        };
+        let (object, is_placed) = self.ours.load_placed(&entry)?;
+        let place = is_placed.then(|| Locator::from_u64(entry.place));
+        let object = Some(object).filter(is_kept);
+        Ok((
+            object.map(|object| object.with_best_origin(self.their_cap)),
+            place,
+        ))
     }
 
     /// Decides about an object that one side removed and the other changed. `by` is the side that removed it.
@@ -285,19 +307,15 @@ impl Deciding<'_> {
         versions: Versions,
         (ours, theirs): (&Object, &Object),
     ) -> Result<Decided> {
-        let preferred = more_trusted(ours, theirs).unwrap_or_else(|| larger(ours, theirs));
-        let whole = |side: Side| match side {
-            Side::Ours => Outcome::Keep,
-            Side::Theirs => Outcome::Take,
-        };
         let is_taken = was.is(versions.ours) && !ours.origin().is_above(theirs.origin());
         // Most objects are changed by one side alone, in their text, and need not be decoded.
-        if is_taken && ours.content() != theirs.content() {
+        if is_taken && !ours.has_content_of(theirs) {
             return Ok(Decided::clear(Outcome::Take));
         }
+        let preferred = more_trusted(ours, theirs).unwrap_or_else(|| larger(ours, theirs));
         let (new_ours, new_theirs) = (ours.to_new()?, theirs.to_new()?);
         if is_equal(&new_ours, &new_theirs) {
-            return Ok(Decided::clear(whole(preferred)));
+            return Ok(Decided::clear(whole_of(preferred)));
         }
         if is_taken {
             return Ok(Decided::clear(Outcome::Take));
@@ -314,7 +332,7 @@ impl Deciding<'_> {
                 // No side's time wins over that of a more trusted one.
                 differ.insert(EXPIRES.to_owned());
             }
-            (whole(preferred), differ)
+            (whole_of(preferred), differ)
         };
         if fields.is_empty() && is_equally_trusted {
             return Ok(Decided::clear(outcome));
@@ -336,7 +354,7 @@ impl Deciding<'_> {
             Choice::Theirs => Side::Theirs,
         };
         if !is_equally_trusted {
-            return Ok(Decided::settled(whole(side)));
+            return Ok(Decided::settled(whole_of(side)));
         }
         let merged = was.decide(self.ours, both, side)?.object;
         Ok(Decided::settled(merged_as(merged, [ours, theirs], both)))
@@ -458,6 +476,19 @@ impl Deciding<'_> {
             return Ok(Choice::Open);
         }
         Ok(choice)
+    }
+}
+
+/// Returns whether nothing of the version was erased.
+fn is_kept(version: &Object) -> bool {
+    !version.is_placeholder() && !version.lacks_content()
+}
+
+/// Returns that the object gets the version of a side.
+fn whole_of(side: Side) -> Outcome {
+    match side {
+        Side::Ours => Outcome::Keep,
+        Side::Theirs => Outcome::Take,
     }
 }
 
