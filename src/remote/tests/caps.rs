@@ -16,9 +16,9 @@ fn rest(remotes: &[(&Remote, &Memory)]) {
         remotes.iter().map(|(_, memory)| of(memory)).collect()
     };
     for _ in 0..4 {
-        remotes
-            .iter()
-            .for_each(|(remote, memory)| drop(remote.sync(memory, &ann()).unwrap()));
+        for (remote, memory) in remotes {
+            remote.sync(memory, &ann()).unwrap();
+        }
     }
     let before = heads();
     for (remote, memory) in remotes {
