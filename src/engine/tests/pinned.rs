@@ -32,6 +32,7 @@ fn shape(memory: &Memory) -> String {
     let letter = |kind: RecordKind| match kind {
         RecordKind::Content => 'T',
         RecordKind::Commit => '.',
+        RecordKind::Ignorable(_) => 'I',
         other => other.name().to_ascii_uppercase().chars().next().unwrap(),
     };
     store
@@ -152,7 +153,7 @@ const COLLECTED: [&str; 2] = [
 ];
 const ERASED_RECORDS: usize = 8;
 const ERASED: [&str; 2] = [
-    ". O. E. OT. eTR T. OT. OT. T. OT. OT. T. OT. UT. EET. OT. OT. oTD. T. TR oTD. OT. UT. TOT. TD. TD. UT. OT. oTR OT. TOT. oTD. OT. TR TD. OT. T. eTD. TR OT. oTR T. oTD. oTR ET. oTD. TR OT. T. eTR OT. OT. T. TR T. ET. UT. OT. UT. ToTD. OT. TOT. U.",
+    ". O. E. OT. eTR T. OT. OT. T. OT. OT. T. OT. UT. EET. OT. OT. oTD. T. TR oTD. OT. UT. TOT. TD. TD. UT. OT. oTR OT. TOT. oTD. OT. TR TD. OT. T. eTD. TR OT. oTR T. oTD. oTR ET. oTD. TR OT. T. eTR OT. OT. T. TR T. ET. UT. OT. UT. ToTD. OT. TOT. U.I",
     "o/10=5 o/11=51 o/3=49 o/4=26 o/5=25 o/6=42 o/7=50 o/8=47 o/9=41",
 ];
 const SALVAGED: [&str; 2] = [
