@@ -158,7 +158,10 @@ impl Log {
         let head = self.head_mark(live, beyond.last().map(|scanned| scanned.batch.commit));
         let batches = self.poison_on_error(|log| log.write_recovered(group, head))?;
         let new = batches.iter().map(|batch| batch.number);
-        self.recovered = new.into_iter().find(|number| *number > self.visited).or(self.recovered);
+        self.recovered = new
+            .into_iter()
+            .find(|number| *number > self.visited)
+            .or(self.recovered);
         for batch in batches {
             self.hand_out(batch, true, visit)?;
         }

@@ -450,7 +450,10 @@ impl Store {
     /// The errors of [`Self::line`].
     pub(crate) fn check_lines(self: &Arc<Self>) -> Result<u64> {
         let lines = self.lines();
-        let all: Vec<_> = lines.iter().map(|line| (line.first_batch, line.commits())).collect();
+        let all: Vec<_> = lines
+            .iter()
+            .map(|line| (line.first_batch, line.commits()))
+            .collect();
         drop(lines);
         for (first_batch, _) in &all {
             self.line_of(*first_batch)?;

@@ -301,7 +301,10 @@ fn a_file_that_may_not_be_read_or_written_needs_no_salvage() {
     };
     assert_eq!(ran.code, 6, "{ran:?}");
     let problem = &ran.documents()[0]["problems"][0];
-    assert_eq!((&problem["code"], &problem["file"]), (&"unreadable".into(), &SEGMENT.into()));
+    assert_eq!(
+        (&problem["code"], &problem["file"]),
+        (&"unreadable".into(), &SEGMENT.into())
+    );
     assert!(text(&problem["command"]).starts_with("chmod "), "{problem}");
     obey_in(&folder, &problem["command"]);
     assert_eq!(run_as_owner(&folder, &["doctor"]).unwrap().code, 0);
@@ -309,17 +312,28 @@ fn a_file_that_may_not_be_read_or_written_needs_no_salvage() {
     set("lock", 0o400);
     let ran = run_as_owner(&folder, &["doctor", "--json"]).unwrap();
     let problem = &ran.documents()[0]["problems"][0];
-    assert_eq!((&problem["code"], &problem["file"]), (&"not_writable".into(), &"lock".into()));
+    assert_eq!(
+        (&problem["code"], &problem["file"]),
+        (&"not_writable".into(), &"lock".into())
+    );
     let put = run_as_owner(&folder, &["put", "new", "--kind", "note", "--json"]).unwrap();
     let refused = put.refusal(6);
     assert!(text(&refused["message"]).contains("/lock: "), "{refused}");
     obey_in(&folder, &problem["command"]);
-    assert_eq!(run_as_owner(&folder, &["put", "new", "--kind", "note"]).unwrap().code, 0);
+    assert_eq!(
+        run_as_owner(&folder, &["put", "new", "--kind", "note"])
+            .unwrap()
+            .code,
+        0
+    );
 }
 
 /// Runs a command that `doctor` suggests, in the folder of the store.
 fn obey_in(folder: &Folder, command: &Value) {
     let mut shell = Command::new("sh");
-    let ran = shell.args(["-c", &text(command)]).current_dir(folder.path(".")).status();
+    let ran = shell
+        .args(["-c", &text(command)])
+        .current_dir(folder.path("."))
+        .status();
     assert!(ran.unwrap().success(), "{command}");
 }

@@ -509,7 +509,10 @@ fn a_number_that_is_too_large_is_refused_with_the_bound() {
         assert!(message.contains("18446744073709551615"), "{refused}");
     }
     folder.json(&["put", "a", "--kind", "k"]);
-    assert_eq!(folder.stream(&["list", "--limit", "18446744073709551615"]).len(), 1);
+    assert_eq!(
+        folder.stream(&["list", "--limit", "18446744073709551615"]).len(),
+        1
+    );
 }
 
 #[test]

@@ -21,7 +21,9 @@ fn interrupted() -> Folder {
 
 /// Returns the notes and warnings on standard error that have a code.
 fn noted(err: &str, code: &str) -> Vec<String> {
-    let documents = err.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let documents = err
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap());
     let parts = documents.filter_map(|document| document.as_object()?.values().next().cloned());
     let wanted = parts.filter(|part| part["code"] == code);
     wanted.map(|part| text(&part["message"])).collect()
@@ -85,7 +87,10 @@ fn verify_and_doctor_name_what_no_reader_sees() {
     folder.put("c", "the next writer");
     let verified = folder.json(&["verify"]);
     let found = verified["derived"].as_array().unwrap();
-    assert!(found.iter().all(|found| found["kind"] != "unproven"), "{verified}");
+    assert!(
+        found.iter().all(|found| found["kind"] != "unproven"),
+        "{verified}"
+    );
 }
 
 #[cfg(feature = "remote")]

@@ -163,7 +163,10 @@ fn a_pull_shows_an_erased_object_in_short() {
     let pulled = two.folder.run(&["--store", "b", "pull"]);
     assert!(pulled.out.contains("? (erased)"), "{pulled:?}");
     let is_digit = |c: char| c.is_ascii_hexdigit();
-    assert!(pulled.out.split(|c| !is_digit(c)).all(|word| word.len() < 64), "{pulled:?}");
+    assert!(
+        pulled.out.split(|c| !is_digit(c)).all(|word| word.len() < 64),
+        "{pulled:?}"
+    );
 }
 
 #[test]
@@ -174,5 +177,8 @@ fn the_check_of_an_encrypted_place_names_its_option() {
     two.on("a", &["backup", &url, "--key-file", "key"]);
     let refused = two.folder.refused(1, &["remote", "verify", &url]);
     assert!(text(&refused["hint"]).contains("remote verify"), "{refused}");
-    assert_eq!(two.folder.json(&["remote", "verify", &url, "--key-file", "key"])["ok"], true);
+    assert_eq!(
+        two.folder.json(&["remote", "verify", &url, "--key-file", "key"])["ok"],
+        true
+    );
 }

@@ -17,8 +17,8 @@ mod cli_forget;
 mod cli_forks;
 mod cli_hints;
 mod cli_import;
-mod cli_interrupted;
 mod cli_ingest;
+mod cli_interrupted;
 mod cli_lines;
 #[cfg(feature = "semantic")]
 mod cli_meaning;

@@ -260,7 +260,10 @@ impl Context {
         if !is_dry {
             return;
         }
-        let pending = self.opened.as_ref().map_or(0, |memory| memory.pending().unwrap_or(0));
+        let pending = self
+            .opened
+            .as_ref()
+            .map_or(0, |memory| memory.pending().unwrap_or(0));
         if pending > 0 {
             let commits = counted(pending, "commit");
             let text = format!(

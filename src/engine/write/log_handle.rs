@@ -340,7 +340,9 @@ impl LogHandle {
 fn warn_of_recovered(opened: &Opened, store: &Store, first: u64) {
     let new_at = |index: usize| {
         let entry = store.commit_at(index).ok().flatten();
-        entry.filter(|entry| entry.batch >= first).map(|entry| entry.seq())
+        entry
+            .filter(|entry| entry.batch >= first)
+            .map(|entry| entry.seq())
     };
     let new: Vec<_> = (0..store.kept()).rev().map_while(new_at).collect();
     let mut what = match (new.last(), new.first()) {

@@ -17,12 +17,12 @@ use crate::cli::context::path_in;
 #[cfg(feature = "mcp")]
 use crate::cli::context::real_path;
 use crate::cli::context::{as_arguments, explain, quoted, refuse_other_folder};
+use crate::cli::errors::FAILED;
 #[cfg(feature = "mcp")]
 use crate::cli::install::{Client, FileChange, Standing, Start, changes, program_file, program_of};
+use crate::cli::trusted_stores::is_own;
 #[cfg(feature = "mcp")]
 use crate::hook::HookClient;
-use crate::cli::errors::FAILED;
-use crate::cli::trusted_stores::is_own;
 use treering::inspect::engine;
 use treering::inspect::engine::{Problem, ProblemSeverity, Remedy};
 

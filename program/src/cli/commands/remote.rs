@@ -682,7 +682,9 @@ impl Verb for Pull {
             let head = context.head_line(&merged.committed.commit);
             // An earlier fetch or dry run may have fetched what is merged now.
             let fetched = match pulled.fetched.commits {
-                0 if merged.committed.changed => fetched.replacen("has nothing new", "has nothing new since the last fetch", 1),
+                0 if merged.committed.changed => {
+                    fetched.replacen("has nothing new", "has nothing new since the last fetch", 1)
+                }
                 _ => fetched,
             };
             context.line(match (merged.committed.changed, self.dry_run) {

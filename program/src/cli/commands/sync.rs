@@ -15,7 +15,9 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::merge::{WithChanges, change_list};
 use super::prelude::*;
-use super::remote::{conflict_lines, fetched_line, note_conflicts, note_kept, note_merge, note_unsigned, pushed_line};
+use super::remote::{
+    conflict_lines, fetched_line, note_conflicts, note_kept, note_merge, note_unsigned, pushed_line,
+};
 use crate::answers::program::Refused;
 use crate::cli::open_store::StoreFolder;
 use crate::cli::remotes::RemoteEntry;

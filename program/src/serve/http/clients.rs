@@ -138,8 +138,7 @@ impl Clients {
             return Ok(());
         }
         let keyed = |row: Row| Ok((row.key()?, Arc::new(row.client())));
-        let read =
-            rows(&self.path).and_then(|rows| rows.into_iter().map(keyed).collect::<Result<Vec<_>>>());
+        let read = rows(&self.path).and_then(|rows| rows.into_iter().map(keyed).collect::<Result<Vec<_>>>());
         let is_told = is_known && known.error.is_some();
         let (clients, error) = match read {
             Ok(clients) => (clients, None),
@@ -207,10 +206,14 @@ pub(crate) fn check_name(what: &str, name: &str) -> Result<()> {
 /// # Errors
 /// The errors of [`change`], but `NotFound`.
 pub(crate) fn add(path: &Path, change: impl FnOnce(&mut Vec<Row>) -> Result<()>) -> Result<()> {
-    locked(path, |rows| match rows {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-        rows => rows,
-    }, change)
+    locked(
+        path,
+        |rows| match rows {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+            rows => rows,
+        },
+        change,
+    )
 }
 
 /// Changes the clients of a file that exists.
