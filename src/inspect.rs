@@ -94,8 +94,8 @@ pub mod engine {
     pub use crate::engine::{
         ChangeKind, Containment, KindSpace, KnownId, LaneWork, Ledger, LiveFork, MAIN_LINE, Meaning,
         OriginRule, Problem, ProblemSeverity, Progress, Reached, ReferenceInfo, Remedy, Reversing, Reverted,
-        Rollback, SalvageReport, SortedIds, Space, TextRecord, checkpoints_in, examine_store, first_change,
-        inspection, is_short_id, salvage_store, verify_store,
+        Rollback, SalvageReport, SortedIds, Space, TextRecord, UNREADABLE, checkpoints_in, examine_store,
+        first_change, inspection, is_short_id, salvage_store, verify_store,
     };
 }
 #[cfg(feature = "ingest")]

@@ -205,6 +205,18 @@ impl FileDisk {
         file.is_ok_and(|file| matches!(file.try_lock_shared(), Err(TryLockError::WouldBlock)))
     }
 
+    /// Returns whether this process may read a path, and also write it with `to_write`. Opens nothing. A missing path is no
+    /// matter of permission.
+    pub fn may_open(&self, name: &str, to_write: bool) -> bool {
+        let access = if to_write {
+            rustix::fs::Access::READ_OK | rustix::fs::Access::WRITE_OK
+        } else {
+            rustix::fs::Access::READ_OK
+        };
+        let asked = rustix::fs::accessat(&self.folder, name, access, AtFlags::EACCESS);
+        !matches!(asked, Err(Errno::ACCESS | Errno::PERM | Errno::ROFS))
+    }
+
     /// Returns the path of the folder, with all symlinks resolved.
     #[cfg(test)]
     pub fn path(&self) -> &Path {

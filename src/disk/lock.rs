@@ -98,7 +98,7 @@ pub fn lock_as(
     loop {
         let locked = disk.try_lock(name, holder);
         if let Some(guard) =
-            locked.map_err(|error| Error::io(format!("cannot lock {}", disk.describe()), error))?
+            locked.map_err(|error| Error::io(format!("cannot lock {}/{name}", disk.describe()), error))?
         {
             return Ok(guard);
         }

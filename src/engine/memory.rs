@@ -133,9 +133,43 @@ impl Memory {
         Arc::ptr_eq(&self.inner, &other.inner)
     }
 
-    /// Returns warnings for the owner, such as a torn tail or a wrong clock.
+    /// Returns warnings for the owner, such as a torn tail, a wrong clock, or commits of an interrupted writer that recovery
+    /// brought in.
     pub fn warnings(&self) -> Vec<String> {
-        self.inner.opened().warnings()
+        let mut warnings = self.inner.main().opened().warnings();
+        let own = self.inner.opened().warnings();
+        let own: Vec<_> = own.into_iter().filter(|own| !warnings.contains(own)).collect();
+        warnings.extend(own);
+        warnings
+    }
+
+    /// Does what the next write does first: brings in the complete commits of an interrupted writer, which no reader has seen
+    /// yet. What the caller plans then is planned on the state that a write meets. [`Self::warnings`] names the commits.
+    /// Without such commits, or for reading only, does what [`Self::refresh`] does.
+    ///
+    /// # Errors
+    /// The errors of [`Self::refresh`] and [`Self::commit`].
+    #[doc(hidden)]
+    pub fn recover(&self) -> Result<View> {
+        let view = self.refresh()?;
+        if self.inner.opened().check_writable().is_err() || self.pending()? == 0 {
+            return Ok(view);
+        }
+        self.inner.write(|_| Ok(self.view()))
+    }
+
+    /// Returns the number of complete batches that no reader sees, because their writer was interrupted before it
+    /// acknowledged them, or is about to. The next writer brings them in.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the log cannot be read.
+    #[doc(hidden)]
+    pub fn pending(&self) -> Result<u64> {
+        let writing = self.inner.log.lock();
+        if writing.has_lock() {
+            return Ok(0);
+        }
+        writing.log.pending()
     }
 
     /// Returns the damage at which a degraded handle ([`Options::degraded`](crate::Options::degraded)) stopped reading.

@@ -62,7 +62,7 @@ pub use settings::{Clock, Durability, Limits, Progress, ProgressListener, System
 pub(crate) use upkeep::Cut;
 #[cfg(feature = "remote")]
 pub(crate) use upkeep::copy::{Copied, copied};
-pub use upkeep::doctor::{Problem, ProblemSeverity, Remedy, examine_store};
+pub use upkeep::doctor::{Problem, ProblemSeverity, Remedy, UNREADABLE, examine_store};
 pub use upkeep::erase::{ErasedKind, ErasedRecord, ErasedReport, Erasing};
 pub use upkeep::gc::GcReport;
 pub use upkeep::retention::Retention;

@@ -20,6 +20,7 @@ mod gc;
 mod gc_beside;
 mod gc_records;
 mod groups;
+mod interrupted;
 mod lanes;
 mod latent_defects;
 mod live_mark;

@@ -87,6 +87,7 @@ impl Finding {
                 FindingKind::Older
             }
             _ if self.severity == Severity::Unsure => FindingKind::Unproven,
+            Cause::Pending { .. } => FindingKind::Unproven,
             Cause::Missing | Cause::FormatMissing | Cause::SegmentMissing | Cause::RecordMissing(_) => {
                 FindingKind::Missing
             }
@@ -175,6 +176,7 @@ causes! {
     TornTail { bytes: u64 } = "a crash left {bytes} bytes after the last batch; recovery wrote each complete batch in these bytes to the next segment",
     TornTails { bytes: u64, segments: u64 } = "crashes left {bytes} bytes after the last batches of {segments} segments; recovery wrote each complete batch in these bytes to the next segment",
     UnacknowledgedTail { bytes: u64 } = "a crash left {bytes} bytes after the last batch; these bytes were never acknowledged",
+    Pending { batches: u64 } = "no reader sees the complete batches from here on: {batches}; the writer was interrupted before it acknowledged them, or is about to acknowledge them; the next writer brings them in",
     UnprovenTail { bytes: u64 } = "a crash or damage left {bytes} bytes after the last complete commit",
     // Causes that salvage reports.
     OnlyOlderSegments { listed: usize } = "the {listed} segments that the manifest lists are missing; salvage read older segments, which may contain data that was later thinned or erased",

@@ -69,6 +69,7 @@ impl Log {
             visit,
             bytes: 0,
             torn: Vec::new(),
+            pending: None,
         };
         let mut log = match Self::open(disk, Mode::ReadOnly, options) {
             Ok(log) => log,
@@ -111,6 +112,7 @@ impl Log {
             };
             newest = checked?.max(newest);
         }
+        self.report_pending(live, report)?;
         report.report_torn()?;
         // Of a backup or remote, the manifest knows more than the segments themselves.
         #[cfg(feature = "remote")]
@@ -228,12 +230,11 @@ impl Log {
                         if entry.is_active() && seen_upto.is_some_and(|upto| scanned.end > upto) {
                             seen_upto = self.seen_upto(live, &window, &overtaken)?;
                         }
-                        let is_seen = !entry.is_active() || seen_upto.is_none_or(|upto| scanned.end <= upto);
-                        (report.visit)(if is_seen {
-                            CheckItem::Batch(scanned.batch)
-                        } else {
-                            CheckItem::Unproven(scanned.batch)
-                        })?;
+                        let unseen = seen_upto.filter(|upto| entry.is_active() && scanned.end > *upto);
+                        match unseen {
+                            None => (report.visit)(CheckItem::Batch(scanned.batch))?,
+                            Some(upto) => report.unseen(scanned.batch, upto)?,
+                        }
                     }
                     Err(found) => stop = Some(found),
                 }
@@ -289,6 +290,18 @@ impl Log {
         Ok((!is_overtaken || self.read_live()? != live).then_some(limit))
     }
 
+    /// Reports the batches that no reader has seen, unless their writer has acknowledged them meanwhile.
+    fn report_pending(&self, live: Option<Live>, report: &mut Report<'_>) -> Result<()> {
+        match report.pending {
+            Some((offset, batches)) if self.read_live()? == live => {
+                let name = segment_name(self.manifest.active().id);
+                let damage = Damage::new(name, offset, Cause::Pending { batches });
+                report.finding(Severity::Harmless, damage)
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Reports the bytes of a segment after its last batch.
     fn report_unused(
         &self,
@@ -324,9 +337,18 @@ struct Report<'a> {
     bytes: u64,
     /// The torn tails of sealed segments: file, offset and length.
     torn: Vec<(String, u64, u64)>,
+    /// The batches of the active segment that no reader has seen: the offset of the first one, and their number.
+    pending: Option<(u64, u64)>,
 }
 
 impl Report<'_> {
+    /// Passes on a batch of the active segment behind `seen_upto`, which no reader has seen.
+    fn unseen(&mut self, batch: Batch, seen_upto: u64) -> Result<()> {
+        let (_, batches) = self.pending.get_or_insert((seen_upto, 0));
+        *batches += 1;
+        (self.visit)(CheckItem::Unproven(batch))
+    }
+
     fn finding(&mut self, severity: Severity, damage: Damage) -> Result<()> {
         (self.visit)(CheckItem::Finding(Finding { severity, damage }))
     }

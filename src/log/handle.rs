@@ -104,6 +104,9 @@ pub struct Log {
     pub(super) moved: u64,
     /// The generation of the last manifest for which this handle synced the folders; 0 before the first such manifest.
     pub(super) named_generation: u64,
+    /// The number of the oldest batch that recovery brought in, and that this handle had not delivered; `None` if there
+    /// is none since the last [`Self::take_recovered`].
+    pub(super) recovered: Option<u64>,
     pub(super) poisoned: bool,
     /// The positions that derived files prove durable.
     pub(super) places: Option<Arc<DurablePlaces>>,
@@ -203,6 +206,7 @@ impl Log {
             leftovers_removed: false,
             moved: 0,
             named_generation: 0,
+            recovered: None,
             poisoned: false,
             places: None,
             process,

@@ -19,6 +19,7 @@ use std::sync::Arc;
 
 use super::batch::{Batch, BatchBuilder, Continue, HeadMark, Position, encode_group};
 use super::catch_up::{ActiveScan, lost};
+use super::commit::is_clean_behind;
 use super::handle::Log;
 use super::live::Live;
 use super::manifest::SegmentEntry;
@@ -112,6 +113,27 @@ impl Log {
         })
     }
 
+    /// Returns the number of complete batches behind the last batch that this handle has read. A writer left them without
+    /// a mark, so readers stop before them, and the next writer recovers them. A writer may also be about to write the mark.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if the active segment cannot be read.
+    pub fn pending(&self) -> Result<u64> {
+        let (segment, from) = (self.active_segment()?, self.cursor.offset);
+        if self.cursor.segment != segment.header.id || is_clean_behind(&segment, from)? {
+            return Ok(0);
+        }
+        let (window, _) = segment.read_to_end(from, self.suite)?;
+        let batches = window.batches(from..u64::MAX, self.cursor.chain());
+        Ok(batches.map_while(std::result::Result::ok).count() as u64)
+    }
+
+    /// Returns the number of the oldest batch that recovery brought in since the last call, and that this handle had not
+    /// delivered before.
+    pub fn take_recovered(&mut self) -> Option<u64> {
+        self.recovered.take()
+    }
+
     /// Seals the active segment at its durable end, and copies the complete batches after that end into a new segment.
     pub(super) fn recover(
         &mut self,
@@ -135,6 +157,11 @@ impl Log {
         let group = rebuilt.collect();
         let head = self.head_mark(live, beyond.last().map(|scanned| scanned.batch.commit));
         let batches = self.poison_on_error(|log| log.write_recovered(group, head))?;
+        let new = batches.iter().map(|batch| batch.number);
+        self.recovered = new
+            .into_iter()
+            .find(|number| *number > self.visited)
+            .or(self.recovered);
         for batch in batches {
             self.hand_out(batch, true, visit)?;
         }

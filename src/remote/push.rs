@@ -82,7 +82,8 @@ impl Remote {
         let (place, writer) = (self.place(memory), &self.lane_of(writer));
         memory.inner.check_main()?;
         memory.sync()?;
-        memory.refresh()?;
+        // The note of the push would bring in what an interrupted writer left, and the push would not have sent it.
+        memory.recover()?;
         let _open = memory.inner.main().store().hold_lines();
         let seen = memory.inner.seen(self.known())?;
         // The manifest that this store read or wrote last saves the requests for it.

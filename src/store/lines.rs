@@ -137,6 +137,11 @@ impl LineInfo {
             .is_ok()
     }
 
+    /// Returns the number of the newest batch of the line.
+    pub(crate) fn newest_batch(&self) -> u64 {
+        self.batches.last().map_or(self.first_batch, |(batch, _)| *batch)
+    }
+
     /// Returns the number of kept commits since the base.
     pub(crate) fn commits(&self) -> u64 {
         self.batches.len() as u64

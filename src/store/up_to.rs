@@ -449,15 +449,16 @@ impl Store {
     /// # Errors
     /// The errors of [`Self::line`].
     pub(crate) fn check_lines(self: &Arc<Self>) -> Result<u64> {
-        let live: Vec<_> = self
-            .lines()
-            .live()
+        let lines = self.lines();
+        let all: Vec<_> = lines
+            .iter()
             .map(|line| (line.first_batch, line.commits()))
             .collect();
-        for (first_batch, _) in &live {
+        drop(lines);
+        for (first_batch, _) in &all {
             self.line_of(*first_batch)?;
         }
-        Ok(live.into_iter().map(|(_, commits)| commits).sum())
+        Ok(all.into_iter().map(|(_, commits)| commits).sum())
     }
 
     /// Keeps lines open from now on.

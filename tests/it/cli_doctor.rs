@@ -2,14 +2,15 @@
 //! that may belong to a store, and `doctor` suggests the command that repairs the problem.
 
 use std::fs;
-use std::os::unix::fs::symlink;
+use std::os::unix::fs::{PermissionsExt as _, symlink};
 use std::os::unix::net::UnixListener;
+use std::os::unix::process::CommandExt as _;
 use std::path::Path;
 use std::process::Command;
 
 use serde_json::Value;
 
-use crate::program::{Folder, bytes_below, text};
+use crate::program::{Folder, Ran, bytes_below, text};
 
 const SEGMENT: &str = "log/00000001.seg";
 
@@ -272,4 +273,67 @@ fn a_store_whose_name_begins_with_a_dash_is_no_option_of_the_command() {
         found[0]["problems"][0]["command"],
         "treering salvage ./-rf ./-rf-salvaged"
     );
+}
+
+/// Runs the program as the owner of the folder, whom modes keep out. Returns `None` if the tests run as root and another user
+/// cannot run the program.
+fn run_as_owner(folder: &Folder, arguments: &[&str]) -> Option<Ran> {
+    const OTHER: u32 = 65_534;
+    let mut command = folder.command(arguments);
+    if rustix::process::geteuid().is_root() {
+        let top = folder.path(".");
+        let given = Command::new("chown").args(["-R", "65534"]).arg(top).status();
+        assert!(given.unwrap().success());
+        command.uid(OTHER).gid(OTHER);
+    }
+    Some(Ran::of(&command.output().ok()?))
+}
+
+#[test]
+fn a_file_that_may_not_be_read_or_written_needs_no_salvage() {
+    let folder = store();
+    let set = |name: &str, mode: u32| {
+        fs::set_permissions(folder.store().join(name), fs::Permissions::from_mode(mode)).unwrap();
+    };
+    set(SEGMENT, 0o000);
+    let Some(ran) = run_as_owner(&folder, &["doctor", "--json"]) else {
+        return;
+    };
+    assert_eq!(ran.code, 6, "{ran:?}");
+    let problem = &ran.documents()[0]["problems"][0];
+    assert_eq!(
+        (&problem["code"], &problem["file"]),
+        (&"unreadable".into(), &SEGMENT.into())
+    );
+    assert!(text(&problem["command"]).starts_with("chmod "), "{problem}");
+    obey_in(&folder, &problem["command"]);
+    assert_eq!(run_as_owner(&folder, &["doctor"]).unwrap().code, 0);
+
+    set("lock", 0o400);
+    let ran = run_as_owner(&folder, &["doctor", "--json"]).unwrap();
+    let problem = &ran.documents()[0]["problems"][0];
+    assert_eq!(
+        (&problem["code"], &problem["file"]),
+        (&"not_writable".into(), &"lock".into())
+    );
+    let put = run_as_owner(&folder, &["put", "new", "--kind", "note", "--json"]).unwrap();
+    let refused = put.refusal(6);
+    assert!(text(&refused["message"]).contains("/lock: "), "{refused}");
+    obey_in(&folder, &problem["command"]);
+    assert_eq!(
+        run_as_owner(&folder, &["put", "new", "--kind", "note"])
+            .unwrap()
+            .code,
+        0
+    );
+}
+
+/// Runs a command that `doctor` suggests, in the folder of the store.
+fn obey_in(folder: &Folder, command: &Value) {
+    let mut shell = Command::new("sh");
+    let ran = shell
+        .args(["-c", &text(command)])
+        .current_dir(folder.path("."))
+        .status();
+    assert!(ran.unwrap().success(), "{command}");
 }

@@ -499,3 +499,51 @@ fn an_error_for_people_has_a_hint_and_no_debris() {
     let ran = folder.run(&["get", "red\u{1b}[31m"]);
     assert!(!ran.err.contains('\u{1b}'), "{ran:?}");
 }
+
+#[test]
+fn a_number_that_is_too_large_is_refused_with_the_bound() {
+    let folder = Folder::with_store();
+    for limit in ["99999999999999999999", "18446744073709551616"] {
+        let refused = folder.refused(2, &["list", "--limit", limit]);
+        let message = text(&refused["message"]);
+        assert!(message.contains("18446744073709551615"), "{refused}");
+    }
+    folder.json(&["put", "a", "--kind", "k"]);
+    assert_eq!(
+        folder.stream(&["list", "--limit", "18446744073709551615"]).len(),
+        1
+    );
+}
+
+#[test]
+fn a_bad_command_line_names_the_help_of_its_verb() {
+    let folder = Folder::with_store();
+    for (arguments, verb) in [
+        (&["guard", "check"][..], "guard check"),
+        (&["get"], "get"),
+        (&["--store", "s", "remote", "add", "origin"], "remote add"),
+    ] {
+        let hint = text(&folder.refused(2, arguments)["hint"]);
+        assert_eq!(hint, format!("see treering {verb} --help"));
+    }
+}
+
+#[test]
+fn a_hint_quotes_the_path_of_a_store() {
+    let folder = Folder::new();
+    folder.json(&["init", "--store", "it's here/.treering"]);
+    let hint = text(&folder.refused(1, &["--store", "it's here", "get", "a"])["hint"]);
+    assert!(hint.contains(r"--store 'it'\''s here/.treering'"), "{hint}");
+}
+
+#[test]
+fn a_device_or_a_file_is_no_store() {
+    let folder = Folder::new();
+    for path in ["/dev/null", "/etc/passwd"] {
+        for verb in [&["get", "a"][..], &["put", "a", "--kind", "k"]] {
+            let arguments = [&["--store", path], verb].concat();
+            let refused = folder.refused(1, &arguments);
+            assert_eq!(refused["code"], "no_store", "{refused}");
+        }
+    }
+}

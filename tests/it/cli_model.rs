@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use super::program::{Folder, Ran, text};
+use super::program::{Folder, Ran, check_fields, text};
 
 const MODELS: &str = "home/.local/share/treering/models";
 
@@ -36,6 +36,27 @@ fn the_bundled_model_is_used_unless_a_setting_says_otherwise() {
     folder.write("other.toml", "[meaning]\nmodel = \"e5\"\n");
     let ran = list(&folder, &["--settings", "other.toml"]);
     assert!(ran.err.contains("no model e5 is installed"), "{}", ran.err);
+}
+
+#[test]
+fn each_model_has_the_fields_of_the_contract() {
+    let folder = Folder::new();
+    folder.write(&format!("{MODELS}/e5.model"), "not a model");
+    for row in list(&folder, &["--json"]).documents() {
+        check_fields(
+            &row,
+            &[
+                ("name", "string"),
+                ("digest", "string?"),
+                ("dim", "number?"),
+                ("languages", "list"),
+                ("bytes", "number?"),
+                ("state", "string"),
+            ],
+        );
+        assert_eq!(row["state"] == "known", row["digest"].is_string(), "{row}");
+        assert_eq!(row["state"] == "bundled", row["dim"] == 384, "{row}");
+    }
 }
 
 /// INVARIANT MEA-1: a damaged model is not an error.

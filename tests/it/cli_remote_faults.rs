@@ -132,3 +132,53 @@ fn a_missing_segment_has_one_cause() {
     let missing = format!("{} is missing", text(&found["file"]));
     assert!(text(&refused["message"]).ends_with(&missing), "{refused} {found}");
 }
+
+/// A dry run leaves no conflict, so it names no verb that would show it. What it fetched is not new to the pull.
+#[test]
+fn a_dry_run_of_pull_promises_no_conflict_to_show() {
+    let two = Two::new();
+    two.put("a", "plan", "one");
+    two.shared("direct_user");
+    two.put("b", "plan", "by b");
+    two.put("a", "plan", "by a");
+    two.put("a", "other", "new");
+    two.on("a", &["push"]);
+    let pull = |options: &[&str]| two.folder.run(&[&["--store", "b", "pull"], options].concat());
+    let planned = pull(&["--dry-run"]);
+    assert!(planned.out.contains("conflict"), "{planned:?}");
+    assert!(!planned.err.contains("treering conflicts"), "{planned:?}");
+    let pulled = pull(&[]);
+    assert!(pulled.err.contains("treering conflicts"), "{pulled:?}");
+    assert!(pulled.out.contains("since the last fetch"), "{pulled:?}");
+}
+
+/// The id of an erased object is in no record, so its key path stands for it.
+#[test]
+fn a_pull_shows_an_erased_object_in_short() {
+    let two = Two::new();
+    two.put("a", "secret", "swordfish");
+    two.shared("direct_user");
+    two.on("a", &["erase", "secret", "--yes", "--trust", "direct_user"]);
+    two.on("a", &["push"]);
+    let pulled = two.folder.run(&["--store", "b", "pull"]);
+    assert!(pulled.out.contains("? (erased)"), "{pulled:?}");
+    let is_digit = |c: char| c.is_ascii_hexdigit();
+    assert!(
+        pulled.out.split(|c| !is_digit(c)).all(|word| word.len() < 64),
+        "{pulled:?}"
+    );
+}
+
+#[test]
+fn the_check_of_an_encrypted_place_names_its_option() {
+    let two = Two::new();
+    two.on("a", &["remote", "keygen", "key"]);
+    let url = two.url("safe");
+    two.on("a", &["backup", &url, "--key-file", "key"]);
+    let refused = two.folder.refused(1, &["remote", "verify", &url]);
+    assert!(text(&refused["hint"]).contains("remote verify"), "{refused}");
+    assert_eq!(
+        two.folder.json(&["remote", "verify", &url, "--key-file", "key"])["ok"],
+        true
+    );
+}

@@ -296,3 +296,23 @@ fn verify_without_the_derived_file_is_ok_and_says_so() {
     assert!(!report["derived"].as_array().unwrap().is_empty(), "{report}");
     assert_eq!(folder.json(&["get", "a"])["content"], "one");
 }
+
+#[test]
+fn a_past_state_has_no_number_of_versions() {
+    let folder = Folder::with_store();
+    folder.put("a", "one");
+    for verb in ["head", "stats"] {
+        assert!(folder.json(&[verb])["history"].is_u64(), "{verb}");
+        let past = folder.json(&[verb, "--at", "seq:0"]);
+        assert!(past["history"].is_null() && past["objects"] == 0, "{past}");
+    }
+}
+
+#[test]
+fn a_tally_by_an_attribute_that_nothing_has_says_so() {
+    let folder = Folder::with_store();
+    folder.json(&["put", "a", "--kind", "k", "--attr", "todo=open"]);
+    let err = |by: &str| folder.run(&["stats", "--by", by, "--json"]).err;
+    assert!(err("tood").contains("no_attribute"));
+    assert_eq!(err("todo") + &err("kind"), "");
+}

@@ -185,3 +185,18 @@ fn a_text_in_another_language_is_not_pending() {
         .join(&files(&folder, "vectors-")[0]);
     assert!(file.metadata().unwrap().len() < 400, "no vector was written");
 }
+
+/// Where no terminal shows the progress, a note says before the work that it takes a while.
+#[test]
+fn many_vectors_are_announced_in_a_pipe() {
+    for (count, is_told) in [(301, true), (20, false)] {
+        let folder = folder();
+        let lines = (0..count).map(|number| {
+            format!("{{\"id\":\"n/{number}\",\"kind\":\"note\",\"content\":\"ship {number}\"}}")
+        });
+        folder.write("many.jsonl", lines.collect::<Vec<_>>().join("\n"));
+        let ran = run(&folder, &["ingest", "--as-me", "many.jsonl", "--json"]);
+        assert_eq!(ran.err.contains("computing "), is_told, "{}", ran.err);
+        assert_eq!(embedded(&folder, "ship"), count);
+    }
+}

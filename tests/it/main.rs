@@ -18,6 +18,7 @@ mod cli_forks;
 mod cli_hints;
 mod cli_import;
 mod cli_ingest;
+mod cli_interrupted;
 mod cli_lines;
 #[cfg(feature = "semantic")]
 mod cli_meaning;

@@ -37,23 +37,23 @@ pub(crate) struct Head {
     pub(crate) commit: CommitDigest,
     pub(crate) seq: u64,
     pub(crate) objects: u64,
-    /// The number of kept versions of all objects.
-    pub(crate) history: u64,
+    /// The number of kept versions of all objects. Null for a past state.
+    pub(crate) history: Option<u64>,
     pub(crate) hash: HashAlgorithm,
     pub(crate) time: Time,
     pub(crate) store: Option<String>,
 }
 
 impl Head {
-    /// Returns the answer for a state.
-    pub(crate) fn of(memory: &Memory, view: &View) -> Self {
+    /// Returns the answer for a state. The number of versions is that of the whole store, so a past state has none.
+    pub(crate) fn of(memory: &Memory, view: &View, is_present: bool) -> Self {
         let info = view.commit();
         Self {
             root: info.commit.root,
             commit: info.digest,
             seq: info.commit.seq,
             objects: view.len(),
-            history: memory.history_len(),
+            history: is_present.then(|| memory.history_len()),
             hash: memory.hash(),
             time: info.commit.time,
             store: memory.path().map(absolute),

@@ -92,6 +92,8 @@ pub(crate) struct Context {
     pub(crate) embedder: Option<Arc<dyn Embedder + Send + Sync>>,
     /// Whether the verb opened the memory for writing.
     is_written: bool,
+    /// The warnings of memories that were printed.
+    warned: Vec<String>,
     /// Whether the run serves clients, so that it keeps indexes, and nobody takes back what is more trusted.
     #[cfg(feature = "mcp")]
     pub(crate) serves: bool,
@@ -128,6 +130,7 @@ impl Context {
             embedding: None,
             embedder: None,
             is_written: false,
+            warned: Vec::new(),
             #[cfg(feature = "mcp")]
             serves: false,
             is_temporary: false,
@@ -252,10 +255,21 @@ impl Context {
     }
 
     /// In a dry run, notes that nothing was changed, and on which state the verb planned. A verb that writes plans on the
-    /// head, whatever state other verbs read.
+    /// head, whatever state other verbs read. It first brings in what an interrupted writer left, which no reader sees.
     pub(crate) fn note_dry_run(&mut self, is_dry: bool) {
         if !is_dry {
             return;
+        }
+        let pending = self
+            .opened
+            .as_ref()
+            .map_or(0, |memory| memory.pending().unwrap_or(0));
+        if pending > 0 {
+            let commits = counted(pending, "commit");
+            let text = format!(
+                "an interrupted writer left {commits} that no reader sees; the next write first brings this in, so its plan may differ"
+            );
+            self.output.note("pending", text);
         }
         let text = "nothing was changed".to_owned();
         let text = match self.at() {
@@ -380,6 +394,18 @@ impl Context {
     /// Opens an existing store for writing.
     pub(crate) fn open_to_write(&mut self) -> Result<Memory> {
         self.open(true, |context, path| context.engine_options().open(path))
+    }
+
+    /// Opens an existing store for a verb whose change depends on the newest commits, such as `undo`: for writing, unless it
+    /// only plans. What an interrupted writer left comes in before the verb plans, and a warning names it.
+    pub(crate) fn open_to_plan(&mut self, dry_run: bool) -> Result<Memory> {
+        if dry_run {
+            return self.open_to_read();
+        }
+        let memory = self.open_to_write()?;
+        memory.recover()?;
+        self.print_warnings(&memory);
+        Ok(memory)
     }
 
     /// Opens the store for writing, and creates a missing store. Before it creates a store, `rehearse` does the work on
@@ -514,6 +540,7 @@ impl Context {
         let Some(memory) = self.opened.take().filter(|_| is_written) else {
             return Ok(());
         };
+        self.print_warnings(&memory);
         #[cfg(feature = "remote")]
         let pushed = match &self.remote {
             Some(remote) => remote.push(&memory, &self.named_writer()),
@@ -645,14 +672,13 @@ impl Context {
         }
     }
 
+    /// Prints the warnings of a memory that were not printed before.
     pub(crate) fn print_warnings(&mut self, memory: &Memory) {
-        self.print_warnings_after(memory, 0);
-    }
-
-    /// Prints the warnings of a memory after the first `known`, which were printed before.
-    pub(crate) fn print_warnings_after(&mut self, memory: &Memory, known: usize) {
-        for warning in memory.warnings().into_iter().skip(known) {
-            self.output.warn("warning", &warning);
+        for warning in memory.warnings() {
+            if !self.warned.contains(&warning) {
+                self.output.warn("warning", &warning);
+                self.warned.push(warning);
+            }
         }
     }
 }
@@ -714,8 +740,10 @@ pub(crate) fn refuse_other_folder(path: &Path) -> Result<()> {
 /// Adds a hint to the error for a missing store.
 pub(crate) fn explain(error: Error, path: &Path) -> Error {
     let is_no_folder = system_kind(&error) == Some(io::ErrorKind::NotADirectory);
-    if let Some(file) = path.ancestors().find(|part| is_no_folder && part.is_file()) {
-        return Error::not_found(format!("{} is a file, but a store is a folder", shown(file)))
+    let is_other = |part: &&Path| is_no_folder && part.exists() && !part.is_dir();
+    if let Some(file) = path.ancestors().find(is_other) {
+        let what = if file.is_file() { "a file" } else { "a device" };
+        return Error::not_found(format!("{} is {what}, but a store is a folder", shown(file)))
             .with_code(ErrorCode::NoStore)
             .with_hint("name the folder of a store with --store DIR or TREERING_STORE");
     }
@@ -724,7 +752,7 @@ pub(crate) fn explain(error: Error, path: &Path) -> Error {
     }
     let inside = path.join(PROJECT_FOLDER);
     if inside.is_dir() {
-        return error.with_hint(format!("did you mean --store {}?", shown(&inside)));
+        return error.with_hint(format!("did you mean --store {}?", quoted(&inside)));
     }
     error.with_hint("create a store with treering init, or name a store with --store DIR or TREERING_STORE")
 }

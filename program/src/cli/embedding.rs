@@ -18,6 +18,9 @@ use super::human::counted;
 /// The time for the texts of one item.
 pub(crate) const OF_ONE: Duration = Duration::from_millis(300);
 
+/// The number of texts whose vectors take a few seconds.
+const MANY: usize = 300;
+
 /// The work that is left when a verb ends.
 pub(crate) struct Embedding {
     agent: Agent,
@@ -50,6 +53,9 @@ impl Context {
             .limit
             .is_none()
             .then(|| signal_hook::flag::register(SIGINT, self.output.stop()));
+        if work.limit.is_none() {
+            self.note_work(&work.agent);
+        }
         self.output.wait.begin();
         let embedded = work.agent.embed(work.limit);
         drop(work.agent.keep_indexes());
@@ -72,6 +78,23 @@ impl Context {
                 self.output.note("vectors", error.message());
                 false
             }
+        }
+    }
+
+    /// Says where no terminal shows it that computing the vectors of many texts takes a while.
+    fn note_work(&mut self, agent: &Agent) {
+        if self.output.shows_progress() {
+            return;
+        }
+        // Only counts the texts.
+        let counts = agent.embed(Some(Duration::ZERO)).ok().flatten();
+        let pending = counts.map_or(0, |counts| counts.pending);
+        if pending > MANY {
+            let text = format!(
+                "computing {pending} vectors; all is stored, so this may be stopped, and later recalls compute the rest"
+            );
+            self.output.note("vectors", text);
+            drop(self.output.flush());
         }
     }
 

@@ -22,6 +22,8 @@ pub(crate) const USAGE: u8 = 2;
 pub(crate) const DENIED: u8 = 4;
 /// Exit code: the store is damaged, a proof does not hold, or a salvage lost data.
 pub(crate) const DAMAGED: u8 = 5;
+/// Exit code: input or output failed.
+pub(crate) const FAILED: u8 = 6;
 /// Exit code: the program has a bug.
 pub(crate) const BUG: u8 = 70;
 
@@ -92,7 +94,7 @@ pub(crate) fn exit_code(error: &Error) -> u8 {
         ErrorKind::Conflict | ErrorKind::Busy => 3,
         ErrorKind::Denied => DENIED,
         ErrorKind::Corrupt => DAMAGED,
-        ErrorKind::Io | ErrorKind::Poisoned => 6,
+        ErrorKind::Io | ErrorKind::Poisoned => FAILED,
         // `Internal`, and any kind that this version does not know.
         _ => BUG,
     }

@@ -95,7 +95,10 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> u8 {
             return output::fault(unparsed.into_error("").message());
         }
         Err(Unparsed::Refused(error)) => return Output::new(json).finish(Err(error)),
-        Err(Unparsed::Clap(error)) => return output::answer_of_clap(&error, json),
+        Err(Unparsed::Clap(error)) => {
+            let hint = parse::help_of(GROUPS, arguments.get(1..).unwrap_or_default());
+            return output::answer_of_clap(&error, json, &hint);
+        }
     };
     let mut context = Context::new(GROUPS, parsed.options.clone());
     let done = parsed.run(&mut context);

@@ -482,9 +482,14 @@ impl Output {
         }
     }
 
+    /// Returns whether a terminal shows the progress of long work.
+    pub(crate) fn shows_progress(&self) -> bool {
+        !self.is_json() && io::stderr().is_terminal()
+    }
+
     /// Returns a progress bar on standard error for long work. Returns `None` without a terminal.
     pub(crate) fn progress(&self) -> Option<Arc<dyn Fn(Progress) + Send + Sync>> {
-        if self.is_json() || !io::stderr().is_terminal() {
+        if !self.shows_progress() {
             return None;
         }
         let wait = self.wait.clone();
@@ -575,7 +580,7 @@ fn print_notes(notes: Vec<Note>) {
 }
 
 /// Prints the help, the version, or the error that clap returned for a command line.
-pub(crate) fn answer_of_clap(error: &clap::Error, json: bool) -> u8 {
+pub(crate) fn answer_of_clap(error: &clap::Error, json: bool, hint: &str) -> u8 {
     use clap::error::ErrorKind as Clap;
     match error.kind() {
         Clap::DisplayVersion if json => {
@@ -595,7 +600,7 @@ pub(crate) fn answer_of_clap(error: &clap::Error, json: bool) -> u8 {
             Err(error) => exit_code(&output_error(error)),
         },
         _ if json || error.kind() == Clap::InvalidSubcommand => {
-            report(&clap_error(error, "see treering --help"), json, Vec::new());
+            report(&clap_error(error, hint), json, Vec::new());
             USAGE
         }
         _ => {

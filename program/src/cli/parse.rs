@@ -6,6 +6,7 @@
 //! Layer 10, part of cli.
 
 use std::ffi::OsString;
+use std::num::{IntErrorKind, ParseIntError};
 
 use anstream::adapter::strip_str;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -44,6 +45,9 @@ const OTHER_WORDS: [(&[&str], &str); 7] = [
     (&["rm", "delete"], "forget"),
     (&["fsck", "status"], "doctor"),
 ];
+
+/// The most characters of a word that a message quotes.
+const CHARACTERS: usize = 100;
 
 /// Returns the definition of the command line.
 pub(crate) fn definition(verbs: Groups) -> Command {
@@ -217,12 +221,40 @@ fn in_our_words(verbs: Groups, error: &clap::Error, arguments: &[OsString]) -> O
 
 /// Returns the error for an invalid value of an argument.
 fn bad_value(verbs: Groups, error: &clap::Error, arguments: &[OsString]) -> Error {
-    let mut words = arguments.iter().filter_map(|argument| argument.to_str());
-    let verb = words.find(|word| verb::find(verbs, word).is_some());
-    let help = verb.map_or_else(String::new, |verb| format!("{verb} "));
-    let help = format!("see treering {help}--help");
-    let source = std::error::Error::source(error).and_then(|source| source.downcast_ref::<Error>());
+    let help = help_of(verbs, arguments);
+    let source = std::error::Error::source(error);
+    if let Some(number) = source.and_then(|source| source.downcast_ref::<ParseIntError>()) {
+        return bad_number(error, number.kind(), help);
+    }
+    let source = source.and_then(|source| source.downcast_ref::<Error>());
     clap_error(error, source.and_then(Error::hint).unwrap_or(&help))
+}
+
+/// Returns the error for a value that is not a number of 64 bits.
+fn bad_number(error: &clap::Error, kind: &IntErrorKind, help: String) -> Error {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => human::cut(&printable(&strip_str(text).to_string()), CHARACTERS),
+        _ => String::new(),
+    };
+    let (option, value) = (text(ContextKind::InvalidArg), text(ContextKind::InvalidValue));
+    let why = if *kind == IntErrorKind::PosOverflow {
+        format!("is too large: the largest number is {}", u64::MAX)
+    } else {
+        "is not a whole number".to_owned()
+    };
+    usage_error(format!("the value {value} of {option} {why}"), help)
+}
+
+/// Returns the hint that names the help of the verb in a command line, and of the verb within it.
+pub(crate) fn help_of(verbs: Groups, arguments: &[OsString]) -> String {
+    let mut words = arguments.iter().filter_map(|argument| argument.to_str());
+    let Some(verb) = words.find_map(|word| verb::find(verbs, word)) else {
+        return "see treering --help".to_owned();
+    };
+    let definition = verb.definition();
+    let inner = words.find(|word| definition.find_subcommand(word).is_some());
+    let inner = inner.map_or_else(String::new, |inner| format!(" {inner}"));
+    format!("see treering {}{inner} --help", verb.name)
 }
 
 /// Returns the error for a text argument that begins with a dash, such as a list item in Markdown. The message does not
@@ -245,7 +277,6 @@ fn dashed(error: &clap::Error) -> Option<Error> {
 /// Returns the error for an unknown word that is very long or contains control characters. The message quotes only the
 /// start of the word, with escapes.
 fn shortened(error: &clap::Error) -> Option<Error> {
-    const CHARACTERS: usize = 100;
     let kinds = [
         ContextKind::InvalidSubcommand,
         ContextKind::InvalidArg,

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::errors::refused;
+use super::hints::quoted;
 use crate::private_file::{BYTES_MAX, READ_OR_WRITE, create, read};
 use treering::remote::Keys;
 use treering::{Error, ErrorCode, Result};
@@ -27,7 +28,7 @@ pub(crate) fn load(file: &Path) -> Result<Keys> {
         let error = Error::not_found(format!("there is no key file {}", file.display()));
         let hint = format!(
             "if the place is encrypted already, only its own key file opens it: copy that from another machine; for a new place: treering remote keygen {}",
-            file.display()
+            quoted(file)
         );
         return Err(error.with_code(ErrorCode::NoKey).with_hint(hint));
     }

@@ -221,9 +221,10 @@ pub(crate) fn is_own(path: &Path) -> bool {
     is_own(fs::symlink_metadata(path)) && is_own(fs::metadata(path))
 }
 
-/// Whether there is no store in `path`, not even a damaged one.
+/// Whether there is no store in `path`, not even a damaged one. A file or a device is no store.
 fn is_no_store(path: &Path) -> bool {
-    Memory::id_of_store(path).is_err_and(|error| error.code() == ErrorCode::NoStore)
+    fs::metadata(path).is_ok_and(|found| !found.is_dir())
+        || Memory::id_of_store(path).is_err_and(|error| error.code() == ErrorCode::NoStore)
 }
 
 /// Returns the names that the entries of a store have: its path and, if that is a link, the path of its target.

@@ -577,3 +577,22 @@ fn a_live_fork_is_the_fork_of_the_list() -> Result<()> {
     }
     Ok(())
 }
+
+/// A dropped fork keeps its commits until gc removes them. Verification checks and counts them, as gc does.
+#[test]
+fn a_dropped_fork_is_verified_while_it_is_kept() -> Result<()> {
+    let disk = SimDisk::new(1);
+    let (memory, one, two) = store(&disk);
+    drop((one, two));
+    let counts = |memory: &Memory| -> Result<(u64, u64)> {
+        let now = memory.view().now();
+        let kept = memory.gc_preview(&Retention::default(), Some(now))?.kept;
+        Ok((memory.verify(VerifyDepth::Full)?.commits, kept))
+    };
+    let (before, kept) = counts(&memory)?;
+    assert_eq!(before, kept);
+    memory.drop_fork("two", true, &Writer::user())?;
+    memory.drop_fork("one", true, &Writer::user())?;
+    assert_eq!(counts(&memory)?, (before, before));
+    Ok(())
+}

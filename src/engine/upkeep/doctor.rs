@@ -22,6 +22,9 @@ use crate::engine::settings::CLOCK_AHEAD;
 /// The free space in bytes below which the doctor warns. This space is enough for a segment and a checkpoint.
 const LOW_BYTES: u64 = 256 << 20;
 
+/// The code of a file that cannot be read. The disk may have all of it.
+pub const UNREADABLE: &str = "unreadable";
+
 named! {
     /// The severity of a problem.
     #[derive(PartialOrd, Ord)]
@@ -50,6 +53,8 @@ pub enum Remedy {
     Mode,
     /// Run `chown`, so that the files have the owner of the folder.
     Owner,
+    /// Run `chmod`, so that the owner may read and write the files.
+    Access,
     /// Move the path out of the store.
     MoveAway,
     /// Install a newer version of the program.
@@ -102,7 +107,8 @@ pub fn examine_store(path: impl AsRef<Path>, options: &Options) -> Result<Vec<Pr
     let mut problems = Vec::new();
     look_at_folder(&disk, &mut problems);
     look_at_lock(&disk, &mut problems);
-    let disk: Arc<dyn Disk> = Arc::new(disk);
+    let files = Arc::new(disk);
+    let disk: Arc<dyn Disk> = Arc::<FileDisk>::clone(&files);
     match examine_disk(&disk, options, &mut problems) {
         Ok(()) => {}
         Err(error) if error.code() == ErrorCode::NotRegularFile => {}
@@ -111,17 +117,18 @@ pub fn examine_store(path: impl AsRef<Path>, options: &Options) -> Result<Vec<Pr
             if error.code() != ErrorCode::NoStore
                 && problems.iter().any(|problem| problem.remedy == Remedy::Owner) =>
         {
-            problems.push(of_error("unreadable", &error, Remedy::Nothing));
+            problems.push(of_error(UNREADABLE, &error, Remedy::Nothing));
         }
         Err(error) => return Err(error),
     }
     look_at_kinds(&*disk, &mut problems);
+    look_at_access(&files, &mut problems);
     let is_foreign = |problem: &Problem| {
         problem.severity == ProblemSeverity::Damage && problem.file.as_deref() == Some("format")
     };
     if problems.iter().any(is_foreign) {
         // Omits remedies that change the owner or mode, because the folder may belong to another program.
-        problems.retain(|problem| !matches!(problem.remedy, Remedy::Mode | Remedy::Owner));
+        problems.retain(|problem| !matches!(problem.remedy, Remedy::Mode | Remedy::Owner | Remedy::Access));
     }
     problems.sort_by_key(|problem| problem.severity);
     Ok(problems)
@@ -161,14 +168,15 @@ fn of_finding(found: &Finding, is_whole: bool) -> Option<Problem> {
         (Cause::NotRegular { .. }, _) => return None,
         (Cause::CannotRead(_), _) if found.severity == Severity::Damage => {
             let meaning = "; make the file readable, or copy the store if the disk fails; `--degraded` reads the other files";
-            ((ProblemSeverity::Damage, "unreadable", Salvage), meaning)
+            ((ProblemSeverity::Damage, UNREADABLE, Salvage), meaning)
         }
         (Cause::CannotRead(_), _) => {
             let meaning = "; make the file readable, or remove it: Treering rebuilds it";
-            ((Warning, "unreadable", Nothing), meaning)
+            ((Warning, UNREADABLE, Nothing), meaning)
         }
         (Cause::Missing, log::LOG_FOLDER) => (damaged(Backup), ""),
         _ if found.severity == Severity::Damage => (damaged(Salvage), ""),
+        (Cause::Pending { .. }, _) => ((Notice, "pending", Nothing), ""),
         (_, log::LOG_FOLDER) if !is_whole => {
             let meaning = "; the store is damaged, so keep the file for salvage";
             (left_over(Warning), meaning)
@@ -271,6 +279,26 @@ fn look_at_lock(disk: &FileDisk, problems: &mut Vec<Problem>) {
         let holder = holder.unwrap_or_else(|| "another process".to_owned());
         let what = format!("{holder} is writing; it releases the lock when it finishes or exits");
         problems.push(plain(Notice, "locked", None, &what, Remedy::Wait));
+    }
+}
+
+/// Reports the paths that this user may not write, without which no verb can write. Gives the remedy for the files that this
+/// user may not read: nothing of them is lost, so there is nothing to salvage.
+fn look_at_access(disk: &FileDisk, problems: &mut Vec<Problem>) {
+    for problem in problems.iter_mut().filter(|problem| problem.code == UNREADABLE) {
+        let is_denied = |file: &str| !disk.may_open(file, false);
+        if problem.file.as_deref().is_some_and(is_denied) {
+            problem.remedy = Remedy::Access;
+        }
+    }
+    let written = [".", log::LOCK_NAME, "live", log::LOG_FOLDER].into_iter();
+    let denied: Vec<_> = written.filter(|name| !disk.may_open(name, true)).collect();
+    if let Some((first, more)) = denied.split_first() {
+        let what = format!(
+            "this user may not write this path{}, so every verb that writes fails",
+            and_more(more.len())
+        );
+        problems.push(plain(Warning, "not_writable", Some(first), &what, Remedy::Access));
     }
 }
 

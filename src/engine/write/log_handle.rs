@@ -233,6 +233,9 @@ impl LogHandle {
             bytes += body_bytes(&batch);
             take_in(&source.opened, &store, &batch)
         });
+        if let Some(first) = log.take_recovered() {
+            warn_of_recovered(&source.opened, &store, first);
+        }
         self.tail_bytes += bytes;
         self.proven = prepared.is_ok();
         prepared
@@ -330,6 +333,33 @@ impl LogHandle {
         }
         Ok(())
     }
+}
+
+/// Warns the owner of the commits that recovery brought in, from the batch `first` on. No reader has seen them, so a writer
+/// that takes back the newest commit may mean another one.
+fn warn_of_recovered(opened: &Opened, store: &Store, first: u64) {
+    let new_at = |index: usize| {
+        let entry = store.commit_at(index).ok().flatten();
+        entry
+            .filter(|entry| entry.batch >= first)
+            .map(|entry| entry.seq())
+    };
+    let new: Vec<_> = (0..store.kept()).rev().map_while(new_at).collect();
+    let mut what = match (new.last(), new.first()) {
+        (Some(oldest), Some(newest)) if oldest != newest => vec![format!("seq:{oldest} to seq:{newest}")],
+        (Some(seq), _) => vec![format!("seq:{seq}")],
+        _ => Vec::new(),
+    };
+    let lines = store.lines();
+    let changed = lines.live().filter(|line| line.newest_batch() >= first);
+    what.extend(changed.map(|line| format!("a change of the line '{}'", line.name)));
+    if what.is_empty() {
+        what.push("a batch without a commit".to_owned());
+    }
+    let what = what.join(" and ");
+    opened.warn(format!(
+        "recovery brought in {what}: the writer was interrupted before it acknowledged this, so no reader had seen it"
+    ));
 }
 
 fn without_lock() -> Error {

@@ -64,7 +64,7 @@ impl KeyFault {
             Self::Needed => (
                 ErrorCode::NoKey,
                 "is encrypted",
-                "name the file with its key: `remote add`, `clone` and `backup` take --key-file FILE, and `--store URL` takes TREERING_KEY_FILE",
+                "name the file with its key: `remote add`, `remote verify`, `clone` and `backup` take --key-file FILE, and `--store URL` takes TREERING_KEY_FILE",
             ),
             Self::Other => (
                 ErrorCode::WrongKey,

@@ -6,6 +6,7 @@ use std::os::unix::fs::{PermissionsExt as _, symlink};
 use serde_json::json;
 
 use super::{Folder, Server};
+use crate::program::{Ran, text};
 
 /// INVARIANT TKF-1: the file of a token is read only if nobody but its owner can, and no link leads to it.
 #[test]
@@ -84,6 +85,23 @@ fn other_machines_reach_the_server_only_with_an_option() {
     let taken = Server::start(&folder, &[]);
     let address = format!("127.0.0.1:{}", taken.port);
     assert_eq!(folder.refused(6, &["serve", "--http", &address])["code"], "io");
+}
+
+/// A mistyped name of a store is an error, and no new store.
+#[test]
+fn a_named_store_that_is_missing_is_not_created() {
+    let folder = Folder::new();
+    let serve = ["serve", "--http", "127.0.0.1:0"];
+    let refused = folder.refused(1, &[&["--store", "tpyo"][..], &serve].concat());
+    assert_eq!(refused["code"], "no_store");
+    assert!(text(&refused["hint"]).contains("treering init"), "{refused}");
+    let mut command = folder.command(&serve);
+    let ran = Ran::of(&command.env("TREERING_STORE", "tpyo").output().unwrap());
+    assert_eq!(ran.code, 1, "{ran:?}");
+    assert!(!folder.path("tpyo").exists());
+    // Nobody named the usual store, so nobody mistyped it.
+    let server = Server::start(&folder, &[]);
+    assert_eq!(server.get("/v1/memory_status").status, 200);
 }
 
 /// A store that came with the folder, as `git clone` leaves it.

@@ -38,12 +38,19 @@ fn the_list_of_clients_is_in_words() {
         listed.contains("  project:tea, global  model  read-only  "),
         "{listed}"
     );
-    let refused = folder.refused(1, &["serve", "--http", "127.0.0.1:0", "--tokens", "none.json"]);
-    assert_eq!(refused["code"], "not_found");
-    assert!(
-        text(&refused["message"]).starts_with("the file of tokens none.json"),
-        "{refused}"
-    );
+    for arguments in [
+        &["serve", "--http", "127.0.0.1:0", "--tokens", "none.json"][..],
+        &["token", "list", "none.json"],
+        &["token", "revoke", "none.json", "vera"],
+    ] {
+        let refused = folder.refused(1, arguments);
+        assert_eq!(refused["code"], "not_found");
+        assert!(
+            text(&refused["message"]).starts_with("the file of tokens none.json"),
+            "{refused}"
+        );
+    }
+    assert!(!folder.path("none.json.lock").exists());
 }
 
 #[test]

@@ -17,8 +17,10 @@ use crate::cli::context::path_in;
 #[cfg(feature = "mcp")]
 use crate::cli::context::real_path;
 use crate::cli::context::{as_arguments, explain, quoted, refuse_other_folder};
+use crate::cli::errors::FAILED;
 #[cfg(feature = "mcp")]
 use crate::cli::install::{Client, FileChange, Standing, Start, changes, program_file, program_of};
+use crate::cli::trusted_stores::is_own;
 #[cfg(feature = "mcp")]
 use crate::hook::HookClient;
 use treering::inspect::engine;
@@ -36,8 +38,8 @@ const ERASED_AT_ONCE: usize = 20;
 ///
 /// # Notes
 /// For damage, run the printed command. The clients whose settings start treering serve --mcp or call treering hook are listed, too. A warning
-/// needs attention, a notice does not. Exit code 5: the store is damaged. Exit code 1: the settings
-/// of a client are broken, or there is no store, and no client that would create it.
+/// needs attention, a notice does not. Exit code 5: the store is damaged. Exit code 6: only files that cannot be read. Exit
+/// code 1: the settings of a client are broken, or there is no store, and no client that would create it.
 ///
 /// # Examples
 /// ```text
@@ -69,11 +71,13 @@ impl Verb for Doctor {
             }
             found => {
                 let found = found.map_err(|error| not_opened(error, &path))?;
-                let is_damage = |problem: &Problem| problem.severity == ProblemSeverity::Damage;
-                let code = if found.iter().any(is_damage) {
-                    DAMAGED
-                } else {
-                    DONE
+                let is_damage = |problem: &&Problem| problem.severity == ProblemSeverity::Damage;
+                // What cannot be read may be whole.
+                let is_unreadable = |problem: &Problem| problem.code == engine::UNREADABLE;
+                let code = match found.iter().filter(is_damage).all(is_unreadable) {
+                    true if found.iter().any(|problem| is_damage(&problem)) => FAILED,
+                    true => DONE,
+                    false => DAMAGED,
                 };
                 (found.into_iter().map(diagnosis).collect(), code)
             }
@@ -350,6 +354,8 @@ fn command(problem: &Problem, path: &Path) -> Option<String> {
         Remedy::Gc => Some(format!("treering gc --store {store}")),
         Remedy::Decide => Some(format!("treering conflicts --store {store}")),
         Remedy::Mode => Some(format!("chmod -R go= {store}")),
+        // Only the owner can do this.
+        Remedy::Access => is_own(path).then(|| format!("chmod -R u+rwX {store}")),
         Remedy::Owner => Some(format!("chown -R {} {store}", path.metadata().ok()?.uid())),
         Remedy::MoveAway => {
             let away = free_name(path, &format!("-{}", name.replace('/', "-")));

@@ -99,9 +99,8 @@ fn preview(context: &mut Context, mut erasing: Erasing) -> Result<String> {
 
 fn erase(context: &mut Context, erasing: &Erasing) -> Done {
     let memory = context.open_to_write()?;
-    let known = memory.warnings().len();
     let report = context.agent_of(&memory).erase(erasing, &context.writer())?;
-    context.print_warnings_after(&memory, known);
+    context.print_warnings(&memory);
     let commit = report.commit.as_ref();
     let commit = commit.ok_or_else(|| Error::internal("the erasure made no commit"))?;
     let answer = Erased {

@@ -82,9 +82,8 @@ impl Verb for Gc {
             return Ok(DONE);
         }
         let memory = context.open_to_write()?;
-        let known = memory.warnings().len();
         let report = memory.gc(&retention, self.now(&memory)?)?;
-        context.print_warnings_after(&memory, known);
+        context.print_warnings(&memory);
         let dry_run = false;
         let done = context.answer(&Collected { report, dry_run }, show_collected)?;
         let removed = context.agent_of(&memory).drop_other_vectors()?;

@@ -22,7 +22,7 @@ impl Verb for Head {
 
     fn run(self, context: &mut Context) -> Done {
         let (memory, view) = context.open_view()?;
-        let answer = HeadAnswer::of(&memory, &view);
+        let answer = HeadAnswer::of(&memory, &view, context.at().is_none());
         context.answer(&answer, |answer, context| {
             let is_compact = context.output.is_compact();
             let digits = |digest: &[u8; 32]| {
@@ -41,7 +41,10 @@ impl Verb for Head {
                 ("seq", Some(answer.seq.to_string())),
                 ("time", Some(time)),
                 ("objects", Some(answer.objects.to_string())),
-                ("history", Some(counted(answer.history, "version"))),
+                (
+                    "history",
+                    answer.history.map(|history| counted(history, "version")),
+                ),
                 ("store", answer.store.clone()),
             ];
             context.fields(0, fields)

@@ -48,7 +48,8 @@ const SUPPORTED: &str =
 /// (without --hidden), links, special files and other endings, and names them. A renamed or moved file is recognised by
 /// its ids or its text. Ingesting a document again updates its changed objects and
 /// removes the objects that the document no longer contains; unchanged input makes no commit. All changes are one
-/// commit, after a snapshot in the ring of your lane (snap:0). Ingested objects have the class document, so they are
+/// commit, after a snapshot in the ring of your lane (snap:0). After its answer, the verb computes the vectors of new texts;
+/// Ctrl-C stops that, and later recalls go on. Ingested objects have the class document, so they are
 /// untrusted and recall omits them. With --as-me, they have your own class, also if they were ingested before.
 ///
 /// # Examples

@@ -9,7 +9,7 @@ use super::agent::person;
 use super::install::show_change;
 use super::prelude::*;
 use crate::cli::args::LaneOptions;
-use crate::cli::context::real_path;
+use crate::cli::context::{quoted, real_path};
 use crate::cli::install::{Client, Planned, SERVER, Start, program_file};
 use crate::cli::own_program::{Launcher, own_file};
 
@@ -162,7 +162,7 @@ impl Plan {
         let own = xdg_folder("XDG_DATA_HOME", ".local/share").map(|own| real_path(&own));
         let own = own.filter(|own| context.named_store().is_none() && *own != after);
         let choice = own.map_or_else(String::new, |own| {
-            format!(" Choose another with --store, such as --store {}.", shown(&own))
+            format!(" Choose another with --store, such as --store {}.", quoted(&own))
         });
         context.output.note(code, text + &choice);
     }

@@ -12,6 +12,9 @@ use crate::cli::errors::input_error;
 use treering::agent::meaning::models_folder;
 use treering::inspect::agent::meaning::{choose, installed};
 
+/// The length of a vector of the bundled model.
+const DIMENSIONS: usize = 384;
+
 /// List and install models of recall
 ///
 /// # Examples
@@ -96,10 +99,15 @@ pub(crate) struct ModelRow {
     id: Option<String>,
     /// The codes of the languages that the model knows. Empty if they are unknown.
     languages: Vec<String>,
+    /// The SHA-256 of the weights as their publisher gives them. Null for the bundled model, whose `id` has a digest.
+    digest: Option<String>,
+    /// The length of a vector. Null if it is not known yet.
+    dim: Option<usize>,
+    /// The same as `dim`, under its earlier name.
     #[serde(skip_serializing_if = "Option::is_none")]
     dimensions: Option<usize>,
     licence: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
+    /// The size of the file. Null if the model has no file here.
     bytes: Option<u64>,
     /// The package that has a known model, or why a file is damaged.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -179,7 +187,9 @@ fn bundled_row(used: Option<&str>) -> ModelRow {
         used: used == Some(BUNDLED_ID),
         id: Some(BUNDLED_ID.to_owned()),
         languages: vec!["en".to_owned()],
-        dimensions: Some(384),
+        digest: None,
+        dim: Some(DIMENSIONS),
+        dimensions: Some(DIMENSIONS),
         licence: "Apache-2.0".to_owned(),
         bytes: None,
         note: None,
@@ -200,6 +210,8 @@ fn installed_row(one: &installed::Installed, used: Option<&str>) -> ModelRow {
         used: id.is_some() && used == id.as_deref(),
         id,
         languages: card.map(|card| card.languages.clone()).unwrap_or_default(),
+        digest: card.ok().map(|card| card.source_sha256.clone()),
+        dim: card.ok().map(|card| card.config.width),
         dimensions: card.ok().map(|card| card.config.width),
         licence: card.map(|card| card.licence.clone()).unwrap_or_default(),
         bytes: Some(one.bytes),
@@ -214,6 +226,8 @@ fn known_row(known: &Known) -> ModelRow {
         used: false,
         id: None,
         languages: known.languages.iter().map(|code| (*code).to_owned()).collect(),
+        digest: Some(known.sha256.to_owned()),
+        dim: None,
         dimensions: None,
         licence: known.licence.to_owned(),
         bytes: None,

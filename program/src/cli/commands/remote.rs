@@ -680,6 +680,13 @@ impl Verb for Pull {
             let (merged, fetched) = (&pulled.merged, fetched_line(&pulled.fetched));
             let counts = context.counts_line(merged.counts);
             let head = context.head_line(&merged.committed.commit);
+            // An earlier fetch or dry run may have fetched what is merged now.
+            let fetched = match pulled.fetched.commits {
+                0 if merged.committed.changed => {
+                    fetched.replacen("has nothing new", "has nothing new since the last fetch", 1)
+                }
+                _ => fetched,
+            };
             context.line(match (merged.committed.changed, self.dry_run) {
                 (false, _) => format!("{fetched}; {head}"),
                 (true, true) => format!("{fetched}; would merge: {counts}"),
@@ -691,6 +698,7 @@ impl Verb for Pull {
         note_kept(context, &pulled.fetched);
         context.note_dry_run(self.dry_run);
         if !self.dry_run {
+            note_conflicts(context, &pulled.merged);
             note_merge(context, &entry.name, &pulled.merged);
         }
         Ok(DONE)
@@ -712,8 +720,12 @@ pub(super) fn conflict_lines(context: &mut Context, conflicts: &[MergeConflict])
         let mark = context.output.paint(Meaning::Bad, format_args!("! {id}"));
         context.line(format_args!("{mark}  conflict: {fields}"))?;
     }
-    if !conflicts.is_empty() {
+    Ok(())
+}
+
+/// Names the command that shows the conflicts, for people. A dry run leaves no conflict to show.
+pub(super) fn note_conflicts(context: &mut Context, merged: &Merged) {
+    if !merged.conflicts.is_empty() {
         context.note_for_people("next", "see the versions with: treering conflicts");
     }
-    Ok(())
 }

@@ -43,11 +43,7 @@ impl Verb for Restore {
     const ANSWERS: &'static [Form] = &[form::<Moved>(""), form::<RestorePreview>("with --dry-run")];
 
     fn run(self, context: &mut Context) -> Done {
-        let memory = if self.dry_run {
-            context.open_to_read()?
-        } else {
-            context.open_to_write()?
-        };
+        let memory = context.open_to_plan(self.dry_run)?;
         let from = context.view_of(&memory, &self.revision)?;
         let ids = context.all_by_hand(&memory, &from, &self.ids, "restore")?;
         let mut draft = memory.draft(&context.writer());
@@ -79,9 +75,9 @@ impl Verb for Restore {
                 context.line(format_args!("{} {}", change.kind.name(), change.id))?;
             }
             let counts = context.counts_line(answer.counts);
-            context.line(format_args!("would restore: {counts}"))?;
-            context.note_dry_run(true);
-            Ok(())
-        })
+            context.line(format_args!("would restore: {counts}"))
+        })?;
+        context.note_dry_run(true);
+        Ok(DONE)
     }
 }

@@ -70,11 +70,7 @@ impl Verb for Revert {
     const ANSWERS: &'static [Form] = &[form::<Reverted>("")];
 
     fn run(self, context: &mut Context) -> Done {
-        let memory = if self.dry_run {
-            context.open_to_read()?
-        } else {
-            context.open_to_write()?
-        };
+        let memory = context.open_to_plan(self.dry_run)?;
         let selection = self.selection(context, &memory)?;
         let reverted = self.revert(context, &memory, selection.clone());
         let reverted = reverted.map_err(|error| with_nearest(&memory, &selection, error))?;

@@ -40,7 +40,7 @@ impl Verb for Rollback {
         if self.dry_run {
             return preview(context, &target, self.all);
         }
-        let memory = context.open_to_write()?;
+        let memory = context.open_to_plan(false)?;
         let committed = rollback(&memory, &target, self.all).by(&context.writer())?;
         answer_moved(context, &memory, &committed)
     }
@@ -65,9 +65,10 @@ fn preview(context: &mut Context, target: &Revision, all: bool) -> Done {
         if let Some(refused) = refused {
             context.note("needs", format!("this rollback needs --all: {refused}"));
         }
-        context.note_dry_run(true);
         Ok(())
-    })
+    })?;
+    context.note_dry_run(true);
+    Ok(DONE)
 }
 
 /// Prints the answer of a rollback, restore, undo or redo.

@@ -206,15 +206,17 @@ impl Serve {
             refuse_secret_name(what, name.as_deref().unwrap_or_default())?;
         }
         context.serves = true;
-        let is_created = self.mcp || self.http.http.is_some();
+        let writes = self.mcp || self.http.http.is_some() || self.http.write;
+        // A client starts --mcp without a terminal. A person who starts --http may have mistyped the name of a store.
+        let is_created = self.mcp || self.http.http.is_some() && context.named_store().is_none();
         let agent = if is_created {
             context.agent_to_create(|_| Ok(()))?
-        } else if self.http.write {
+        } else if writes {
             context.agent_to_write()?
         } else {
             context.agent_to_read()?
         };
-        let reopen = reopening_store(context, is_created || self.http.write);
+        let reopen = reopening_store(context, writes);
         let names_session = session.is_none();
         // TREERING_TRUST is the class of the person or program that starts the server, and not that of its client.
         let mut writer = Writer::of(context.options.trust.unwrap_or(Origin::Model));

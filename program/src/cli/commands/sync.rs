@@ -15,7 +15,9 @@ use signal_hook::consts::{SIGINT, SIGTERM};
 
 use super::merge::{WithChanges, change_list};
 use super::prelude::*;
-use super::remote::{conflict_lines, fetched_line, note_kept, note_merge, note_unsigned, pushed_line};
+use super::remote::{
+    conflict_lines, fetched_line, note_conflicts, note_kept, note_merge, note_unsigned, pushed_line,
+};
 use crate::answers::program::Refused;
 use crate::cli::open_store::StoreFolder;
 use crate::cli::remotes::RemoteEntry;
@@ -133,6 +135,7 @@ fn say(context: &mut Context, synced: &Synced, signs: bool) -> Done {
             conflict_lines(context, &merged.conflicts)
         },
     )?;
+    note_conflicts(context, &synced.pulled.merged);
     note_kept(context, &synced.pulled.fetched);
     note_unsigned(context, &synced.pushed);
     Ok(done)

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 
 use super::prelude::*;
+use crate::cli::args::in_quotes;
 
 /// The objects that share one value.
 #[derive(Default, Serialize, JsonSchema)]
@@ -36,6 +37,11 @@ pub(super) fn tally(context: &mut Context, memory: &Memory, by: &str) -> Done {
         tally.objects += 1;
         tally.bytes += object.bytes().len() as u64 + content;
         tally.share = 100.0 * tally.objects as f64 / view.len() as f64;
+    }
+    if tallies.keys().all(Option::is_none) && !tallies.is_empty() {
+        let name = in_quotes(by);
+        let text = format!("no object has the attribute {name}; other fields are kind, scope and origin");
+        context.note("no_attribute", text);
     }
     let mut tallies: Vec<Tally> = tallies.into_values().collect();
     tallies.sort_by_key(|tally| std::cmp::Reverse(tally.objects));

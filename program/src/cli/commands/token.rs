@@ -4,8 +4,9 @@
 //! Layer 10, part of cli.
 
 use super::prelude::*;
+use crate::cli::context::quoted;
 use crate::cli::token_file::new_token;
-use crate::serve::http::clients::{Row, change, check_name, rows};
+use crate::serve::http::clients::{Row, add, change, check_name, rows};
 use treering::{Memory, Origin, Scope, Time};
 
 /// Make tokens for clients
@@ -180,7 +181,7 @@ impl Add {
             takes_back_all: self.takes_back == "all",
             time: Time::now().to_string(),
         };
-        change(&self.file, |clients| {
+        add(&self.file, |clients| {
             if clients.iter().any(|client| client.name == self.name) {
                 let text = format!("{} already has a client '{}'", self.file.display(), self.name);
                 return Err(Error::invalid(text).with_hint("choose another name, or revoke the client first"));
@@ -200,7 +201,7 @@ impl Add {
             "next",
             format!(
                 "admit it with: treering serve --http ADDR --tokens {}",
-                self.file.display()
+                quoted(&self.file)
             ),
         );
         Ok(DONE)

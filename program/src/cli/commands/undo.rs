@@ -70,11 +70,7 @@ struct UndoneTurn {
 }
 
 fn undo_one_turn(context: &mut Context, turn: &str, dry_run: bool) -> Done {
-    let memory = if dry_run {
-        context.open_to_read()?
-    } else {
-        context.open_to_write()?
-    };
+    let memory = context.open_to_plan(dry_run)?;
     let session = context.lane_options().session;
     let name = Some(turn).filter(|turn| !turn.is_empty());
     let (turn_read, reverted) = undo_turn(&memory, session.as_deref(), name, dry_run, &context.writer())?;
@@ -152,7 +148,7 @@ impl Verb for Redo {
 /// Undoes or redoes a change. With `dry_run`, only prints a preview.
 fn reverse(context: &mut Context, op: &'static str, dry_run: bool) -> Done {
     if !dry_run {
-        let memory = context.open_to_write()?;
+        let memory = context.open_to_plan(false)?;
         let writer = context.writer();
         let committed = match op {
             Op::UNDO => memory.undo(&writer)?,
@@ -171,8 +167,8 @@ fn reverse(context: &mut Context, op: &'static str, dry_run: bool) -> Done {
     } = reversing;
     context.answer(&answer, |_, context| {
         context.line(format_args!("would {op} {}:", heading(&target)))?;
-        show_changes(&mut context.output, &head, &state, &changes, usize::MAX)?;
-        context.note_dry_run(true);
-        Ok(())
-    })
+        show_changes(&mut context.output, &head, &state, &changes, usize::MAX)
+    })?;
+    context.note_dry_run(true);
+    Ok(DONE)
 }

@@ -9,7 +9,7 @@ use crate::answers::store::{StateAt, Verified};
 use crate::cli::context::explain;
 use crate::verified;
 use treering::inspect::engine;
-use treering::upkeep::{FindingKind, VerifyDepth, VerifyReport};
+use treering::upkeep::{FindingKind, Severity, VerifyDepth, VerifyReport};
 
 /// The files without which even a degraded reader cannot open the store.
 const NEEDED_TO_READ: [&str; 2] = ["format", "manifest"];
@@ -117,8 +117,8 @@ fn show_verified(answer: &Verified, context: &mut Context) -> Result<()> {
         show_finding(output, Meaning::Bad, "damage", finding)?;
     }
     for finding in &report.derived {
-        let label = match finding.kind() {
-            FindingKind::Unproven | FindingKind::Older => "unsure",
+        let label = match (finding.severity, finding.kind()) {
+            (Severity::Unsure, _) | (_, FindingKind::Older) => "unsure",
             _ => "harmless",
         };
         show_finding(output, Meaning::Changed, label, finding)?;

@@ -37,9 +37,18 @@ pub(crate) fn erased_line(style: Style, change: &Change) -> String {
     style.paint(meaning, format_args!("{mark} {}", without_id(change.id.as_str())))
 }
 
+/// What stands before the key path of an erased id.
+const ERASED: &str = "erased:";
+
+/// Returns whether an id stands for an erased one.
+pub(crate) fn is_stand_in(id: &str) -> bool {
+    let key = id.strip_prefix(ERASED);
+    key.is_some_and(|key| key.len() == 64 && key.bytes().all(|byte| byte.is_ascii_hexdigit()))
+}
+
 /// Formats the first digits of the key path of an erased id, for people.
 pub(crate) fn without_id(stand_in: &str) -> String {
-    let key = stand_in.strip_prefix("erased:").unwrap_or(stand_in);
+    let key = stand_in.strip_prefix(ERASED).unwrap_or(stand_in);
     format!("{}? (erased)", key.get(..8).unwrap_or(key))
 }
 

@@ -138,8 +138,7 @@ impl Clients {
             return Ok(());
         }
         let keyed = |row: Row| Ok((row.key()?, Arc::new(row.client())));
-        let read =
-            rows_of(&self.path).and_then(|rows| rows.into_iter().map(keyed).collect::<Result<Vec<_>>>());
+        let read = rows(&self.path).and_then(|rows| rows.into_iter().map(keyed).collect::<Result<Vec<_>>>());
         let is_told = is_known && known.error.is_some();
         let (clients, error) = match read {
             Ok(clients) => (clients, None),
@@ -202,23 +201,38 @@ pub(crate) fn check_name(what: &str, name: &str) -> Result<()> {
     )))
 }
 
-/// Returns the clients of a file, none if there is no file.
+/// Adds a client to a file. Makes a missing file.
 ///
 /// # Errors
-/// The errors of [`Clients::of`], but `NotFound`.
-pub(crate) fn rows(path: &Path) -> Result<Vec<Row>> {
-    match rows_of(path) {
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
-        read => read,
-    }
+/// The errors of [`change`], but `NotFound`.
+pub(crate) fn add(path: &Path, change: impl FnOnce(&mut Vec<Row>) -> Result<()>) -> Result<()> {
+    locked(
+        path,
+        |rows| match rows {
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(Vec::new()),
+            rows => rows,
+        },
+        change,
+    )
 }
 
-/// Changes the clients of a file. Other changes wait, so that none is lost (TKC-4). The lock is a file beside it, which
-/// stays.
+/// Changes the clients of a file that exists.
 ///
 /// # Errors
 /// The errors of [`rows`] and of `change`, after which the file is as before; `Io`.
-pub(crate) fn change<T>(path: &Path, change: impl FnOnce(&mut Vec<Row>) -> Result<T>) -> Result<T> {
+pub(crate) fn change(path: &Path, change: impl FnOnce(&mut Vec<Row>) -> Result<()>) -> Result<()> {
+    // Leaves no lock beside a file that is missing, such as one with a mistyped name.
+    rows(path)?;
+    locked(path, |rows| rows, change)
+}
+
+/// Changes the clients of a file, which `known` gets. Other changes wait, so that none is lost (TKC-4). The lock is a file beside it, which
+/// stays.
+fn locked(
+    path: &Path,
+    known: impl FnOnce(Result<Vec<Row>>) -> Result<Vec<Row>>,
+    change: impl FnOnce(&mut Vec<Row>) -> Result<()>,
+) -> Result<()> {
     let mut lock = path.as_os_str().to_owned();
     lock.push(".lock");
     let mut options = OpenOptions::new();
@@ -228,10 +242,9 @@ pub(crate) fn change<T>(path: &Path, change: impl FnOnce(&mut Vec<Row>) -> Resul
         .open(lock);
     let lock = lock.map_err(|error| failed(path, error))?;
     flock(&lock, FlockOperation::LockExclusive).map_err(|error| failed(path, error.into()))?;
-    let mut clients = rows(path)?;
-    let value = change(&mut clients)?;
-    write(path, clients)?;
-    Ok(value)
+    let mut clients = known(rows(path))?;
+    change(&mut clients)?;
+    write(path, clients)
 }
 
 /// Replaces the clients of a file (TKC-2).
@@ -271,7 +284,11 @@ fn mark_of(path: &Path) -> Mark {
     Ok([device, place, length, m, m_nsec, c, c_nsec])
 }
 
-fn rows_of(path: &Path) -> Result<Vec<Row>> {
+/// Returns the clients of a file.
+///
+/// # Errors
+/// The errors of [`Clients::of`].
+pub(crate) fn rows(path: &Path) -> Result<Vec<Row>> {
     let text = private_file::read(
         path,
         "the file of tokens",

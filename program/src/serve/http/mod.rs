@@ -32,6 +32,7 @@ mod places;
 mod request_log;
 mod token;
 
+use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -82,7 +83,7 @@ pub(crate) fn serve(
     listens: impl FnOnce(SocketAddr) -> Result<()>,
 ) -> Result<()> {
     let listener = std::net::TcpListener::bind(listening.address)
-        .map_err(|error| Error::io(format_args!("listening on {}", listening.address), error))?;
+        .map_err(|error| cannot_listen(listening.address, error))?;
     let failed = |error| Error::io("listening", error);
     let bound = listener.local_addr().map_err(failed)?;
     listener.set_nonblocking(true).map_err(failed)?;
@@ -119,6 +120,18 @@ pub(crate) fn serve(
         listen::until(listener, router, stopped, end).await;
         Ok(())
     })
+}
+
+/// Returns the error of an address at which the server cannot listen. The hint of other errors is about files.
+fn cannot_listen(address: SocketAddr, error: io::Error) -> Error {
+    let hint = match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            "this user may not listen at this port: choose a port of 1024 or above, such as 7070, or 0 for a free one"
+        }
+        io::ErrorKind::AddrInUse => "another program listens there: choose another port, or 0 for a free one",
+        _ => "choose an address of this machine, such as 127.0.0.1, and a free port",
+    };
+    Error::io(format_args!("listening on {address}"), error).with_hint(hint)
 }
 
 /// Returns the routes of MCP and of the JSON API.
