@@ -224,20 +224,20 @@ fn bad_value(verbs: Groups, error: &clap::Error, arguments: &[OsString]) -> Erro
     let help = help_of(verbs, arguments);
     let source = std::error::Error::source(error);
     if let Some(number) = source.and_then(|source| source.downcast_ref::<ParseIntError>()) {
-        return bad_number(error, number.kind(), help);
+        return bad_number(error, *number.kind(), help);
     }
     let source = source.and_then(|source| source.downcast_ref::<Error>());
     clap_error(error, source.and_then(Error::hint).unwrap_or(&help))
 }
 
 /// Returns the error for a value that is not a number of 64 bits.
-fn bad_number(error: &clap::Error, kind: &IntErrorKind, help: String) -> Error {
+fn bad_number(error: &clap::Error, kind: IntErrorKind, help: String) -> Error {
     let text = |kind| match error.get(kind) {
         Some(ContextValue::String(text)) => human::cut(&printable(&strip_str(text).to_string()), CHARACTERS),
         _ => String::new(),
     };
     let (option, value) = (text(ContextKind::InvalidArg), text(ContextKind::InvalidValue));
-    let why = if *kind == IntErrorKind::PosOverflow {
+    let why = if kind == IntErrorKind::PosOverflow {
         format!("is too large: the largest number is {}", u64::MAX)
     } else {
         "is not a whole number".to_owned()
