@@ -17,5 +17,6 @@ mod thinned;
 mod times;
 mod travel;
 mod trust;
+mod two;
 mod upkeep;
 mod verify;

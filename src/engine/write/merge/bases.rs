@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::base::common_ancestors;
 use super::fields::{Base, MergedFields, Side, decide_fields, merge_fields};
 use super::graph::{Commit, Commits, state_of};
-use crate::digest::{KeyPath, ObjectDigest};
+use crate::digest::{CommitDigest, KeyPath, ObjectDigest};
 use crate::engine::read::State;
 use crate::engine::write::settle::{is_erased, is_same};
 use crate::error::Result;
@@ -173,12 +173,12 @@ impl<'a> Bases<'a> {
     }
 
     fn merged_of_all(&self, key: &KeyPath) -> Result<Was> {
-        let all: Vec<u64> = self.all.iter().map(|(_, entry)| entry.batch).collect();
+        let all: Vec<CommitDigest> = self.all.iter().map(|(_, entry)| entry.digest).collect();
         self.merged(key, &all, DEPTH_MAX)
     }
 
     /// Merges the versions of an object in several commits.
-    fn merged(&self, key: &KeyPath, commits: &[u64], depth: usize) -> Result<Was> {
+    fn merged(&self, key: &KeyPath, commits: &[CommitDigest], depth: usize) -> Result<Was> {
         let mut all = Vec::with_capacity(commits.len());
         for commit in commits {
             let state = state_of(&self.commits.known(*commit)?)?;

@@ -9,6 +9,7 @@
 //! - MGR-3: the base of a merge is the commit of a push rather than the commit of ours that it pushed. What the push left
 //!   out is what the remote had, and we have merged: nobody changed it there.
 //! - MGR-2: a commit comes from the thinned commits before it, also if only the line of a remote still has them.
+//! - MGR-4: a commit is known by its digest. Two remotes may bring it twice, in two batches of the log.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -28,23 +29,23 @@ const BASES_MAX: usize = 8;
 /// A commit, with the store of a line that contains it.
 pub(in crate::engine::write) type Commit = (Arc<Store>, Arc<CommitEntry>);
 
-/// The commits that two lines come from. A commit has the number of its batch as its name.
+/// The commits that two lines come from. The lines of two remotes may each have a copy of a commit (MGR-4).
 pub(super) struct Commits {
-    known: RefCell<BTreeMap<u64, Commit>>,
+    known: RefCell<BTreeMap<CommitDigest, Commit>>,
     /// The merges that do not count, for our side and for theirs.
-    not_made: [BTreeSet<u64>; 2],
+    not_made: [BTreeSet<CommitDigest>; 2],
     /// A commit of ours, and the newest commit of theirs that was thinned before it (MGR-2).
-    thinned: Option<(u64, Commit)>,
+    thinned: Option<(CommitDigest, Commit)>,
 }
 
 impl Graph for Commits {
-    type Commit = u64;
+    type Commit = CommitDigest;
 
-    fn time(&self, commit: u64) -> Result<Time> {
+    fn time(&self, commit: CommitDigest) -> Result<Time> {
         Ok(self.known(commit)?.1.commit.time)
     }
 
-    fn parents(&self, commit: u64) -> Result<Vec<Edge<u64>>> {
+    fn parents(&self, commit: CommitDigest) -> Result<Vec<Edge<CommitDigest>>> {
         let (store, entry) = self.known(commit)?;
         let before = store.before(&entry)?;
         let first = before.map(|before| Edge::of_both(self.note((Arc::clone(&store), before))));
@@ -82,13 +83,13 @@ impl Commits {
         })
     }
 
-    fn note(&self, commit: Commit) -> u64 {
-        let name = commit.1.batch;
+    fn note(&self, commit: Commit) -> CommitDigest {
+        let name = commit.1.digest;
         self.known.borrow_mut().entry(name).or_insert(commit);
         name
     }
 
-    pub(super) fn known(&self, commit: u64) -> Result<Commit> {
+    pub(super) fn known(&self, commit: CommitDigest) -> Result<Commit> {
         let known = self.known.borrow().get(&commit).cloned();
         known.ok_or_else(|| Error::internal("a commit of a merge is not known"))
     }
@@ -105,6 +106,19 @@ impl Commits {
             .take(BASES_MAX)
             .map(|commit| self.known(commit))
             .collect()
+    }
+
+    /// Returns the bases of a merge for the newest commits that both sides come from (MGR-3).
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if a commit cannot be read.
+    pub(super) fn as_pushed(&self, newest: Vec<Commit>, theirs: &Commit) -> Result<Vec<Commit>> {
+        let pushed = newest.into_iter().map(|commit| {
+            let pushed = pushed_from(theirs, commit)?;
+            self.note(pushed.clone());
+            Ok(pushed)
+        });
+        pushed.collect()
     }
 }
 
@@ -133,8 +147,8 @@ pub(super) fn newest_shared(ours: &Commit, theirs: &Commit) -> Result<Option<Arc
     ours.newest_shared(theirs)
 }
 
-/// Returns the newest commit of the line of a remote that was thinned on our line, and the batch of our next kept commit.
-fn thinned_here(ours: &Arc<Store>, theirs: &Arc<Store>) -> Result<Option<(u64, Commit)>> {
+/// Returns the newest commit of the line of a remote that was thinned on our line, and our next kept commit.
+fn thinned_here(ours: &Arc<Store>, theirs: &Arc<Store>) -> Result<Option<(CommitDigest, Commit)>> {
     let base = theirs
         .base()
         .filter(|_| theirs.line_name().is_some_and(|name| name.starts_with(REMOTE)));
@@ -152,18 +166,18 @@ fn thinned_here(ours: &Arc<Store>, theirs: &Arc<Store>) -> Result<Option<(u64, C
         .commit_at(index)?
         .filter(|commit| thinned.contains(&commit.digest))
     {
-        newest = Some((next.batch, (Arc::clone(theirs), commit)));
+        newest = Some((next.digest, (Arc::clone(theirs), commit)));
         index += 1;
     }
     Ok(newest)
 }
 
 /// Returns the merges of a line after commit `since` that were taken back (MGR-1).
-fn not_made((store, head): &Commit, since: u64) -> Result<BTreeSet<u64>> {
+fn not_made((store, head): &Commit, since: u64) -> Result<BTreeSet<CommitDigest>> {
     let (mut merges, mut at) = (BTreeSet::new(), Some(Arc::clone(head)));
     while let Some(commit) = at.take().filter(|commit| commit.seq() > since) {
         if commit.commit.parents.len() > 1 {
-            merges.insert(commit.batch);
+            merges.insert(commit.digest);
         }
         at = store.before(&commit)?;
     }
@@ -175,7 +189,7 @@ fn not_made((store, head): &Commit, since: u64) -> Result<BTreeSet<u64>> {
         let stands = !is_undone.get(&commit.digest).copied().unwrap_or_default();
         let target = commit.commit.target;
         if stands {
-            merges.remove(&commit.batch);
+            merges.remove(&commit.digest);
         }
         // The newest undo or redo of a commit decides, and it is met first.
         match (commit.commit.op.as_str(), target) {

@@ -9,7 +9,7 @@ use std::iter::Peekable;
 use super::bases::{Bases, ChangedIn};
 use super::claims::{SUPERSEDES, rivals};
 use super::conflict::{MergeConflict, Named, REFUSED, conflict_id, is_conflict_id, is_refusal, is_refused};
-use super::graph::{Commit, Commits, newest_shared, pushed_from, state_of};
+use super::graph::{Commit, Commits, newest_shared, state_of};
 use super::resolve::close;
 use super::sides::{Decided, Deciding, Outcome, REMOVED, Versions, least};
 use super::{Merge, Merged, Planned};
@@ -35,8 +35,7 @@ impl Merge<'_> {
         let theirs = self.theirs()?;
         let commits = Commits::of(&ours, &theirs)?;
         let newest = commits.bases(&ours, &theirs)?;
-        let newest = newest.into_iter().map(|base| pushed_from(&theirs, base));
-        let newest = newest.collect::<Result<Vec<_>>>()?;
+        let newest = commits.as_pushed(newest, &theirs)?;
         let is_known = newest.first().is_some_and(|newest| is_at(newest, &theirs));
         let all = if self.again {
             let shared = newest_shared(&ours, &theirs)?;
