@@ -143,9 +143,9 @@ impl Memory {
         warnings
     }
 
-    /// Does what the next write does first: brings in the complete commits of an interrupted writer, which no reader has seen
-    /// yet. What the caller plans then is planned on the state that a write meets. [`Self::warnings`] names the commits.
-    /// Without such commits, or for reading only, does what [`Self::refresh`] does.
+    /// Takes in the complete commits of an interrupted writer, which no reader has seen yet. The next write would take them
+    /// in first, so a caller that plans a write calls this before. [`Self::warnings`] names the commits. Without such commits,
+    /// or for reading only, this is [`Self::refresh`].
     ///
     /// # Errors
     /// The errors of [`Self::refresh`] and [`Self::commit`].

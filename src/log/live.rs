@@ -28,7 +28,7 @@ use crate::threads::sleep;
 /// The length of the file `live` in bytes.
 pub(super) const LIVE_BYTES: usize = 256;
 /// The name of the file `live`.
-pub(super) const LIVE_NAME: &str = "live";
+pub(crate) const LIVE_NAME: &str = "live";
 
 const MAGIC: &[u8; 8] = b"TRlive01";
 

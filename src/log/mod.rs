@@ -83,6 +83,7 @@ pub use inspect::{
     Found, Frame, Frames, Inspection, Layout, Part, SegmentStanding, SegmentState, StoreFile, link_parts,
     seal_parts, unlink_parts,
 };
+pub(crate) use live::LIVE_NAME;
 pub(crate) use lock::{COMPACTION_LOCK_NAME, LOCK_NAME};
 pub use lock::{CompactionLock, WriteLock};
 pub use old_segments::OldSegment;

@@ -145,7 +145,7 @@ impl Object {
     /// Makes the placeholder of an erased version in a past state; `by` is the erasing commit. Only the key path is
     /// known, so the id is made from the key path.
     pub(crate) fn erased(key: &KeyPath, digest: ObjectDigest, by: CommitDigest) -> Result<Self> {
-        let id = Id::new(&format!("erased:{}", key.to_hex()))?;
+        let id = Id::of_erased(key)?;
         // Any hash works, because the resulting digest is not used.
         let suite = HashSuite::new(HashAlgorithm::Blake3);
         let encoded = NewObject::new(id, Kind::new("erased")?).encode(Origin::Import, suite)?;
@@ -283,6 +283,11 @@ impl Object {
     pub(crate) fn stored_origin(&self) -> Origin {
         let field = self.field(tag::ORIGIN).unwrap_or_default();
         Origin::decode(field).unwrap_or(Origin::Import)
+    }
+
+    /// Returns whether this version is more trusted than another one only because a cap of this machine lowers that one.
+    pub(crate) fn is_above_by_cap(&self, other: &Self) -> bool {
+        self.origin().is_above(other.origin()) && !self.stored_origin().is_above(other.stored_origin())
     }
 
     /// Returns the versions from which this object is derived, in ascending order.

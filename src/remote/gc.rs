@@ -29,8 +29,8 @@ use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLog};
 use crate::log::{Batch, BatchBuilder, Record, RecordKind, UNLINKED};
 use crate::object::{Object, Time};
 use crate::store::{
-    Erasure, ForeignCommit, Times, Written, changes_in, erasable, erased_ids_in, erasure_marker, line_of,
-    markers_in, references_in,
+    Erasure, ForeignCommit, Times, Written, changes_in, erasable, erasure_marker, line_of, names_eraser,
+    references_in,
 };
 
 /// A side line is idle this long after its newest commit.
@@ -140,11 +140,8 @@ impl Survey {
                 let commit = &found.commit;
                 self.newest = self.newest.max(Some(commit.time));
                 self.merged.extend(commit.parents.iter().skip(1));
-                let erased = markers_in(batch)?;
-                let ids = erased_ids_in(batch)?;
-                let has_erased = erased.iter().any(|marker| marker.by == found.digest)
-                    || ids.iter().any(|id| id.by == found.digest);
-                self.named.extend(has_erased.then_some(found.digest));
+                let is_eraser = names_eraser(batch, found.digest)?;
+                self.named.extend(is_eraser.then_some(found.digest));
                 if let Some(line) = &line {
                     self.of_line.insert(found.digest, line.clone());
                     self.times.insert(found.digest, commit.time);

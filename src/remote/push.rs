@@ -218,7 +218,7 @@ impl Remote {
     /// Erases what the push erased, and then sends it. Returns `None` if another writer published first.
     fn erase_and_send(place: &Place, published: Published, outgoing: &Outgoing) -> Result<Option<Published>> {
         // INVARIANT PUS-1
-        let erased = if outgoing.erasure.is_empty() && outgoing.erased_ids.is_empty() {
+        let erased = if !outgoing.erases() {
             Some(published)
         } else {
             let erasure = rewrite::erased_in(place, &published.log, &outgoing.erasure, &outgoing.erased_ids)?;
@@ -233,7 +233,7 @@ impl Remote {
     fn send(place: &Place, mut published: Published, outgoing: &Outgoing) -> Result<Option<Published>> {
         let mut left = outgoing.batches.iter().cloned().peekable();
         // INVARIANT PUS-2
-        published.log.has_erased |= !(outgoing.erasure.is_empty() && outgoing.erased_ids.is_empty());
+        published.log.has_erased |= outgoing.erases();
         let listed = if published.log.has_erased {
             place.segment_names()?
         } else {

@@ -26,7 +26,7 @@ use crate::log::closed::ClosedLog;
 use crate::log::{Batch, BatchBuilder, RecordKind};
 use crate::object::{Reference, ReferenceClass, ReferenceName, hash_text};
 use crate::signed::{CommitTree, NoteError, SignedHead, SigningKey, VerifierKey, origin_of_line, sign_tree};
-use crate::store::{ForeignCommit, erased_ids_in, gaps_in, markers_in, references_in};
+use crate::store::{ForeignCommit, gaps_in, names_eraser, references_in};
 use crate::threads::Mutex;
 
 /// What to do about a remote without the demanded signature, for a store that is made of it.
@@ -268,10 +268,7 @@ impl Signatures<'_> {
                 self.digests.push(found.digest);
             }
             // Also a commit that took along an erasure from another remote (PSH-4).
-            let ids = erased_ids_in(batch)?;
-            let has_erased = markers_in(batch)?.iter().any(|marker| marker.by == found.digest)
-                || ids.iter().any(|id| id.by == found.digest);
-            if has_erased {
+            if names_eraser(batch, found.digest)? {
                 self.erasing.insert(found.digest);
             }
             self.parents.insert(found.digest, found.commit.parents);

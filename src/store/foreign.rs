@@ -19,13 +19,12 @@ use super::edit::{Edit, Removed};
 use super::lines::LineRecord;
 use super::past::{check_root, missing_version, unknown_root};
 use super::records::{capped, digest_of};
-use super::rewritten::{ERASED_IDS, Erased, MAP_ENTRY_BYTES, MapEntry, decode_gap, unreadable};
+use super::rewritten::{ERASED_IDS, Erased, MapEntry, decode_gap, entries_of, unreadable};
 use super::up_to::UpTo;
 use super::written::{Times, WRITTEN, Written};
-use crate::codec::Reader;
 use crate::digest::{CommitDigest, DIGEST_LEN, HashSuite, ObjectDigest, Root};
 use crate::error::{Error, ErrorCode, Result};
-use crate::log::{Batch, BatchBuilder, Fixed, Record, RecordKind, UNLINK_BYTES, UNLINKED};
+use crate::log::{Batch, BatchBuilder, Record, RecordKind, UNLINK_BYTES, UNLINKED};
 use crate::object::{Commit, HistoryTree, Object, Origin, Reference, Time};
 use crate::trie::{Shape, Trie};
 
@@ -471,12 +470,6 @@ fn changes_of(record: &Record) -> Vec<IdChange> {
         }
         _ => Vec::new(),
     }
-}
-
-/// Returns the entries of a map. One that cannot be decoded is refused when its batch is checked.
-fn entries_of(record: &Record) -> impl Iterator<Item = MapEntry> {
-    let entries = record.body.as_chunks::<MAP_ENTRY_BYTES>().0.iter();
-    entries.filter_map(|entry| MapEntry::take(&mut Reader::new(entry)).ok())
 }
 
 /// Returns the digests of the versions and contents that a batch names.

@@ -38,7 +38,7 @@ impl Left {
         })
     }
 
-    /// Adds a rollback. Its target was not left. If there is no room, adds nothing and returns `None`.
+    /// Adds a rollback whose target was not left. Returns `None` if there is no room.
     pub(super) fn add(&self, target: u64, rollback: u64) -> Option<()> {
         let count = self.count.load(Ordering::Relaxed);
         let goes_further = |left: &&Between| target <= left.target.load(Ordering::Relaxed);

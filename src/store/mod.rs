@@ -103,9 +103,9 @@ pub(crate) use remotes::may_erase;
 pub(crate) use rewrite::{ErasedIds, ErasedRecords, ErasedSearch, add_erased_id, erasable, erasure_marker};
 pub(crate) use rewrite::{Erasure, KeptLines, Live, Plan, Sink};
 pub use rewritten::MAP_ENTRY_BYTES;
-#[cfg(feature = "remote")]
-pub(crate) use rewritten::erased_ids_in;
 pub(crate) use rewritten::{ERASED_IDS, Erased, ErasedId, markers_in};
+#[cfg(feature = "remote")]
+pub(crate) use rewritten::{erased_ids_in, names_eraser};
 use rows::Rows;
 pub use salvage::SalvageReport;
 pub(crate) use salvage::salvage;

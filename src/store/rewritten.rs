@@ -256,6 +256,22 @@ pub(crate) fn erased_ids_in(batch: &Batch) -> Result<Vec<ErasedId>> {
     Ok(ids)
 }
 
+/// Returns whether a batch says that its commit `by` erased something, or took along an erasure from another remote (PSH-4).
+///
+/// # Errors
+/// `Corrupt` if a marker or an erased id cannot be decoded.
+#[cfg(feature = "remote")]
+pub(crate) fn names_eraser(batch: &Batch, by: CommitDigest) -> Result<bool> {
+    Ok(markers_in(batch)?.iter().any(|marker| marker.by == by)
+        || erased_ids_in(batch)?.iter().any(|id| id.by == by))
+}
+
+/// Returns the entries of a map. One that cannot be decoded is refused when its batch is checked.
+pub(super) fn entries_of(record: &Record) -> impl Iterator<Item = MapEntry> {
+    let entries = record.body.as_chunks::<MAP_ENTRY_BYTES>().0.iter();
+    entries.filter_map(|entry| MapEntry::take(&mut Reader::new(entry)).ok())
+}
+
 /// Returns the error for a record that cannot be decoded.
 pub(super) fn unreadable(record: &Record, error: &DecodeError) -> Error {
     unreadable_at(record.locator, error)

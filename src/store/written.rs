@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::log::{BODY_BYTES_MAX, Batch, BatchBuilder, Fixed, RecordKind, layout};
 use crate::object::{Commit, Reference, Time};
 
-use super::rewritten::{MAP_ENTRY_BYTES, MapEntry};
+use super::rewritten::entries_of;
 
 type Digest = [u8; DIGEST_LEN];
 
@@ -99,18 +99,15 @@ impl Times {
                 RecordKind::Reference => {
                     newest = newest.max(Some(Reference::decode(&record.body).map_err(damaged)?.time));
                 }
-                // An entry that cannot be decoded is refused when its batch is checked.
                 RecordKind::Base | RecordKind::Delta => {
-                    let entries = record.body.as_chunks::<MAP_ENTRY_BYTES>().0.iter();
-                    let entries = entries.filter_map(|entry| MapEntry::take(&mut Reader::new(entry)).ok());
-                    let known = entries.filter_map(|entry| {
+                    let known = entries_of(record).filter_map(|entry| {
                         let digest = *entry.digest?.as_bytes();
                         Some((digest, Time::from_micros(entry.updated)))
                     });
                     times.mapped.extend(known);
                 }
                 WRITTEN => {
-                    let entries = record.body.as_chunks::<{ DIGEST_LEN + 8 }>().0.iter();
+                    let entries = record.body.as_chunks::<{ WrittenAt::BYTES }>().0.iter();
                     let entries = entries.filter_map(|entry| WrittenAt::take(&mut Reader::new(entry)).ok());
                     let known = entries.map(|entry| (entry.digest, Time::from_micros(entry.time)));
                     times.stated.extend(known);

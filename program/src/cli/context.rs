@@ -397,7 +397,7 @@ impl Context {
     }
 
     /// Opens an existing store for a verb whose change depends on the newest commits, such as `undo`: for writing, unless it
-    /// only plans. What an interrupted writer left comes in before the verb plans, and a warning names it.
+    /// only plans. Before the verb plans, this takes in the commits of an interrupted writer, and warns of them.
     pub(crate) fn open_to_plan(&mut self, dry_run: bool) -> Result<Memory> {
         if dry_run {
             return self.open_to_read();

@@ -8,7 +8,7 @@ mod lines;
 mod style;
 mod timeline;
 
-pub(crate) use self::diff::{change_lines, erased_line, is_stand_in, is_untrusted, without_id};
+pub(crate) use self::diff::{change_lines, erased_line, is_untrusted, without_id};
 pub(crate) use self::lines::{Joint, Lines};
 pub(crate) use self::style::{Style, wrapped};
 pub(crate) use self::timeline::{Mark, Timeline};

@@ -291,7 +291,7 @@ fn look_at_access(disk: &FileDisk, problems: &mut Vec<Problem>) {
             problem.remedy = Remedy::Access;
         }
     }
-    let written = [".", log::LOCK_NAME, "live", log::LOG_FOLDER].into_iter();
+    let written = [".", log::LOCK_NAME, log::LIVE_NAME, log::LOG_FOLDER].into_iter();
     let denied: Vec<_> = written.filter(|name| !disk.may_open(name, true)).collect();
     if let Some((first, more)) = denied.split_first() {
         let what = format!(

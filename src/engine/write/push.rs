@@ -104,6 +104,14 @@ impl Outgoing {
     }
 }
 
+impl Outgoing {
+    /// Returns whether the push erases something in the remote.
+    #[cfg(feature = "remote")]
+    pub(crate) fn erases(&self) -> bool {
+        !(self.erasure.is_empty() && self.erased_ids.is_empty())
+    }
+}
+
 /// The changes that a push makes to the newest state of the remote: the new version if there is one, and a version.
 pub(super) type Changes = BTreeMap<[u8; 32], (Option<Entry>, Entry)>;
 
@@ -534,15 +542,15 @@ fn changes_between(older: &LineCommit, newer: &LineCommit, ours: &LineCommit) ->
     let (nodes, mut changes) = (older.nodes_with(&newer), Changes::new());
     for change in older.diff(&newer, &nodes) {
         let change = change?;
-        let sides = [change.new.as_ref(), change.old.as_ref()];
-        if is_kept_here(&ours, &change.key, sides)? {
+        let old = change.old.map(|old| older.load(&old)).transpose()?;
+        let new = change.new.map(|new| newer.load(&new)).transpose()?;
+        if is_of_refusal(&ours, &change.key, [old.as_ref(), new.as_ref()])? {
             continue;
         }
-        if let (Some(old), Some(new)) = (change.old, change.new) {
-            let [old, new] = [older.load(&old)?, newer.load(&new)?];
-            if counts_as_equal(&old, &new)? || is_shown_by_cap(&ours, &change.key, [&new, &old])? {
-                continue;
-            }
+        if let (Some(old), Some(new)) = (&old, &new)
+            && (counts_as_equal(old, new)? || is_shown_by_cap(&ours, &change.key, [new, old])?)
+        {
+            continue;
         }
         let entry = change.new.or(change.old);
         let entry = entry.ok_or_else(|| Error::internal("a change contains no entry"))?;
@@ -552,18 +560,18 @@ fn changes_between(older: &LineCommit, newer: &LineCommit, ours: &LineCommit) ->
 }
 
 /// Returns whether two versions differ, or one is a conflict, because of what this store refused (CFL-3).
-fn is_kept_here(ours: &State, key: &KeyPath, [one, other]: [Option<&Entry>; 2]) -> Result<bool> {
-    Ok(is_refused(ours, key, one, other)?
-        || is_refused(ours, key, other, one)?
-        || is_refusal(ours, key, one)?
-        || is_refusal(ours, key, other)?)
+fn is_of_refusal(ours: &State, key: &KeyPath, sides: [Option<&Object>; 2]) -> Result<bool> {
+    for side in sides.into_iter().flatten() {
+        if is_refusal(ours, key, side)? {
+            return Ok(true);
+        }
+    }
+    is_refused(ours, key, sides.map(|side| side.map(Object::digest)))
 }
 
-/// Returns whether one of two versions is more trusted only because of a cap, and both are of one open conflict (PSH-5).
-fn is_shown_by_cap(ours: &State, key: &KeyPath, [one, other]: [&Object; 2]) -> Result<bool> {
-    let is_above = one.origin().is_above(other.origin());
-    let is_capped_alone = is_above && !one.stored_origin().is_above(other.stored_origin());
-    Ok(is_capped_alone && names_both(ours, key, [one, other])?)
+/// Returns whether the first of two versions is more trusted only because of a cap, and both are of one open conflict (PSH-5).
+fn is_shown_by_cap(ours: &State, key: &KeyPath, [shown, other]: [&Object; 2]) -> Result<bool> {
+    Ok(shown.is_above_by_cap(other) && names_both(ours, key, [shown, other])?)
 }
 
 fn counts_as_equal(one: &Object, other: &Object) -> Result<bool> {

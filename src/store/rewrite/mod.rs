@@ -162,10 +162,11 @@ struct Writing {
     times: Option<Times>,
     /// The time of the newest commit so far.
     time: Time,
-    /// The versions in the next batch that came from other ones, and those of which their batch says the time.
+    /// The versions that move to the next batch.
     came: Vec<(Record, Time)>,
+    /// The versions that stay in the next batch, and whose time it has now.
     stayed: Vec<(Record, Time)>,
-    /// What the map of the next batch says, by the places of the versions in the old log.
+    /// The times in the map of the next batch, by the places of the versions in the old log.
     mapped: HashMap<u64, Time>,
 }
 

@@ -4,7 +4,7 @@
 //! Layer 10, part of cli.
 
 use super::prelude::*;
-use crate::cli::human::{change_lines, erased_line, is_stand_in};
+use crate::cli::human::{change_lines, erased_line};
 use crate::cli::input::content_from_input;
 use treering::inspect::agent::expected_version;
 use treering::inspect::engine::ChangeKind;
@@ -141,7 +141,7 @@ fn changes(context: &Context, merged: &Merged, draft: Option<&Draft>) -> Result<
     let mut lines = Vec::new();
     let most = draft.map_or(LINES, |_| usize::MAX);
     for change in merged.changes.iter().take(most) {
-        if change.erased || is_stand_in(change.id.as_str()) {
+        if change.erased || change.id.erased_key().is_some() {
             lines.push(erased_line(context.output.style(), change));
             continue;
         }

@@ -579,15 +579,17 @@ impl Verb for Fetch {
         let memory = context.open_to_write()?;
         let entry = context.remote_of(&memory, self.name.as_deref())?;
         let fetched = entry.open()?.fetch(&memory, &context.writer())?;
-        let text = fetched_line(&fetched);
+        let text = fetched_line(&fetched, false);
         let done = context.say(&fetched, text)?;
         note_kept(context, &fetched);
         Ok(done)
     }
 }
 
-pub(super) fn fetched_line(fetched: &Fetched) -> String {
+/// Says what a fetch brought. `is_merged`: commits were merged behind it, which an earlier fetch or dry run may have brought.
+pub(super) fn fetched_line(fetched: &Fetched, is_merged: bool) -> String {
     let commits = match fetched.commits {
+        0 if is_merged => format!("{} has nothing new since the last fetch", fetched.remote),
         0 => format!("{} has nothing new", fetched.remote),
         commits => format!("fetched {} from {}", counted(commits, "commit"), fetched.remote),
     };
@@ -677,16 +679,10 @@ impl Verb for Pull {
         };
         context.answer(&WithChanges::of(&pulled, &pulled.merged), |answer, context| {
             let pulled = answer.answer;
-            let (merged, fetched) = (&pulled.merged, fetched_line(&pulled.fetched));
+            let merged = &pulled.merged;
+            let fetched = fetched_line(&pulled.fetched, merged.committed.changed);
             let counts = context.counts_line(merged.counts);
             let head = context.head_line(&merged.committed.commit);
-            // An earlier fetch or dry run may have fetched what is merged now.
-            let fetched = match pulled.fetched.commits {
-                0 if merged.committed.changed => {
-                    fetched.replacen("has nothing new", "has nothing new since the last fetch", 1)
-                }
-                _ => fetched,
-            };
             context.line(match (merged.committed.changed, self.dry_run) {
                 (false, _) => format!("{fetched}; {head}"),
                 (true, true) => format!("{fetched}; would merge: {counts}"),

@@ -121,7 +121,7 @@ fn say(context: &mut Context, synced: &Synced, signs: bool) -> Done {
             }
             let mut parts = Vec::new();
             if synced.pulled.fetched.commits > 0 {
-                parts.push(fetched_line(&synced.pulled.fetched));
+                parts.push(fetched_line(&synced.pulled.fetched, merged.committed.changed));
             }
             if merged.committed.changed {
                 parts.push(format!("merged: {}", context.counts_line(merged.counts)));

@@ -13,7 +13,7 @@ use crate::answers::field_changes::{FieldChange, field_changes};
 use crate::answers::line_diff::hunks;
 use crate::cli::output::{Meaning, printable};
 use treering::inspect::engine::ChangeKind;
-use treering::{Change, Object};
+use treering::{Change, Id, Object};
 
 /// The number of unchanged lines around a change of content.
 const CONTEXT: usize = 3;
@@ -26,29 +26,19 @@ const PATIENCE: Duration = Duration::from_millis(500);
 /// The indentation of every line about an object.
 const INDENT: &str = "    ";
 
-/// Formats the change of an erased object. No record contains the erased id, so the line shows the
-/// start of the key path of that id.
+/// Formats the change of an erased object. Its id is not known, so the line shows the first digits of its key path.
 pub(crate) fn erased_line(style: Style, change: &Change) -> String {
     let (mark, meaning) = match change.kind {
         ChangeKind::Added => ('+', Meaning::Good),
         ChangeKind::Changed => ('~', Meaning::Changed),
         ChangeKind::Removed => ('-', Meaning::Bad),
     };
-    style.paint(meaning, format_args!("{mark} {}", without_id(change.id.as_str())))
-}
-
-/// What stands before the key path of an erased id.
-const ERASED: &str = "erased:";
-
-/// Returns whether an id stands for an erased one.
-pub(crate) fn is_stand_in(id: &str) -> bool {
-    let key = id.strip_prefix(ERASED);
-    key.is_some_and(|key| key.len() == 64 && key.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    style.paint(meaning, format_args!("{mark} {}", without_id(&change.id)))
 }
 
 /// Formats the first digits of the key path of an erased id, for people.
-pub(crate) fn without_id(stand_in: &str) -> String {
-    let key = stand_in.strip_prefix(ERASED).unwrap_or(stand_in);
+pub(crate) fn without_id(id: &Id) -> String {
+    let key = id.erased_key().unwrap_or(id.as_str());
     format!("{}? (erased)", key.get(..8).unwrap_or(key))
 }
 

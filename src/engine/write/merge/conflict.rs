@@ -185,40 +185,36 @@ impl Named {
     }
 }
 
-/// Returns whether a difference between a state and a remote comes from a refusal (CFL-3). `ours` is the version in the
-/// state, and `theirs` that of the remote. What was written here since the refusal waits for its decision, too.
+/// Returns whether a state and a remote have these two versions of an object because this store refused one of them (CFL-3).
+/// What was written here since the refusal waits for its decision, too.
 ///
 /// # Errors
 /// `Corrupt` or `Io` if an object cannot be read.
-pub(crate) fn is_refused(
-    state: &State,
-    key: &KeyPath,
-    ours: Option<&Entry>,
-    theirs: Option<&Entry>,
-) -> Result<bool> {
-    let digest = |entry: Option<&Entry>| entry.map(|entry| ObjectDigest::from_bytes(entry.digest));
+pub(crate) fn is_refused(state: &State, key: &KeyPath, versions: [Option<ObjectDigest>; 2]) -> Result<bool> {
     let Some(named) = Named::refused_in(state, key)? else {
         return Ok(false);
     };
-    if !named.sides.contains(&digest(theirs)) {
-        return Ok(false);
-    }
-    Ok(named.sides.contains(&digest(ours)) || digest(state.entry_at(key)?.as_ref()) == digest(ours))
+    let shown = digest_of(state.entry_at(key)?);
+    let is_side = |version| named.sides.contains(version);
+    let is_known = |version| is_side(version) || *version == shown;
+    Ok(versions.iter().any(is_side) && versions.iter().all(is_known))
 }
 
-/// Returns whether an entry is a conflict of the state that says what this store refused (CFL-3).
+/// Returns whether a version at this key path is the conflict of the state that says what this store refused (CFL-3).
 ///
 /// # Errors
 /// `Corrupt` or `Io` if an object cannot be read.
-pub(crate) fn is_refusal(state: &State, key: &KeyPath, entry: Option<&Entry>) -> Result<bool> {
-    let Some(entry) = entry else {
-        return Ok(false);
-    };
-    if state.entry_at(key)?.is_none_or(|own| own.digest != entry.digest) {
+pub(crate) fn is_refusal(state: &State, key: &KeyPath, version: &Object) -> Result<bool> {
+    if !is_conflict_id(version.id().as_str()) || digest_of(state.entry_at(key)?) != Some(version.digest()) {
         return Ok(false);
     }
-    let named = Named::of(&state.load(entry)?, &state.store)?;
+    let named = Named::of(version, &state.store)?;
     Ok(named.is_some_and(|named| named.fields.contains(REFUSED)))
+}
+
+/// Returns the digest of the version of an entry.
+pub(super) fn digest_of(entry: Option<Entry>) -> Option<ObjectDigest> {
+    entry.map(|entry| ObjectDigest::from_bytes(entry.digest))
 }
 
 /// Returns whether an open conflict of the state names both versions of an object.

@@ -6,9 +6,9 @@
 //! # Invariants
 //! - MGR-1: a merge that a side undid, or rolled back over, counts as not made on that side, so merging again brings the
 //!   same work. A redo makes it count again.
-//! - MGR-3: the base of a merge is the commit of a push rather than the commit of ours that it pushed. What the push left
-//!   out is what the remote had, and we have merged: nobody changed it there.
 //! - MGR-2: a commit comes from the thinned commits before it, also if only the line of a remote still has them.
+//! - MGR-3: if a push brought a commit of ours to the line of a remote, the commit of the push is the base of a merge. What the
+//!   push left out is what the remote had, and what we have merged: nobody changed it there.
 //! - MGR-4: a commit is known by its digest. Two remotes may bring it twice, in two batches of the log.
 
 use std::cell::RefCell;
@@ -122,12 +122,18 @@ impl Commits {
     }
 }
 
+/// Returns whether a commit is on a line of a remote.
+pub(super) fn is_of_remote((store, _): &Commit) -> bool {
+    store.line_name().is_some_and(|name| name.starts_with(REMOTE))
+}
+
 /// Returns the commit with which a push brought a commit of ours to their line, or that commit itself (MGR-3).
 ///
 /// # Errors
 /// `Corrupt` or `Io` if a commit cannot be read.
-pub(in crate::engine::write) fn pushed_from((store, head): &Commit, ours: Commit) -> Result<Commit> {
-    let mut at = Some(Arc::clone(head));
+pub(in crate::engine::write) fn pushed_from(theirs: &Commit, ours: Commit) -> Result<Commit> {
+    let (store, head) = theirs;
+    let mut at = is_of_remote(theirs).then(|| Arc::clone(head));
     while let Some(commit) = at.take().filter(|commit| commit.commit.time > ours.1.commit.time) {
         let is_push = commit.commit.op.as_str() == Op::PUSH;
         if is_push && commit.commit.parents.get(1) == Some(&ours.1.digest) {

@@ -8,8 +8,10 @@ use std::iter::Peekable;
 
 use super::bases::{Bases, ChangedIn};
 use super::claims::{SUPERSEDES, rivals};
-use super::conflict::{MergeConflict, Named, REFUSED, conflict_id, is_conflict_id, is_refusal, is_refused};
-use super::graph::{Commit, Commits, newest_shared, state_of};
+use super::conflict::{
+    MergeConflict, Named, REFUSED, conflict_id, digest_of, is_conflict_id, is_refusal, is_refused,
+};
+use super::graph::{Commit, Commits, is_of_remote, newest_shared, state_of};
 use super::resolve::close;
 use super::sides::{Decided, Deciding, Outcome, REMOVED, Versions, least};
 use super::{Merge, Merged, Planned};
@@ -21,7 +23,7 @@ use crate::engine::write::{Committed, Draft, Writer, check_return};
 use crate::error::{Error, ErrorKind, Result};
 use crate::log::Locator;
 use crate::object::{Id, NewObject, Object, Origin};
-use crate::store::{ChangeCounts, REMOTE};
+use crate::store::ChangeCounts;
 use crate::trie::Entry;
 use std::sync::Arc;
 
@@ -147,9 +149,7 @@ impl Merge<'_> {
         view.state.store.records.touch(taken.map(|entry| entry.place));
         for (change, ours) in changed.iter().zip(view.state.entries_at(&keys)?) {
             view.settings().check_stop()?;
-            if deciding.is_of_remote
-                && is_kept_here(&view.state, &change.key, ours.as_ref(), change.new.as_ref())?
-            {
+            if deciding.is_of_remote && stays_refused(&view.state, &change.key, ours, change.new)? {
                 continue;
             }
             if self.left_out.contains(&change.key) {
@@ -404,13 +404,14 @@ fn moved_back(new: Option<New>, then: Option<Entry>, draft: &Draft, parent: Opti
 }
 
 /// Returns whether a merge leaves an object as it is because this store refused their version (CFL-3).
-fn is_kept_here(state: &State, key: &KeyPath, ours: Option<&Entry>, theirs: Option<&Entry>) -> Result<bool> {
-    Ok(is_refused(state, key, ours, theirs)? || (theirs.is_none() && is_refusal(state, key, ours)?))
-}
-
-/// Returns whether a commit is on a line of a remote.
-fn is_of_remote(theirs: &Commit) -> bool {
-    theirs.0.line_name().is_some_and(|name| name.starts_with(REMOTE))
+fn stays_refused(state: &State, key: &KeyPath, ours: Option<Entry>, theirs: Option<Entry>) -> Result<bool> {
+    if is_refused(state, key, [digest_of(ours), digest_of(theirs)])? {
+        return Ok(true);
+    }
+    match (ours, theirs) {
+        (Some(ours), None) => is_refusal(state, key, &state.load(&ours)?),
+        _ => Ok(false),
+    }
 }
 
 /// Returns whether the states of two commits are the same for a line of ours.
@@ -483,11 +484,10 @@ fn named(
 ) -> Result<Named> {
     let either = ours.or(theirs);
     let either = either.ok_or_else(|| Error::internal("a conflict has no version"))?;
-    let digest = |entry: Option<Entry>| entry.map(|entry| ObjectDigest::from_bytes(entry.digest));
     Ok(Named {
         of: deciding.ours.load(&either)?.id().clone(),
         fields,
-        sides: BTreeSet::from([digest(ours), digest(theirs)]),
+        sides: BTreeSet::from([digest_of(ours), digest_of(theirs)]),
         base,
     })
 }

@@ -16,7 +16,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::sync::Arc;
 
 use super::bases::Was;
-use super::conflict::{Named, REFUSED, is_conflict_id};
+use super::conflict::{Named, REFUSED, digest_of, is_conflict_id};
 use super::fields::{Base, EXPIRES, Side, merge_fields};
 use super::graph::Commit;
 use super::{Choice, Conflicting};
@@ -362,8 +362,7 @@ impl Deciding<'_> {
 
     /// Returns whether their version is less trusted than ours only because of a cap of this machine (MSD-3).
     fn is_capped_alone(&self, ours: &Object, theirs: &Object) -> bool {
-        let is_stored = ours.stored_origin().is_above(theirs.stored_origin());
-        self.is_of_remote && ours.origin().is_above(theirs.origin()) && !is_stored
+        self.is_of_remote && ours.is_above_by_cap(theirs)
     }
 
     /// Decides about the object of an open conflict: what one side decided is decided, and two conflicts are one (CFL-2).
@@ -401,13 +400,11 @@ impl Deciding<'_> {
             return Ok(taken);
         };
         let Versions { ours, theirs } = self.versions(&self.ours.store.suite.key_path(named.of.as_str()))?;
-        let digest = |entry: Option<Entry>| entry.map(|entry| ObjectDigest::from_bytes(entry.digest));
-        let is_side = |entry| named.sides.contains(&digest(entry));
+        let is_side = |entry| named.sides.contains(&digest_of(entry));
         if is_same(ours, theirs) || !is_side(ours) || !is_side(theirs) {
             return Ok(taken);
         }
-        let theirs = self.kept(theirs)?;
-        let theirs = theirs.map(|theirs| theirs.with_best_origin(self.their_cap));
+        let (theirs, _) = self.kept_of_theirs(theirs)?;
         let (Some(ours), Some(theirs)) = (self.kept(ours)?, theirs) else {
             return Ok(taken);
         };

@@ -67,8 +67,8 @@ impl DigestRow {
                 let of = format!("{id}, last written by commit seq:{}", seq(info));
                 row("version", digest.as_bytes(), of)
             }
-            Found::KeyPath(key, id) if *id.as_str() == format!("erased:{key}") => {
-                row("key path", key.as_bytes(), human::without_id(id.as_str()))
+            Found::KeyPath(key, id) if id.erased_key() == Some(key.to_string().as_str()) => {
+                row("key path", key.as_bytes(), human::without_id(id))
             }
             Found::KeyPath(key, id) => row("key path", key.as_bytes(), id.to_string()),
             Found::Erased(digest, Some(by)) => row("erased", digest, format!("erased by commit {by}")),
