@@ -218,11 +218,11 @@ impl Remote {
     /// Erases what the push erased, and then sends it. Returns `None` if another writer published first.
     fn erase_and_send(place: &Place, published: Published, outgoing: &Outgoing) -> Result<Option<Published>> {
         // INVARIANT PUS-1
-        let erased = if !outgoing.erases() {
-            Some(published)
-        } else {
+        let erased = if outgoing.erases() {
             let erasure = rewrite::erased_in(place, &published.log, &outgoing.erasure, &outgoing.erased_ids)?;
             rewrite::erase(place, published, &erasure)?
+        } else {
+            Some(published)
         };
         erased.map_or(Ok(None), |published| Self::send(place, published, outgoing))
     }

@@ -27,9 +27,9 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "a push sends what is shown because of a cap",
         "src/engine/write/push.rs",
         [
-            "Ok(is_capped_alone && names_both(ours, key, [one, other])?)",
-            "is_capped_alone &&",
-            "is_capped_alone && false &&",
+            "Ok(shown.is_above_by_cap(other) && names_both(ours, key, [shown, other])?)",
+            "shown.is_above_by_cap(other) &&",
+            "false && shown.is_above_by_cap(other) &&",
         ],
         "remote::tests::caps",
     ),
