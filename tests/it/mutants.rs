@@ -371,6 +371,7 @@ fn root() -> &'static Path {
 
 #[test]
 fn every_mutant_fits_the_source() {
+    let mut broken: Vec<(&str, &str)> = Vec::new();
     for mutant in mutants() {
         let text = fs::read_to_string(root().join(mutant.file)).unwrap();
         let count = text.matches(mutant.place).count();
@@ -384,9 +385,23 @@ fn every_mutant_fits_the_source() {
             mutant.place.contains(mutant.from) && mutant.from != mutant.to,
             "{what}"
         );
+        let texts = [mutant.from, mutant.to].into_iter();
+        broken.extend(texts.filter(|text| !is_whole(text)).map(|text| (what, text)));
     }
+    assert!(
+        broken.is_empty(),
+        "these texts cannot stand in a block of their own: {broken:#?}"
+    );
     // One after the other, too: a mutant may change the place of a later one.
     drop(switched());
+}
+
+/// Returns whether a text may be an expression or statements: it closes what it opens, and ends with no operator.
+fn is_whole(text: &str) -> bool {
+    let count = |wanted: char| text.chars().filter(|char| *char == wanted).count();
+    let pairs = [('(', ')'), ('{', '}'), ('[', ']')];
+    let is_open = ["&&", "||"].iter().any(|end| text.trim().ends_with(end));
+    pairs.iter().all(|(open, close)| count(*open) == count(*close)) && !is_open
 }
 
 /// Writes a copy of the tree that contains every mutant, each with a switch.

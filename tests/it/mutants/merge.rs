@@ -28,8 +28,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "src/engine/write/push.rs",
         [
             "Ok(shown.is_above_by_cap(other) && names_both(ours, key, [shown, other])?)",
-            "shown.is_above_by_cap(other) &&",
-            "false && shown.is_above_by_cap(other) &&",
+            "shown.is_above_by_cap(other)",
+            "false",
         ],
         "remote::tests::caps",
     ),
@@ -38,8 +38,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "src/engine/write/merge/graph.rs",
         [
             "if is_push && commit.commit.parents.get(1) == Some(&ours.1.digest) {",
-            "is_push &&",
-            "false && is_push &&",
+            "is_push",
+            "false",
         ],
         "remote::tests::caps",
     ),
@@ -158,8 +158,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "src/engine/write/merge/text.rs",
         [
             "decided.map(|side| match side {",
-            "decided.map",
-            "Some(decided.unwrap_or(Side::Ours)).map",
+            "decided",
+            "Some(decided.unwrap_or(Side::Ours))",
         ],
         "merge::text",
     ),

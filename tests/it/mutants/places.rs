@@ -104,8 +104,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         FILE,
         [
             "is_served.then(|| self.left.add(target, rollback))?",
-            "is_served.then",
-            "true.then",
+            "is_served",
+            "true",
         ],
         TESTS,
     ),

@@ -26,8 +26,8 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "src/remote/push.rs",
         [
             "if is_erased || !memory.inner.erase_ids_here",
-            "if is_erased ||",
-            "if true || is_erased ||",
+            "is_erased",
+            "true",
         ],
         ERASURE,
     ),
@@ -44,7 +44,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
         "a backup takes the place of a newer one",
         "src/remote/backup.rs",
-        ["    if has_all {", "if has_all {", "if true {"],
+        ["    if has_all {", "has_all", "true"],
         "remote::tests::backup",
     ),
     mutant(
