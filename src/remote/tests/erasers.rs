@@ -123,6 +123,7 @@ fn an_erasure_that_both_remotes_have_does_not_travel() {
         two.elsewhere.origin().push(&two.d, &ann()).unwrap();
         pull(&two.fleet.origin(), &two.b);
         pull(&two.second, &two.b);
+        assert_eq!(two.second.push(&two.b, &ann()).unwrap().commits, 0);
         put(&two.b, "of b", "1");
         two.push(&two.b);
         assert_eq!(two.pull_to_d(), 0);

@@ -328,6 +328,25 @@ fn what_was_erased_elsewhere_is_not_sent() {
     verified(&fleet.folder.path().join("first"));
 }
 
+/// FOR-2: what was erased here does not come back if the remote is read anew, also before a push says so.
+#[test]
+fn what_was_erased_here_stays_erased_if_the_remote_is_added_again() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let b = fleet.clone("b", Origin::DirectUser);
+    put(&a, "of a", "1");
+    put(&b, "secret", SECRET);
+    remote.push(&b, &ann()).unwrap();
+    pull(&remote, &a);
+    erase(&a, "secret");
+    Remote::forget("origin", &a, &ann()).unwrap();
+    remote.fetch(&a, &ann()).unwrap();
+    assert!(!is_on_disk(&fleet, "first", SECRET));
+    pull(&remote, &a);
+    assert_eq!(content(&a, "secret"), None);
+    assert!(!is_on_disk(&fleet, "first", SECRET));
+}
+
 /// Rule 7: what is put again after an erasure is new, and stays on every machine.
 #[test]
 fn what_is_put_after_the_erasure_stays() {

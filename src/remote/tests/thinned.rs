@@ -38,6 +38,28 @@ fn a_version_of_a_thinned_commit_is_sent_wherever_its_record_is() {
     assert_eq!(c.view().root(), b.view().root());
 }
 
+/// OUT-1: a version whose record a rewrite moved to the batch of a later commit is sent with the commit that shows it again.
+#[test]
+fn a_version_of_a_thinned_commit_that_came_back_is_sent() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let b = fleet.clone("b", Origin::DirectUser);
+    put(&b, "note", "first");
+    let first = b.view().commit().digest;
+    put(&b, "note", "second");
+    b.snapshot(Some("second"), &ann()).unwrap();
+    b.rollback(first).across_lanes().by(&ann()).unwrap();
+    assert!(thin(&b, 1) > 0);
+    put(&a, "of a", "1");
+    remote.push(&a, &ann()).unwrap();
+    pull(&remote, &b);
+    remote.push(&b, &ann()).unwrap();
+    pull(&remote, &a);
+    assert_eq!(content(&a, "note").as_deref(), Some("first"));
+    let c = fleet.clone("c", Origin::DirectUser);
+    assert_eq!(c.view().root(), b.view().root());
+}
+
 /// OUT-1: a new remote has nothing of the lines of an old one.
 #[test]
 fn a_new_remote_gets_what_came_from_the_old_one() {

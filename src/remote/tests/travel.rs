@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::backup::{put, verified};
 use super::machines::{Fleet, ann, content, id, pull};
 use crate::engine::{Memory, Retention, Writer};
+use crate::error::ErrorCode;
 use crate::object::Origin;
 use crate::remote::Remote;
 use crate::remote::bucket::Counted;
@@ -332,6 +333,19 @@ fn a_snapshot_of_a_pull_travels_with_its_commit() {
     }
     drop(c);
     verified(&fleet.folder.path().join("c"));
+}
+
+/// REM-1: a remote without a snapshot that it had went back, although its newest commit is the same.
+#[test]
+fn a_remote_that_lost_a_snapshot_is_refused() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let old = fleet.service.objects();
+    a.snapshot(Some("good"), &ann()).unwrap();
+    remote.push(&a, &ann()).unwrap();
+    fleet.service.restore(old);
+    let error = remote.fetch(&a, &ann()).unwrap_err();
+    assert_eq!(error.code(), ErrorCode::RemoteWentBack);
 }
 
 /// PUS-3: a push goes on over snapshots of others that this store has not read. The next fetch reads them.

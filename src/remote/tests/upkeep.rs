@@ -1,14 +1,17 @@
 //! Tests of joins and of the collection of a remote (rules 14, 18 and 20).
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::backup::{put, verified};
 use super::erasure::{SECRET, erase, is_on_disk};
 use super::machines::{Fleet, ann, content, pull};
+use crate::digest::DIGEST_LEN;
 use crate::engine::Memory;
 use crate::error::{ErrorCode, ErrorKind};
 use crate::log::closed::{CLOSED_HEADER_BYTES, CLOSED_SEGMENT_BYTES, ClosedLog};
-use crate::object::Origin;
+use crate::log::{BatchBuilder, RecordKind};
+use crate::object::{Object, Origin};
 use crate::remote::bucket::{Bucket, Counted};
 use crate::remote::join::{self, STAYS};
 use crate::remote::place::Place;
@@ -379,6 +382,55 @@ fn a_collection_beside_pushes_loses_nothing() {
     // Another store has no say.
     let other = Memory::in_memory().unwrap();
     assert_eq!(remote.gc(&other).unwrap_err().code(), ErrorCode::Unrelated);
+}
+
+/// RGC-3: a collection begins anew if a push meanwhile links a version that it left out. An earlier program makes such a push.
+#[test]
+fn a_collection_leaves_nothing_out_that_a_push_links_meanwhile() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let b = fleet.clone("b", Origin::DirectUser);
+    put(&a, "of a", "1");
+    remote.push(&a, &ann()).unwrap();
+    // The side line of b alone has its first version.
+    for text in ["first", "second"] {
+        put(&b, "of b", text);
+    }
+    pull(&remote, &b);
+    remote.push(&b, &ann()).unwrap();
+    let other = fleet.clone("other", Origin::DirectUser);
+    let before = fleet.service.objects();
+    let all = versions(&fleet);
+    remote.collect_idle(&a, 0).unwrap();
+    let kept = versions(&fleet);
+    let left_out = *all.difference(&kept).next().expect("a version is left out");
+    fleet.service.restore(before);
+    let place = place(&fleet);
+    fleet.service.before_swap(move || {
+        let published = place.read().unwrap();
+        let (mut batch, head) = (BatchBuilder::new(), published.log.head);
+        batch.add(RecordKind::Link, 0, &[[0; DIGEST_LEN], left_out].concat());
+        let (first, floor) = (published.log.last_batch() + 1, 0);
+        let segment = place
+            .put(&published.log, floor, first, vec![(batch, head)])
+            .unwrap();
+        let next = published.log.with(&segment, head);
+        place.publish(&published, next).unwrap();
+    });
+    remote.collect_idle(&other, 0).unwrap();
+    assert!(versions(&fleet).contains(&left_out));
+}
+
+/// Returns the versions that have a record in the remote.
+fn versions(fleet: &Fleet) -> BTreeSet<[u8; DIGEST_LEN]> {
+    let (place, log) = (place(fleet), log(fleet));
+    let batches = (0..log.segments.len()).flat_map(|index| place.batches(&log, index).unwrap());
+    let records = batches.flat_map(|batch| batch.records);
+    let versions = records.filter(|record| record.kind == RecordKind::Object);
+    let suite = log.suite();
+    versions
+        .map(|record| *Object::hash(&record.body, suite).as_bytes())
+        .collect()
 }
 
 /// A collection erases what the store erased, also before the next push.

@@ -64,7 +64,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         [
             "// INVARIANT RRW-2: nothing is deleted before the swap.",
             "// INVARIANT RRW-2: nothing is deleted before the swap.",
-            "place.collect(&listed, &published.log)?;",
+            "place.collect(&listed, &next)?;",
         ],
         ERASURE,
     ),
@@ -96,7 +96,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "log.generation < seen.generation || log.last_batch() < seen.batch",
             "false && log.generation < seen.generation",
         ],
-        MACHINES,
+        TRAVEL,
     ),
     mutant(
         "a push leaves the old segments of what it erased",
@@ -132,7 +132,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "self.store.records.find(record.kind, &digest)?.is_none()",
             "false && self.store.records.find(record.kind, &digest)?.is_none()",
         ],
-        MACHINES,
+        ERASURE,
     ),
     mutant(
         "what was put after the erasure does not stay",
