@@ -248,6 +248,24 @@ fn a_fork_uses_the_cache_for_what_it_has_not_changed() -> Result<()> {
     Ok(())
 }
 
+/// PCH-1: what came back in a fork alone is not found in the main line by a process that did not write it.
+#[test]
+fn what_came_back_in_a_fork_does_not_fill_the_cache() -> Result<()> {
+    let disk = SimDisk::new(1);
+    let memory = on_disk(&disk, options(HOUR), true)?;
+    put(&memory, "a", "red");
+    let seq = memory.view().commit().commit.seq;
+    memory.remove(&id("a"), &Writer::user())?;
+    let fork = memory.fork("f").by(&Writer::user())?;
+    let mut draft = fork.draft(&Writer::user());
+    assert!(draft.restore(&id("a"), &fork.at(format!("seq:{seq}").as_str())?)?);
+    fork.commit(draft, "restore")?;
+    let other = on_disk(&disk, options(HOUR), false)?;
+    assert_eq!(content(&other.open_fork("f")?.view(), "a").as_deref(), Some("red"));
+    assert_eq!(content(&other.view(), "a"), None);
+    Ok(())
+}
+
 fn is_cached(view: &View, name: &str) -> bool {
     let (id, hash) = (id(name), IdHash::of(name));
     view.state.store.cached(&id, hash, view.entry.batch).is_some()

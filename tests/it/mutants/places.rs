@@ -150,16 +150,6 @@ pub(super) const MUTANTS: &[Mutant] = &[
         TESTS,
     ),
     mutant(
-        "a fork of an older state fills the cache",
-        CACHED,
-        [
-            "|| upto == head.batch && is_of_main()",
-            "upto == head.batch",
-            "true || upto == head.batch",
-        ],
-        TESTS,
-    ),
-    mutant(
         "a fork fills the cache with what only it has",
         CACHED,
         [
