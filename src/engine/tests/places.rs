@@ -261,7 +261,10 @@ fn what_came_back_in_a_fork_does_not_fill_the_cache() -> Result<()> {
     assert!(draft.restore(&id("a"), &fork.at(format!("seq:{seq}").as_str())?)?);
     fork.commit(draft, "restore")?;
     let other = on_disk(&disk, options(HOUR), false)?;
-    assert_eq!(content(&other.open_fork("f")?.view(), "a").as_deref(), Some("red"));
+    assert_eq!(
+        content(&other.open_fork("f")?.view(), "a").as_deref(),
+        Some("red")
+    );
     assert_eq!(content(&other.view(), "a"), None);
     Ok(())
 }
