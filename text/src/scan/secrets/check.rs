@@ -11,10 +11,11 @@ use std::ops::Range;
 use bech32::Bech32;
 use bech32::primitives::decode::CheckedHrpstring;
 
+use super::mnemonic::is_mnemonic;
 use super::names::{Link, Meaning, Naming};
 use super::values::{
-    has_filler, is_file_name, is_mnemonic, is_name, is_passphrase, is_passphrase_with_number, is_placeholder,
-    is_random, is_reference, is_strong_password, is_uuid, surprise,
+    has_filler, is_file_name, is_name, is_passphrase, is_passphrase_with_number, is_placeholder, is_random,
+    is_reference, is_strong_password, is_uuid, surprise,
 };
 use crate::scan::encoding;
 use crate::scan::finding::Severity;

@@ -11,6 +11,7 @@
 
 mod check;
 mod marker;
+mod mnemonic;
 mod names;
 mod near;
 mod redact;
@@ -24,7 +25,8 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use self::check::{BEFORE_MAX, check};
-use self::values::{is_mnemonic_line, surprise};
+use self::mnemonic::is_mnemonic_line;
+use self::values::surprise;
 use super::encoding::{self, Unescaped};
 use super::finding::{Finding, Severity};
 use super::parts::parts;

@@ -22,7 +22,6 @@ struct Placeholders {
     file_end: Vec<&'static str>,
     algorithms: Vec<&'static str>,
     words: Vec<&'static str>,
-    sentence: Vec<&'static str>,
 }
 
 static PLACEHOLDERS: LazyLock<Placeholders> = LazyLock::new(|| {
@@ -235,29 +234,6 @@ pub(super) fn is_passphrase_with_number(value: &str) -> bool {
     let is_number = |group: &str| group.len() <= 4 && group.bytes().all(|byte| byte.is_ascii_digit());
     let is_word = |group: &str| group.len() >= 3 && group.bytes().all(|byte| byte.is_ascii_lowercase());
     groups.next_back().is_some_and(is_number) && groups.clone().count() >= 3 && groups.all(is_word)
-}
-
-/// The number of words in a phrase that restores a wallet (BIP 39).
-const MNEMONIC_WORDS: [usize; 5] = [12, 15, 18, 21, 24];
-
-/// Returns whether the first words of `value` may be a phrase that restores a wallet: each has three to eight letters, and
-/// none is a word that only sentences have.
-pub(super) fn is_mnemonic(value: &str) -> bool {
-    let words = value.split([' ', ',']).filter(|word| !word.is_empty());
-    let is_word = |word: &str| (3..=8).contains(&word.len()) && !PLACEHOLDERS.sentence.contains(&word);
-    let mut first = words.take(MNEMONIC_WORDS[0]);
-    let count = first.by_ref().filter(|word| is_word(word)).count();
-    count == MNEMONIC_WORDS[0]
-}
-
-/// Returns whether `line` consists of a phrase that restores a wallet.
-pub(super) fn is_mnemonic_line(line: &str) -> bool {
-    line.len() >= 4 * MNEMONIC_WORDS[0]
-        && line.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b' ')
-        && MNEMONIC_WORDS.contains(&line.split(' ').count())
-        && line
-            .split(' ')
-            .all(|word| (3..=8).contains(&word.len()) && !PLACEHOLDERS.sentence.contains(&word))
 }
 
 /// Returns whether `value` is the name of a variable or a type, and not a password: letters of words, with a few digits.
