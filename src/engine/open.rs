@@ -187,23 +187,21 @@ impl Memory {
         Ok(memory)
     }
 
-    /// Opens a store that this process has just written. `read` is its log, if it was read meanwhile.
+    /// Opens a store that this process has just written. `read` is its log.
     #[cfg(feature = "remote")]
     pub(crate) fn on_written_disk(
         disk: Arc<dyn Disk>,
         options: Options,
-        read: Option<ReadLog>,
+        read: ReadLog,
         path: Option<&Path>,
     ) -> Result<Self> {
-        match read {
-            Some(read) if !(options.settings.read_only || options.settings.degraded) => {
-                let timer = Timer::start();
-                let memory = Self::of_log(LogHandle::of_read(read), disk, options, path)?;
-                memory.report_opened(false, timer)?;
-                Ok(memory)
-            }
-            _ => Self::on_disk(disk, options, false, path),
+        if options.settings.read_only || options.settings.degraded {
+            return Self::on_disk(disk, options, false, path);
         }
+        let timer = Timer::start();
+        let memory = Self::of_log(LogHandle::of_read(read), disk, options, path)?;
+        memory.report_opened(false, timer)?;
+        Ok(memory)
     }
 
     /// Returns the memory of a log, with its store in memory.
@@ -280,7 +278,7 @@ impl Options {
     /// # Errors
     /// The errors of [`Self::open`].
     #[cfg(feature = "remote")]
-    pub(crate) fn open_written(self, path: &Path, read: Option<ReadLog>) -> Result<Memory> {
+    pub(crate) fn open_written(self, path: &Path, read: ReadLog) -> Result<Memory> {
         self.open_with(path, |disk, options, _, path| {
             Memory::on_written_disk(disk, options, read, path)
         })

@@ -9,6 +9,7 @@
 //! - BUP-2: a backup of a log that was rewritten since has all of the new log before anything of the old one goes. Then all
 //!   of the old one goes, so nothing erased stays. The next run removes what an interrupted one left.
 //! - BUP-3: a backup takes the place of another one only if it has all commits of that one.
+//! - BUP-4: a backup goes on behind another one only if the log has every record of the newest segment of that one.
 
 use super::Progress;
 use super::bucket::{check_apart, without_password};
@@ -17,7 +18,7 @@ use super::place::{Outcome, Place, Published, garbage, head_of, highest_number};
 use crate::engine::{Copied, Memory, copied};
 use crate::error::{Error, ErrorCode, Result};
 use crate::log::closed::{CLOSED_SEGMENT_BYTES, ClosedLog, Group, Purpose, Source};
-use crate::log::{Batch, BatchBuilder, RecordKind, UNLINKED};
+use crate::log::{Batch, BatchBuilder, Record, RecordKind, UNLINKED};
 use crate::store::ForeignCommit;
 use crate::threads::handed_on;
 
@@ -69,14 +70,13 @@ pub fn backup_with(memory: &Memory, url: &str, keys: Option<&Keys>) -> Result<Ba
 }
 
 pub(super) fn back_up(memory: &Memory, place: &Place, url: &str) -> Result<BackedUp> {
-    place.check_closed()?;
     let copied = copied(memory)?;
     let source = Source {
         instance: copied.format.instance,
         epoch: u64::from(copied.epoch),
     };
     let mut known = place.read_or_begin(&copied.format, Purpose::Backup, source)?;
-    let is_behind = known.log.source == source && continues(&copied, &known.log)?;
+    let is_behind = known.log.source == source && continues(&copied, &known.log, place)?;
     let mut run = Copying {
         place,
         copied: &copied,
@@ -130,21 +130,32 @@ fn check_has_all(memory: &Memory, backup: &ClosedLog, source: Source, place: &Pl
     ))
 }
 
-/// Returns whether the log has the newest batch of a backup as the backup has it. An older image of the store has not.
-fn continues(copied: &Copied, backup: &ClosedLog) -> Result<bool> {
-    let last = backup.last_batch();
-    if last == 0 {
+/// Returns whether the log has the newest segment of a backup as the backup has it (BUP-4). An older image of the store may have
+/// the same main line and other forks.
+fn continues(copied: &Copied, backup: &ClosedLog, place: &Place) -> Result<bool> {
+    let Some(newest) = backup.segments.last() else {
         return Ok(true);
-    }
-    if last > copied.end.batch {
+    };
+    if newest.last_batch > copied.end.batch {
         return Ok(false);
     }
-    let mut head = None;
-    copied.reader.batches_behind(last - 1, last, &mut |batch| {
-        head = Some(batch.commit);
+    let index = backup.segments.len() - 1;
+    let mut theirs = place.batches(backup, index)?.into_iter();
+    let (before, last) = (newest.first_batch - 1, newest.last_batch);
+    let mut is_same = true;
+    copied.reader.batches_behind(before, last, &mut |own| {
+        is_same &= theirs.next().is_some_and(|batch| is_copy(&batch, &own));
         Ok(())
     })?;
-    Ok(head == Some(backup.head))
+    Ok(is_same && theirs.next().is_none())
+}
+
+/// Returns whether a batch of a backup is a copy of this one.
+fn is_copy(copy: &Batch, own: &Batch) -> bool {
+    let mut records = copy.records.iter().zip(&own.records);
+    let said = |record: &Record| (record.kind, record.flags, record.body.clone());
+    (copy.number, copy.commit, copy.records.len()) == (own.number, own.commit, own.records.len())
+        && records.all(|(copy, own)| said(copy) == said(own))
 }
 
 /// One run of a backup.

@@ -8,7 +8,8 @@
 //! - CLE-2: each batch is written with the cap, before the folder is a store.
 //! - CLE-3: a clone knows its remote before the folder is a store, and so does the caller's register, if there is one. So a
 //!   clone that was killed is no store and goes on, or is whole.
-//! - CLE-4: the memory of a clone has taken in the batches as they are in the files. After an error, the files are read.
+//! - CLE-4: the memory of a clone has taken in the batches as they are in the files.
+//! - CLE-5: the folder becomes a store only after its memory has taken in all batches. So what no store can read makes none.
 
 use std::collections::HashSet;
 use std::path::Path;
@@ -193,14 +194,13 @@ pub(crate) fn clone_on(
     Memory::on_written_disk(Arc::clone(disk), options.clone(), read, None)
 }
 
-/// Writes the batches of the closed log to a new store on `disk`. Returns the closed log, and that of the store if it was
-/// read.
+/// Writes the batches of the closed log to a new store on `disk`. Returns the closed log, and that of the store.
 fn copy(
     place: &Place,
     rules: CopyRules<'_>,
     disk: &dyn Fn(&ClosedLog) -> Result<Arc<dyn Disk>>,
     register: Register<'_>,
-) -> Result<(ClosedLog, Option<ReadLog>)> {
+) -> Result<(ClosedLog, ReadLog)> {
     let mut copied = None;
     place.reading(place.read()?, &mut |published| {
         let read = copy_log(place, &published.log, &disk(&published.log)?, rules, register)?;
@@ -216,7 +216,7 @@ pub(super) fn copy_log(
     disk: &Arc<dyn Disk>,
     rules: CopyRules<'_>,
     register: Register<'_>,
-) -> Result<Option<ReadLog>> {
+) -> Result<ReadLog> {
     let settings = &rules.options.settings;
     let (mut target, mut known) = begin(log, disk, rules)?;
     let lengths = log.segments.iter().map(|segment| segment.length);
@@ -224,7 +224,10 @@ pub(super) fn copy_log(
     let is_much = total >= BESIDE_BYTES;
     let mut done: u64 = lengths.take(target.found).sum();
     let (store, go_on) = (settings.empty_store(target.reader()), || settings.check_stop());
-    let mut memory = CloneMemory::new(&store, &go_on, target.found == 0)?;
+    let mut memory = CloneMemory::new(&store, &go_on)?;
+    for index in 0..target.found {
+        memory.take_in(target.read_found(index)?)?;
+    }
     let mut left = (target.found..log.segments.len()).peekable();
     let read = |index: Option<&usize>| index.map(|index| place.read_segment(log, *index));
     let (mut next, mut written) = (read(left.peek()), Vec::new());
@@ -237,13 +240,14 @@ pub(super) fn copy_log(
         let write = |target| write_segment(target, segment, found, (log.purpose, rules, &known.commits));
         let before = std::mem::take(&mut written);
         // The next segment is read and checked while this one is written, and the one before it becomes part of the store.
-        let added;
-        (added, ((), next)) = beside_if(
+        let (added, taken);
+        (added, (taken, next)) = beside_if(
             is_much,
             || write(&mut target),
             || beside_if(is_much, || memory.take_in(before), || read(left.peek())),
         );
         written = added?;
+        taken.map_err(|error| place.damaged(error))?;
         done += segment.length;
     }
     if known.head.is_some_and(|head| head != log.head) {
@@ -265,9 +269,9 @@ pub(super) fn copy_log(
         written.extend(own);
         register(target.instance())?;
     }
-    let (finished, bytes) = beside_if(is_much, || target.finish(log.head), || memory.finish(written));
-    let finished = finished?;
-    Ok(bytes.map(|bytes| (finished, store, bytes)))
+    // INVARIANT CLE-5
+    let bytes = memory.finish(written).map_err(|error| place.damaged(error))?;
+    Ok((target.finish(log.head)?, store, bytes))
 }
 
 /// Begins a clone, or goes on with an interrupted one. Also returns what the segments of that one have.
@@ -349,33 +353,27 @@ fn is_own(record: &Record, purpose: Purpose) -> bool {
 
 /// The store in memory of a clone that is being written.
 struct CloneMemory<'a> {
-    /// None after an error. Then the files are read, which names the first wrong batch (CLE-4).
-    bulk: Option<Bulk<'a>>,
+    bulk: Bulk<'a>,
     bytes: u64,
 }
 
 impl<'a> CloneMemory<'a> {
-    fn new(store: &'a Store, go_on: GoOn<'a>, is_whole: bool) -> Result<Self> {
-        let bulk = is_whole.then(|| Bulk::new(store, go_on)).transpose()?;
-        let bulk = bulk.map(Bulk::newest_root);
+    fn new(store: &'a Store, go_on: GoOn<'a>) -> Result<Self> {
+        let bulk = Bulk::new(store, go_on)?.newest_root();
         Ok(Self { bulk, bytes: 0 })
     }
 
     /// Takes in batches whose segment is durable.
-    fn take_in(&mut self, batches: Vec<Batch>) {
-        for batch in batches {
-            self.bytes += body_bytes(&batch);
-            self.bulk = self
-                .bulk
-                .take()
-                .and_then(|mut bulk| bulk.add(batch).ok().map(|()| bulk));
-        }
+    fn take_in(&mut self, batches: Vec<Batch>) -> Result<()> {
+        self.bytes += batches.iter().map(body_bytes).sum::<u64>();
+        batches.into_iter().try_for_each(|batch| self.bulk.add(batch))
     }
 
-    /// Takes in the last batches. Returns the bytes of all records; `None` if the store must not be used.
-    fn finish(mut self, last: Vec<Batch>) -> Option<u64> {
-        self.take_in(last);
-        self.bulk?.finish().ok().map(|()| self.bytes)
+    /// Takes in the last batches. Returns the bytes of all records.
+    fn finish(mut self, last: Vec<Batch>) -> Result<u64> {
+        self.take_in(last)?;
+        self.bulk.finish()?;
+        Ok(self.bytes)
     }
 }
 

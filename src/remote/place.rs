@@ -254,8 +254,10 @@ impl Place {
             }
         }
         let format = format.ok_or_else(|| Error::internal("a bucket lost its format file"))?;
+        let published = self.published(format)?;
         self.check_related(&format, own)?;
-        let Some(published) = self.published(format)? else {
+        let Some(published) = published else {
+            self.check_closed()?;
             let log = ClosedLog::new(format, purpose, source, 0);
             return Ok(Published { log, version: None });
         };

@@ -11,6 +11,7 @@
 //!   may go on over them; the next fetch reads them.
 //! - PUS-4: a push that erases an id first erases here what came from a remote behind the erasure, and was written before it
 //!   (EID-1).
+//! - PUS-5: a push that lists the place anyhow sends nothing if a listed segment is missing.
 
 use super::cache::{has_read, seen_in};
 use super::place::{Outcome, Place, Published, head_of, highest_number};
@@ -235,7 +236,10 @@ impl Remote {
         // INVARIANT PUS-2
         published.log.has_erased |= outgoing.erases();
         let listed = if published.log.has_erased {
-            place.segment_names()?
+            let listed = place.segment_names()?;
+            // INVARIANT PUS-5
+            place.check_listed(&listed, &published.log)?;
+            listed
         } else {
             Vec::new()
         };

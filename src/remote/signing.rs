@@ -210,6 +210,8 @@ pub(super) struct Signatures<'a> {
     known_by: Option<&'a Memory>,
     /// The digests of the main line. A signature covers them all, so nothing of them need be trusted.
     digests: Vec<CommitDigest>,
+    /// The same digests.
+    known: HashSet<CommitDigest>,
     /// The parents of each commit that was read, of any line.
     parents: HashMap<CommitDigest, Vec<CommitDigest>>,
     /// Those that erased something.
@@ -223,6 +225,7 @@ impl<'a> Signatures<'a> {
             log,
             is_demanded,
             known_by: None,
+            known: digests.iter().copied().collect(),
             digests,
             parents: HashMap::new(),
             erasing: HashSet::new(),
@@ -264,8 +267,10 @@ impl Signatures<'_> {
     fn add_batch(&mut self, batch: &Batch) -> Result<()> {
         if let Some(found) = ForeignCommit::of(batch, self.log.suite())? {
             if found.line.is_none() {
-                self.digests.extend(gaps_in(batch)?);
-                self.digests.push(found.digest);
+                // A remote that was added again is read from its start, also if this store has pushed to it since.
+                let read = gaps_in(batch)?.into_iter().chain([found.digest]);
+                self.digests
+                    .extend(read.filter(|digest| self.known.insert(*digest)));
             }
             // Also a commit that took along an erasure from another remote (PSH-4).
             if names_eraser(batch, found.digest)? {
@@ -287,13 +292,11 @@ impl Signatures<'_> {
             return Ok(None);
         }
         if let Some(memory) = self.known_by {
-            // A push of this store that broke off may have left commits there.
-            for digest in self.parents.keys() {
-                if memory.inner.store().commit_of_any(*digest)?.is_none() {
-                    return Err(unsigned(remote));
-                }
-            }
-            return Ok(Some(Arc::default()));
+            return if self.are_known(memory)? {
+                Ok(Some(Arc::default()))
+            } else {
+                Err(unsigned(remote))
+            };
         }
         let (tree, demanded) = (tree_of(&self.digests), &remote.signing.demanded);
         let origin = origin_of_line(&self.log.format.instance, MAIN);
@@ -314,9 +317,31 @@ impl Signatures<'_> {
         Err(unsigned(remote))
     }
 
-    /// Returns the erasing commits from which the newest commit of the main line comes.
-    fn covered(mut self) -> HashSet<CommitDigest> {
-        let (mut open, mut covered) = (self.digests, HashSet::new());
+    /// Returns whether this store has each commit that was read, or had it before it thinned its history. A push of this store
+    /// that broke off may have left others there.
+    fn are_known(&mut self, memory: &Memory) -> Result<bool> {
+        if self.are_kept(memory)? {
+            return Ok(true);
+        }
+        // What the newest commit comes from was here, too.
+        self.digests = memory.inner.digests_up_to(self.log.head)?;
+        self.covered();
+        self.are_kept(memory)
+    }
+
+    fn are_kept(&self, memory: &Memory) -> Result<bool> {
+        let store = memory.inner.store();
+        for digest in self.parents.keys() {
+            if store.commit_of_any(*digest)?.is_none() {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Returns the erasing commits from which the newest commit of the main line comes. Leaves the parents of other commits.
+    fn covered(&mut self) -> HashSet<CommitDigest> {
+        let (mut open, mut covered) = (std::mem::take(&mut self.digests), HashSet::new());
         while let Some(next) = open.pop() {
             if let Some(parents) = self.parents.remove(&next) {
                 open.extend(parents);

@@ -6,6 +6,7 @@ mod encryption;
 mod erasers;
 mod erasure;
 mod fleet;
+mod images;
 mod limits;
 mod machines;
 mod races;

@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::super::format::Format;
-use super::lines::{check_all_reached, missing_parents, roots};
+use super::lines::{check_all_reached, is_current, missing_parents, roots};
 use super::markdown::Markdown;
 use super::org::Org;
 use super::render::{Shape, Syntax, is_document, list_head, render};
@@ -145,11 +145,7 @@ impl Lowered {
         let id = node.object.id.clone();
         for source in sources {
             let kept = memory.version(*source)?;
-            let current = match &kept {
-                Some(object) => view.get(object.id())?,
-                None => None,
-            };
-            if current.is_none_or(|current| current.digest() != *source) {
+            if !kept.map_or(Ok(false), |version| is_current(view, &version))? {
                 self.found.push((id, node.digest));
                 return Ok(());
             }

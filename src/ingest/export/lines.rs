@@ -141,8 +141,20 @@ pub(super) fn missing_parents(view: &View) -> Result<BTreeSet<Id>, Error> {
 fn is_missing(view: &View, id: &Id) -> bool {
     match view.get(id) {
         Ok(object) => object.is_none(),
-        Err(error) => matches!(error.code(), ErrorCode::Erased | ErrorCode::Lost) || error.is_corruption(),
+        Err(error) => is_gone(&error),
     }
+}
+
+/// Returns whether a state shows a version. In place of another one, it may name one that was erased, lost or damaged.
+pub(super) fn is_current(view: &View, version: &Object) -> Result<bool, Error> {
+    match view.get(version.id()) {
+        Err(error) if is_gone(&error) => Ok(false),
+        found => Ok(found?.is_some_and(|current| current.digest() == version.digest())),
+    }
+}
+
+fn is_gone(error: &Error) -> bool {
+    matches!(error.code(), ErrorCode::Erased | ErrorCode::Lost) || error.is_corruption()
 }
 
 struct Out<'a, E> {
@@ -223,8 +235,7 @@ impl<E: From<Error>> Out<'_, E> {
 
     /// Writes a version before its position in the order. The sources of the version are already written.
     fn put_ahead(&mut self, source: Object) -> Result<(), E> {
-        let current = self.view.get(source.id())?;
-        let is_current = current.is_some_and(|current| current.digest() == source.digest());
+        let is_current = is_current(self.view, &source)?;
         let is_placed = match source.parent().map(Id::new).transpose()? {
             None => true,
             Some(parent) => {

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::digest::ObjectDigest;
-use crate::engine::{Draft, Memory as Store, Revision, Writer};
+use crate::engine::{Draft, Erasing, Memory as Store, Revision, View, Writer};
 use crate::ingest::json::{object_from_json, parse, stored_object_to_json};
 use crate::object::{Kind, NewObject, Origin, Value};
 use crate::testing::generators::Generator;
@@ -326,4 +326,48 @@ fn a_past_version_claims_no_more_than_its_writer_has() {
     );
     assert!(store.view().get(&id("source")).unwrap().is_none(), "history only");
     assert_eq!(store.version(digest).unwrap().unwrap().origin(), Origin::Model);
+}
+
+/// A version from which another object is derived is exported for history, also if the current version of its id was erased.
+#[test]
+fn an_open_conflict_with_an_erased_side_is_exported() {
+    let note = |content: &str| {
+        let mut object = NewObject::new(id("a"), Kind::new("note").unwrap());
+        object.content = Some(content.to_owned());
+        object
+    };
+    let (store, user) = (Store::in_memory().unwrap(), Writer::user());
+    store.put(note("first"), &user).unwrap();
+    let fork = store.fork("task").by(&user).unwrap();
+    fork.put(note("theirs"), &user).unwrap();
+    store.put(note("ours"), &user).unwrap();
+    store.merge("task").by(&user).unwrap();
+    assert_eq!(store.conflicts().unwrap().len(), 1);
+    let all = |view: &View| {
+        let mut lines = Vec::new();
+        for_each_version::<Error>(&store, view, &mut |version| {
+            lines.push((version.object.id().to_string(), version.past));
+            Ok(())
+        })
+        .map(|()| lines)
+    };
+    let before = store.view();
+    assert_eq!(all(&before).unwrap().len(), 4);
+    let shown = before.get(&id("a")).unwrap().unwrap().digest();
+    store.put(note("newer"), &user).unwrap();
+    let erasing = Erasing {
+        targets: vec![shown.to_hex()],
+        ..Erasing::default()
+    };
+    store.erase(&erasing, &user).unwrap();
+    let at = before.commit().digest.to_hex();
+    let past = store.view_at(&at.parse().unwrap(), "").unwrap();
+    let lines = all(&past).unwrap();
+    let of_a = lines.iter().filter(|(name, past)| name == "a" && *past);
+    assert_eq!((lines.len(), of_a.count()), (3, 2), "{lines:?}");
+    assert_eq!(omitted(&past).unwrap().objects, 1);
+    assert!(all(&store.view()).is_ok());
+    for format in [Format::Org, Format::Markdown] {
+        for_each_piece::<Error>(&store, &past, format, true, &mut |_| Ok(())).unwrap();
+    }
 }

@@ -26,8 +26,8 @@ use crate::log::lock::LOCK_NAME;
 use crate::log::manifest::{MANIFEST_NAME, Manifest, SegmentEntry};
 use crate::log::rotate::create_segment;
 use crate::log::segment::{
-    FIRST_OFFSET, LOG_FOLDER, SEGMENT_BYTES_LIMIT, SEGMENT_HEADER_BYTES, SegmentHeader, parse_segment_name,
-    segment_name,
+    FIRST_OFFSET, LOG_FOLDER, SEGMENT_BYTES_LIMIT, SEGMENT_HEADER_BYTES, SegmentEnd, SegmentHeader,
+    parse_segment_name, segment_name,
 };
 use crate::log::{Batch, LogReader};
 
@@ -81,7 +81,7 @@ impl Target {
             Mode::ReadWrite,
             options,
             format,
-            manifest_of(&log, active),
+            manifest_of(&log, 0, active),
         );
         let mut target = Self {
             disk,
@@ -103,13 +103,7 @@ impl Target {
                 break;
             };
             let length = bytes.len() as u64;
-            let place = Expected {
-                id: segment.id,
-                before: self.log.end(),
-                first: segment.first_batch,
-                may_be_moved: false,
-            };
-            let read = read_segment(&self.log, &place, bytes.into());
+            let read = self.read(self.log.end(), segment, bytes);
             let fitting = read.ok().filter(|read| read.batches.iter().all(&mut *fits));
             let Some(end) = fitting.map(|read| read.end) else {
                 break;
@@ -136,6 +130,43 @@ impl Target {
             }
         }
         Ok(())
+    }
+
+    /// Reads a segment of the clone that continues the one with the end `before`.
+    fn read(&self, before: SegmentEnd, segment: &ClosedSegment, bytes: Vec<u8>) -> Result<ReadSegment> {
+        let place = Expected {
+            id: segment.id,
+            before,
+            first: segment.first_batch,
+            may_be_moved: false,
+        };
+        read_segment(&self.log, &place, bytes.into())
+    }
+
+    /// Returns the batches of the next segment that an interrupted clone left, and moves the log behind it.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if it cannot be read.
+    pub(crate) fn read_found(&mut self, index: usize) -> Result<Vec<Batch>> {
+        let segment = self.log.segments[index];
+        let name = segment.name();
+        let bytes = read_whole(&*self.disk, &name, SEGMENT_BYTES_LIMIT as usize);
+        let bytes = bytes
+            .or_io(format_args!("cannot read {name}"))?
+            .unwrap_or_default();
+        let before = index
+            .checked_sub(1)
+            .map(|before| self.log.segments[before].entry().end());
+        let batches = self.read(before.unwrap_or_default(), &segment, bytes)?.batches;
+        self.enter(index + 1, &batches)?;
+        Ok(batches)
+    }
+
+    /// Moves the log behind its first segments, of which the newest has these batches.
+    fn enter(&mut self, segments: usize, batches: &[Batch]) -> Result<()> {
+        let Some(last) = batches.last() else { return Ok(()) };
+        let manifest = manifest_of(&self.log, segments, self.active);
+        self.opened.enter_written(manifest, last)
     }
 
     /// Returns the instance of the new store.
@@ -216,14 +247,11 @@ impl Target {
             .and_then(|()| disk::finish_whole(&*self.disk, &name))
             .or_io(format_args!("cannot write {name}"))?;
         self.log.segments.push(listed);
-        if let Some(last) = batches.last() {
-            self.opened
-                .enter_written(manifest_of(&self.log, self.active), last)?;
-        }
+        self.enter(self.log.segments.len(), &batches)?;
         Ok(batches)
     }
 
-    /// Makes the folder a store whose head is `head`. Returns its log, behind all batches if this call wrote them all.
+    /// Makes the folder a store whose head is `head`. Returns its log, behind all batches.
     ///
     /// # Errors
     /// `Io`.
@@ -240,7 +268,7 @@ impl Target {
             previous: log.end(),
         };
         create_segment(disk, &header, &LogOptions::default())?;
-        let manifest = manifest_of(log, self.active);
+        let manifest = manifest_of(log, log.segments.len(), self.active);
         let live = Live {
             lineage: log.format.lineage,
             instance: log.format.instance,
@@ -266,10 +294,12 @@ impl Target {
     }
 }
 
-/// Returns the manifest of a clone that has the segments of `log`, and one without a batch behind them.
-fn manifest_of(log: &ClosedLog, active: u64) -> Manifest {
-    let sealed = log.segments.iter().map(ClosedSegment::entry).collect();
-    let active = SegmentEntry::active(active, log.last_batch() + 1);
+/// Returns the manifest of a clone that has the first segments of `log`, and one without a batch behind them.
+fn manifest_of(log: &ClosedLog, segments: usize, active: u64) -> Manifest {
+    let segments = &log.segments[..segments];
+    let last = segments.last().map_or(0, |segment| segment.last_batch);
+    let sealed = segments.iter().map(ClosedSegment::entry).collect();
+    let active = SegmentEntry::active(active, last + 1);
     let generation = u64::from(log.epoch) + 1;
     Manifest::new(log.format.instance, generation, log.epoch, sealed, active)
 }

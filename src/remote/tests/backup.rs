@@ -27,7 +27,7 @@ pub(super) fn put(memory: &Memory, name: &str, content: &str) {
 }
 
 /// Compares all that two stores say: their commits, states, snapshots, forks and drafts.
-fn assert_same(one: &Memory, other: &Memory) {
+pub(super) fn assert_same(one: &Memory, other: &Memory) {
     let all = |memory: &Memory| {
         let commits: Vec<_> = memory.commits().map(|commit| commit.unwrap().digest).collect();
         let snapshots = memory.snapshots().unwrap();

@@ -396,3 +396,37 @@ fn a_sync_signs_a_head_that_nobody_signed() {
     assert!(!idle.changed(), "{idle:?}");
     assert_eq!((idle.pulled.fetched.requests, idle.pushed.requests), (1, 0));
 }
+
+/// RSG-1: a remote that was removed and added again is read from its start, behind commits that this store knows or has thinned.
+#[test]
+fn a_remote_that_was_added_again_is_signed() {
+    for (thins, other_pushes, collects) in (0..8).map(|bits| (bits & 1 > 0, bits & 2 > 0, bits & 4 > 0)) {
+        let told = format!("thins {thins}, other pushes {other_pushes}, collects {collects}");
+        let fleet = Fleet::new();
+        let (vera, a) = (key("vera"), fleet.first());
+        let both = signing(&fleet, &vera).signed_by(vec![vera.verifier()]);
+        for number in 0..4 {
+            put(&a, "plan", &format!("{number}"));
+            both.push(&a, &ann()).unwrap();
+        }
+        let b = fleet.clone("b", Origin::DirectUser);
+        Remote::forget("origin", &a, &ann()).unwrap();
+        put(&a, "of a", "1");
+        both.push(&a, &ann()).unwrap();
+        if thins {
+            let mut retention = Retention::default();
+            (retention.all, retention.newest) = (std::time::Duration::ZERO, 1);
+            a.gc(&retention, None).unwrap();
+        }
+        if other_pushes {
+            put(&b, "of b", "1");
+            both.sync(&b, &ann()).unwrap();
+        }
+        if collects {
+            both.gc(&a).unwrap();
+        }
+        let pulled = both.pull(&a, &ann());
+        pulled.unwrap_or_else(|error| panic!("{told}: {error:?}"));
+        assert_eq!(content(&a, "of b").is_some(), other_pushes, "{told}");
+    }
+}

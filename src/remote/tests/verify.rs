@@ -1,6 +1,7 @@
 //! Tests of the check of a whole remote.
 
 use super::backup::put;
+use super::erasure::erase;
 use super::machines::{Fleet, ann};
 use crate::engine::Options;
 use crate::error::{ErrorCode, Finding};
@@ -54,4 +55,38 @@ fn a_check_names_every_damaged_file() {
         remote.verify(&Options::new()).unwrap_err().code(),
         ErrorCode::NotARemote
     );
+}
+
+/// PUS-5: a push that lists the place anyhow notices a listed segment that is missing, and sends nothing. Another one cannot.
+#[test]
+fn a_push_into_a_remote_without_a_listed_segment() {
+    for is_erased in [false, true] {
+        let fleet = Fleet::new();
+        let (remote, a) = (fleet.origin(), fleet.first());
+        for content in ["two", "three"] {
+            put(&a, "plan", content);
+            remote.push(&a, &ann()).unwrap();
+        }
+        if is_erased {
+            erase(&a, "plan");
+            remote.push(&a, &ann()).unwrap();
+        }
+        let whole = fleet.service.objects();
+        let first = whole.keys().find(|name| name.starts_with("log/")).unwrap();
+        let mut objects = whole.clone();
+        objects.remove(first);
+        fleet.service.restore(objects.clone());
+        put(&a, "other", "text");
+        let pushed = remote.push(&a, &ann());
+        if is_erased {
+            assert_eq!(pushed.unwrap_err().code(), ErrorCode::Corrupt);
+            assert_eq!(fleet.service.objects(), objects, "nothing is written");
+            fleet.service.restore(whole);
+            assert_eq!(remote.push(&a, &ann()).unwrap().commits, 1);
+            assert!(remote.verify(&Options::new()).unwrap().ok);
+        } else {
+            assert_eq!(pushed.unwrap().commits, 1);
+            assert!(!remote.verify(&Options::new()).unwrap().ok);
+        }
+    }
 }
