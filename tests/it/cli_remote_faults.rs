@@ -182,3 +182,53 @@ fn the_check_of_an_encrypted_place_names_its_option() {
         true
     );
 }
+
+/// TST-3: a damaged line of the register of remotes is named, stays in the file, and stops no other remote.
+#[test]
+fn a_damaged_line_of_the_register_is_named_and_stays() {
+    let two = Two::new();
+    two.put("a", "plan", "one");
+    two.shared("direct_user");
+    let file = two.folder.path("home/.local/state/treering/remotes");
+    let register = || fs::read_to_string(&file).unwrap();
+    let before = register();
+    let damaged = before.replacen(r#""name":"origin""#, r#""name:"origin""#, 1);
+    let line = damaged.lines().find(|line| line.contains(r#""name:"#)).unwrap();
+    fs::write(&file, &damaged).unwrap();
+    // The remote of the other store is whole.
+    two.on("b", &["push"]);
+    assert_eq!(two.refused(1, "a", &["push"]), "unreadable");
+    two.on(
+        "a",
+        &[
+            "remote",
+            "add",
+            "second",
+            &two.url("second"),
+            "--trust-cap",
+            "import",
+        ],
+    );
+    assert!(register().contains(line), "{}", register());
+    assert_eq!(
+        two.refused(1, "a", &["push"]),
+        "unreadable",
+        "no other remote takes its place"
+    );
+    two.on("a", &["push", "second"]);
+    for call in [&["remote", "list"][..], &["doctor"]] {
+        let shown = two.folder.run(&[&["--store", "a"], call].concat());
+        assert!(
+            shown.err.contains("remotes is damaged: line 1 of"),
+            "{}",
+            shown.err
+        );
+    }
+    two.on("a", &["remote", "remove", "second"]);
+    fs::write(
+        &file,
+        register().replacen(r#""name:"origin""#, r#""name":"origin""#, 1),
+    )
+    .unwrap();
+    two.on("a", &["push"]);
+}

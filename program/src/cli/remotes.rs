@@ -216,18 +216,35 @@ impl Remotes {
         own
     }
 
+    /// Names a line of the register that is no entry, of this store or of another one.
+    pub(crate) fn damage(&self) -> Option<Error> {
+        let line = self.register.bad_line()?;
+        let file = self.register.file().display();
+        let text = format!("the register of remotes is damaged: line {line} of {file} is no entry");
+        let hint =
+            "correct the line, or delete it and run: treering remote add NAME URL; the other remotes work";
+        Some(
+            Error::invalid(text)
+                .with_code(ErrorCode::Unreadable)
+                .with_hint(hint),
+        )
+    }
+
     /// Returns the remote with a name; without one, the only remote, or `origin`.
     ///
     /// # Errors
-    /// `NotFound` (code `no_remote`).
+    /// `NotFound` (code `no_remote`); `InvalidInput` (code `unreadable`) if a damaged line of the register may have it.
     pub(crate) fn find(&self, name: Option<&str>) -> Result<RemoteEntry> {
-        let mut own = self.entries();
-        if name.is_none() && own.len() == 1 {
+        let (mut own, damage) = (self.entries(), self.damage());
+        if name.is_none() && own.len() == 1 && damage.is_none() {
             return Ok(own.remove(0));
         }
         let name = name.unwrap_or(ORIGIN);
         if let Some(at) = own.iter().position(|entry| entry.name == name) {
             return Ok(own.swap_remove(at));
+        }
+        if let Some(damage) = damage {
+            return Err(damage);
         }
         let names: Vec<&str> = own.iter().map(|entry| entry.name.as_str()).collect();
         let hint = match names.as_slice() {

@@ -5,6 +5,7 @@
 //!
 //! # Invariants
 //! - TST-2: a register is ignored, and not written, if another user owns it or may change it.
+//! - TST-3: a line that is not an entry stays in the file as it is.
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -27,6 +28,8 @@ pub struct UserRegister<T> {
     what: &'static str,
     entries: Vec<T>,
     bad_line: Option<usize>,
+    /// The lines that are not entries.
+    unread: Vec<u8>,
 }
 
 impl<T: Serialize + DeserializeOwned> UserRegister<T> {
@@ -47,6 +50,7 @@ impl<T: Serialize + DeserializeOwned> UserRegister<T> {
             what,
             entries: Vec::new(),
             bad_line: None,
+            unread: Vec::new(),
         };
         register.read()?;
         Ok(register)
@@ -88,6 +92,8 @@ impl<T: Serialize + DeserializeOwned> UserRegister<T> {
             let mut options = OpenOptions::new();
             let options = options.write(true).create(true).truncate(true).mode(0o600);
             let mut file = options.open(&new)?;
+            // INVARIANT TST-3
+            file.write_all(&self.unread)?;
             file.write_all(text.as_bytes())?;
             file.sync_all()?;
             fs::rename(&new, &self.file)
@@ -101,6 +107,7 @@ impl<T: Serialize + DeserializeOwned> UserRegister<T> {
     fn read(&mut self) -> Result<()> {
         self.entries.clear();
         self.bad_line = None;
+        self.unread.clear();
         let folder = self.folder();
         match fs::metadata(folder) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -119,7 +126,11 @@ impl<T: Serialize + DeserializeOwned> UserRegister<T> {
             match serde_json::from_slice(line) {
                 Ok(entry) => self.entries.push(entry),
                 Err(_) if line.is_empty() => {}
-                Err(_) => self.bad_line = self.bad_line.or(Some(number)),
+                Err(_) => {
+                    self.bad_line = self.bad_line.or(Some(number));
+                    self.unread.extend_from_slice(line);
+                    self.unread.push(b'\n');
+                }
             }
         }
         Ok(())

@@ -82,6 +82,10 @@ impl Verb for Doctor {
                 (found.into_iter().map(diagnosis).collect(), code)
             }
         };
+        #[cfg(feature = "remote")]
+        if let Ok(remotes) = crate::cli::remotes::Remotes::of_store(&[0; 16]) {
+            super::remote::warn_of_damage(context, &remotes);
+        }
         let (hooks, installed) = installations(context);
         let is_broken = clients.iter().any(|client| client.is_broken)
             || hooks.iter().any(|hook| hook.problem.is_some())

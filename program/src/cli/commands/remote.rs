@@ -178,6 +178,13 @@ struct RemoteRow {
     key_file: Option<String>,
 }
 
+/// Warns of a damaged line of the register, whose remote is unknown.
+pub(super) fn warn_of_damage(context: &mut Context, remotes: &Remotes) {
+    if let Some(damage) = remotes.damage() {
+        context.output.warn("unreadable", &damage.to_string());
+    }
+}
+
 /// Warns of a bucket that keeps what is deleted. `None`: that is unknown.
 fn warn_of_old_bytes(context: &mut Context, keeps: Option<bool>) {
     let kept = match keeps {
@@ -305,7 +312,9 @@ impl Verb for Remote {
             RemoteVerb::Rotate { name } => context.rotate(&name),
             RemoteVerb::List => {
                 let memory = context.open_to_read()?;
-                let rows = Remotes::of(&memory)?.entries().into_iter().map(|entry| {
+                let remotes = Remotes::of(&memory)?;
+                warn_of_damage(context, &remotes);
+                let rows = remotes.entries().into_iter().map(|entry| {
                     // The states are those of this store, so no remote is asked.
                     let state = remote::Remote::known_state(&entry.name, &memory)?;
                     Ok(RemoteRow::of(&entry, state))
