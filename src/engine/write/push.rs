@@ -10,8 +10,7 @@
 //! - PSH-1: a push goes on only from a remote whose newest commit is here and was merged. So it takes back nothing of others.
 //! - PSH-2: versions that differ only in their class, or in what they are derived from, count as equal. Of two such
 //!   versions, the remote keeps its own. So the pull and push of a machine with a cap lower no class elsewhere.
-//! - PSH-5: of two versions of an open conflict, the remote keeps its own if this machine shows the other one only because
-//!   of a cap. So machines that trust each other less than themselves come to rest.
+//! - PSH-5: a push leaves the remote a tree: what it brings has its parent there, too. A child of what this store refused waits.
 //! - PSH-3, PSH-4: how erasures travel; see [`super::erasers`].
 
 use std::collections::BTreeMap;
@@ -20,7 +19,7 @@ use std::sync::Arc;
 use super::Writer;
 use super::erasers::Erasers;
 use super::fork::line_record;
-use super::merge::conflict::{is_refusal, is_refused, names_both};
+use super::merge::conflict::{conflict_id, is_refusal, is_refused};
 use super::merge::{LineCommit, common_with, pushed_from};
 use super::remote::{Known, MAIN, Position, SIDE, Seen};
 use super::travel::snapshots_that_travel;
@@ -483,14 +482,15 @@ pub(super) struct Apart {
 impl Apart {
     pub(super) fn of(ours: &LineCommit, theirs: &LineCommit) -> Result<Self> {
         let common = common_with(ours, theirs)?;
-        let brings_nothing = match common.as_slice() {
+        // Both questions have the base that a merge has.
+        let newest = common.first().cloned();
+        let base = newest.map(|base| pushed_from(theirs, base)).transpose()?;
+        let brings_nothing = match (common.as_slice(), &base) {
             // After a pull without a commit, the remote has merged us and nothing else.
-            [base] => has_same(base, theirs, ours)?,
+            ([_], Some(base)) => has_same(base, theirs, ours)?,
             _ => false,
         };
-        let newest = common.first().cloned();
-        let newest = newest.map(|base| pushed_from(theirs, base)).transpose()?;
-        let has_newest = newest.is_some_and(|base| base.1.digest == theirs.1.digest);
+        let has_newest = base.is_some_and(|base| base.1.digest == theirs.1.digest);
         Ok(Self {
             changes: changes_between(theirs, ours, ours)?,
             is_merged: has_newest || brings_nothing,
@@ -535,11 +535,11 @@ pub(super) fn has_same(one: &LineCommit, other: &LineCommit, ours: &LineCommit) 
 }
 
 /// Returns the changes from the state of one commit to that of another, without versions that count as equal (PSH-2), and
-/// those that the policy of `ours` refused (CFL-3).
+/// those that `ours` refused (CFL-3).
 fn changes_between(older: &LineCommit, newer: &LineCommit, ours: &LineCommit) -> Result<Changes> {
     let (older, newer) = (State::of(&older.0, &older.1)?, State::of(&newer.0, &newer.1)?);
     let ours = State::of(&ours.0, &ours.1)?;
-    let (nodes, mut changes) = (older.nodes_with(&newer), Changes::new());
+    let (nodes, mut changes, mut below) = (older.nodes_with(&newer), Changes::new(), Vec::new());
     for change in older.diff(&newer, &nodes) {
         let change = change?;
         let old = change.old.map(|old| older.load(&old)).transpose()?;
@@ -548,15 +548,49 @@ fn changes_between(older: &LineCommit, newer: &LineCommit, ours: &LineCommit) ->
             continue;
         }
         if let (Some(old), Some(new)) = (&old, &new)
-            && (counts_as_equal(old, new)? || is_shown_by_cap(&ours, &change.key, [new, old])?)
+            && counts_as_equal(old, new)?
         {
             continue;
+        }
+        if let Some(parent) = new.as_ref().and_then(Object::parent) {
+            below.push((change.key, ours.store.suite.key_path(parent)));
         }
         let entry = change.new.or(change.old);
         let entry = entry.ok_or_else(|| Error::internal("a change contains no entry"))?;
         changes.insert(*change.key.as_bytes(), (change.new, entry));
     }
+    leave_children_out(&mut changes, below, [&older, &newer])?;
     Ok(changes)
+}
+
+/// Leaves out each changed version whose parent the newer state has, and the older one lacks behind the changes (PSH-5). So it
+/// leaves out the ones below it, and their open conflicts, too. `below` has the key paths of versions and their parents.
+fn leave_children_out(
+    changes: &mut Changes,
+    mut below: Vec<(KeyPath, KeyPath)>,
+    [older, newer]: [&State; 2],
+) -> Result<()> {
+    loop {
+        let count = below.len();
+        let mut left = Vec::with_capacity(count);
+        for (key, parent) in below {
+            let has = match changes.get(parent.as_bytes()) {
+                Some((new, _)) => new.is_some(),
+                None => older.entry_at(&parent)?.is_some(),
+            };
+            if has || newer.entry_at(&parent)?.is_none() {
+                left.push((key, parent));
+            } else {
+                let conflict = newer.store.suite.key_path(conflict_id(&key)?.as_str());
+                changes.remove(key.as_bytes());
+                changes.remove(conflict.as_bytes());
+            }
+        }
+        if left.len() == count {
+            return Ok(());
+        }
+        below = left;
+    }
 }
 
 /// Returns whether two versions differ, or one is a conflict, because of what this store refused (CFL-3).
@@ -567,11 +601,6 @@ fn is_of_refusal(ours: &State, key: &KeyPath, sides: [Option<&Object>; 2]) -> Re
         }
     }
     is_refused(ours, key, sides.map(|side| side.map(Object::digest)))
-}
-
-/// Returns whether the first of two versions is more trusted only because of a cap, and both are of one open conflict (PSH-5).
-fn is_shown_by_cap(ours: &State, key: &KeyPath, [shown, other]: [&Object; 2]) -> Result<bool> {
-    Ok(shown.is_above_by_cap(other) && names_both(ours, key, [shown, other])?)
 }
 
 fn counts_as_equal(one: &Object, other: &Object) -> Result<bool> {

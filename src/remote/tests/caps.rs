@@ -35,7 +35,7 @@ fn open(memory: &Memory, name: &str) -> Option<Vec<String>> {
     found.map(|open| open.fields)
 }
 
-/// MSD-3, PSH-5: two machines that trust only themselves keep their own text, show the conflict, and come to rest.
+/// MSD-3, CFL-3: two machines that trust only themselves keep their own text, show the conflict, and come to rest.
 #[test]
 fn machines_that_trust_only_themselves_come_to_rest() {
     for (of_a, of_b) in [("of a", "of b"), ("of b", "of a")] {
@@ -223,4 +223,89 @@ fn an_erased_conflict_is_no_lock_out() {
     rest(&[(&remote, &b), (&remote, &a)]);
     assert_eq!(content(&b, "plan").as_deref(), Some("new of b"));
     assert_eq!(a.view().root(), b.view().root());
+}
+
+/// MSD-4: a pull with a cap changes nothing, so a removal of what it brought in is taken.
+#[test]
+fn a_removal_reaches_a_machine_with_a_cap() {
+    for cap in [Origin::Import, Origin::Model] {
+        let fleet = Fleet::new();
+        let (remote, a) = (fleet.origin(), fleet.first());
+        let (capped, b) = (fleet.remote(cap), fleet.clone("b", cap));
+        put(&a, "note", "of a");
+        rest(&[(&remote, &a), (&capped, &b)]);
+        assert_eq!(content(&b, "note").as_deref(), Some("of a"));
+        a.remove(&id("note"), &ann()).unwrap();
+        rest(&[(&remote, &a), (&capped, &b)]);
+        for memory in [&a, &b] {
+            assert_eq!(content(memory, "note"), None);
+            assert_eq!(memory.conflicts().unwrap().len(), 0);
+        }
+    }
+}
+
+/// MSD-4: what others decided about a conflict of theirs is decided on a machine with a cap, and it opens nothing again.
+#[test]
+fn a_decision_reaches_a_machine_with_a_cap() {
+    for (of_a, of_c) in [("of a", "of c"), ("of c", "of a")] {
+        let fleet = Fleet::new();
+        let (remote, a) = (fleet.origin(), fleet.first());
+        let c = fleet.clone("c", Origin::DirectUser);
+        let (capped, b) = (fleet.remote(Origin::Import), fleet.clone("b", Origin::Import));
+        put(&a, "plan", of_a);
+        put(&c, "plan", of_c);
+        rest(&[(&remote, &a), (&remote, &c), (&capped, &b)]);
+        assert!(open(&c, "plan").is_some() && open(&b, "plan").is_some());
+        decide(&c, of_c);
+        rest(&[(&remote, &c), (&remote, &a), (&capped, &b)]);
+        for memory in [&a, &b, &c] {
+            assert_eq!(open(memory, "plan"), None);
+            assert_eq!(content(memory, "plan").as_deref(), Some(of_c));
+        }
+    }
+}
+
+/// PSH-5: a child of an object whose removal a machine refused waits for the decision, and the machines rest.
+#[test]
+fn a_child_of_a_refused_removal_waits() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let (capped, b) = (fleet.remote(Origin::Import), fleet.clone("b", Origin::Import));
+    put(&b, "note", "of b");
+    rest(&[(&capped, &b), (&remote, &a)]);
+    a.remove(&id("note"), &ann()).unwrap();
+    rest(&[(&remote, &a), (&capped, &b)]);
+    assert!(open(&b, "note").is_some_and(|fields| fields.contains(&"refused".to_owned())));
+    let mut kid = NewObject::new(id("kid"), Kind::new("note").unwrap());
+    kid.parent = Some(id("note"));
+    b.put(kid, &ann()).unwrap();
+    rest(&[(&capped, &b), (&remote, &a), (&capped, &b)]);
+    assert_eq!(content(&a, "kid"), None);
+    assert!(b.view().contains(&id("kid")).unwrap());
+    let shown = b.view().get(&id("note")).unwrap().unwrap().digest();
+    b.resolve_conflict(&id("note"), Resolution::Take(shown), &ann())
+        .unwrap();
+    rest(&[(&capped, &b), (&remote, &a), (&capped, &b)]);
+    assert!(a.view().contains(&id("kid")).unwrap() && a.view().contains(&id("note")).unwrap());
+}
+
+/// PSH-1: a machine with a cap and a conflict of its own takes in what others did and undid, and pushes on.
+#[test]
+fn a_machine_with_a_cap_is_not_locked_out() {
+    let fleet = Fleet::new();
+    let (remote, a) = (fleet.origin(), fleet.first());
+    let c = fleet.clone("c", Origin::DirectUser);
+    let (capped, b) = (fleet.remote(Origin::Import), fleet.clone("b", Origin::Import));
+    put(&a, "q", "of a");
+    remote.sync(&a, &ann()).unwrap();
+    put(&b, "q", "of b");
+    capped.sync(&b, &ann()).unwrap();
+    remote.sync(&c, &ann()).unwrap();
+    put(&c, "z", "passing");
+    c.undo(&ann()).unwrap();
+    c.snapshot(Some("here"), &ann()).unwrap();
+    remote.sync(&c, &ann()).unwrap();
+    put(&b, "more", "of b");
+    rest(&[(&capped, &b), (&remote, &a), (&remote, &c)]);
+    assert_eq!(content(&a, "more").as_deref(), Some("of b"));
 }

@@ -4,6 +4,26 @@ use super::{Mutant, mutant};
 
 pub(super) const MUTANTS: &[Mutant] = &[
     mutant(
+        "what a cap stamped anew is a change of ours",
+        "src/engine/write/merge/sides.rs",
+        [
+            "Ok(is_stamped.then_some(Was::Version(entry)))",
+            "is_stamped",
+            "false",
+        ],
+        "remote::tests::caps",
+    ),
+    mutant(
+        "a push brings a child of what was refused",
+        "src/engine/write/push.rs",
+        [
+            "if has || newer.entry_at(&parent)?.is_none() {",
+            "has || newer.entry_at(&parent)?.is_none()",
+            "true",
+        ],
+        "remote::tests::caps",
+    ),
+    mutant(
         "what a cap keeps out is a conflict of everybody",
         "src/engine/write/merge/sides.rs",
         [
@@ -20,16 +40,6 @@ pub(super) const MUTANTS: &[Mutant] = &[
             "trust.is_above(changed.origin()) && stored.is_above(changed.stored_origin())",
             "stored.is_above(changed.stored_origin())",
             "true || stored.is_above(changed.stored_origin())",
-        ],
-        "remote::tests::caps",
-    ),
-    mutant(
-        "a push sends what is shown because of a cap",
-        "src/engine/write/push.rs",
-        [
-            "Ok(shown.is_above_by_cap(other) && names_both(ours, key, [shown, other])?)",
-            "shown.is_above_by_cap(other)",
-            "false",
         ],
         "remote::tests::caps",
     ),

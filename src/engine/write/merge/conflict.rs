@@ -216,17 +216,3 @@ pub(crate) fn is_refusal(state: &State, key: &KeyPath, version: &Object) -> Resu
 pub(super) fn digest_of(entry: Option<Entry>) -> Option<ObjectDigest> {
     entry.map(|entry| ObjectDigest::from_bytes(entry.digest))
 }
-
-/// Returns whether an open conflict of the state names both versions of an object.
-///
-/// # Errors
-/// `Corrupt` or `Io` if an object cannot be read.
-#[cfg(feature = "remote")]
-pub(crate) fn names_both(state: &State, key: &KeyPath, versions: [&Object; 2]) -> Result<bool> {
-    let named = Named::open_in(state, key)?;
-    Ok(named.is_some_and(|named| {
-        versions
-            .iter()
-            .all(|version| named.sides.contains(&Some(version.digest())))
-    }))
-}

@@ -10,6 +10,8 @@
 //! - MSD-2: without an open conflict, the result does not depend on which side merges.
 //! - MSD-3: a class that only this machine lowers decides nothing for others. A version or removal of a remote that is not
 //!   taken only because of a cap is refused (CFL-3), and a removal wins only if it does so without the caps, too.
+//! - MSD-4: a version that only has a lower class than the common one is no change of ours. So the removals and decisions of
+//!   others reach a machine with a cap.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeSet, HashSet};
@@ -130,6 +132,8 @@ impl Deciding<'_> {
         if is_same(versions.ours, versions.theirs) || was.is(versions.theirs) {
             return Ok(None);
         }
+        let stamped = self.stamped_since(was, versions.ours)?;
+        let was = stamped.as_ref().unwrap_or(was);
         let ours = self.kept(versions.ours)?;
         let (theirs, read_at) = self.kept_of_theirs(versions.theirs)?;
         let either = theirs.as_ref().or(ours.as_ref());
@@ -148,6 +152,23 @@ impl Deciding<'_> {
             read_at,
             ..decided
         }))
+    }
+
+    /// Returns our version as the common one, if it differs from that only in a class that is no higher: a pull with a cap
+    /// stamps what it takes anew, and changes nothing (MSD-4).
+    fn stamped_since(&self, was: &Was, ours: Option<Entry>) -> Result<Option<Was>> {
+        let (Some(base), Some(entry)) = (was.entry(), ours) else {
+            return Ok(None);
+        };
+        if is_same(Some(base), ours) {
+            return Ok(None);
+        }
+        let (Some(base), Some(ours)) = (self.kept(Some(base))?, self.kept(ours)?) else {
+            return Ok(None);
+        };
+        let is_stamped = !ours.stored_origin().is_above(base.stored_origin())
+            && is_equal(&base.to_new()?, &ours.to_new()?);
+        Ok(is_stamped.then_some(Was::Version(entry)))
     }
 
     /// Decides about the versions of which nothing was erased.
