@@ -17,6 +17,11 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use treering_text::recall::differ_in_indentation;
 pub(crate) use treering_text::recall::is_spaceless;
 
+/// Marks that end a statement, in several scripts.
+const ENDS: [char; 8] = [
+    '.', '!', '\u{2026}', '\u{3002}', '\u{FF01}', '\u{FF0E}', '\u{964}', '\u{6D4}',
+];
+
 /// Checks whether `letter` can be part of a word.
 pub(crate) fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || is_combining_mark(letter)
@@ -69,6 +74,20 @@ pub(crate) fn collapsed(text: &str) -> Cow<'_, str> {
         IsNormalized::Yes if is_even => Cow::Borrowed(text),
         IsNormalized::Yes => Cow::Owned(joined(text)),
         _ => Cow::Owned(joined(&text.nfc().collect::<String>())),
+    }
+}
+
+/// Returns a statement as [`collapsed`] does, without a mark that ends a sentence, and with a small first letter. Texts
+/// that differ only in these say the same. A question mark stays, because a question is no statement.
+pub(crate) fn plain_statement(text: &str) -> Cow<'_, str> {
+    let text = collapsed(text);
+    let bare = text.trim_end_matches(ENDS).trim_end();
+    let capital = bare.chars().next().filter(|first| first.is_uppercase());
+    match capital {
+        _ if bare.is_empty() => text,
+        None if bare.len() == text.len() => text,
+        None => Cow::Owned(bare.to_owned()),
+        Some(first) => Cow::Owned(first.to_lowercase().chain(bare.chars().skip(1)).collect()),
     }
 }
 
@@ -145,6 +164,20 @@ mod tests {
         ] {
             assert!(!is_plain(text), "{text:?}");
             assert_eq!(collapsed(text), even);
+        }
+    }
+
+    #[test]
+    fn a_statement_is_the_same_without_its_last_mark() {
+        for (text, plain) in [
+            ("We use pnpm.", "we use pnpm"),
+            ("we  use\npnpm !", "we use pnpm"),
+            ("Is it so?", "is it so?"),
+            ("We use US dates", "we use US dates"),
+            ("...", "..."),
+            ("v1.2", "v1.2"),
+        ] {
+            assert_eq!(plain_statement(text), plain);
         }
     }
 
