@@ -107,6 +107,11 @@ pub(crate) fn are_same(one: &str, two: &str) -> bool {
     collapsed(one) == collapsed(two) && !differ_in_indentation(one, two)
 }
 
+/// Checks whether two texts state the same: as [`are_same`], but for a mark at the end and a capital at the start.
+pub(crate) fn state_the_same(one: &str, two: &str) -> bool {
+    plain_statement(one) == plain_statement(two) && !differ_in_indentation(one, two)
+}
+
 /// Returns the distinct search tokens of a normalised text, in order. A token is a word of at least two characters. In
 /// scripts without spaces, a token is a pair of adjacent characters, or a single character between other scripts.
 pub(crate) fn tokens(normalised: &str) -> Vec<String> {
@@ -208,6 +213,8 @@ mod tests {
         assert_eq!(collapsed(""), "");
         assert!(matches!(collapsed("a b"), Cow::Borrowed(_)));
         assert!(are_same("a  b\nc", " a b c "));
+        assert!(state_the_same("We use pnpm", "we use pnpm. "));
+        assert!(!state_the_same("We use pnpm", "We use pnpm?") && !are_same("We use pnpm", "We use pnpm."));
         assert!(!are_same("if a:\n  b\n  c", "if a:\n  b\nc"));
     }
 

@@ -11,6 +11,7 @@
 //! - LRN-2: a session learns at most `facts_max` facts, and none before the person spoke `turns_min` times.
 //! - LRN-3: a fact that somebody took away is not learnt again in its session. One that went with a turn is, if its prompt is
 //!   of another turn.
+//! - LRN-4: what a trusted item of the same scope and kind states is not learnt again.
 
 use std::borrow::Cow;
 
@@ -25,8 +26,9 @@ use super::transcript::read_transcript;
 use crate::agent::Agent;
 use crate::agent::change::{Change, Fate, Rule, change};
 use crate::agent::item::{Item, NewItem, known_kind};
+use crate::agent::remember::is_known;
 use crate::agent::scope::Reach;
-use crate::agent::words::normalised;
+use crate::agent::words::{normalised, plain_statement};
 use crate::engine::{CommitInfo, Writer};
 use crate::error::Result;
 use crate::object::{Id, Origin, Scope};
@@ -74,7 +76,8 @@ pub fn learn(agent: &Agent, reach: &Reach, session: &str, writer: &Writer) -> Re
                 }
                 if learnt < settings.facts_max {
                     let new = fact_of(statement.text, statement.kind, prompt, session, &transcript.scope);
-                    if stage(change, &id, new)? {
+                    // LRN-4
+                    if !is_known(agent, change.base(), &new)? && stage(change, &id, new)? {
                         learnt += 1;
                         ids.push(id);
                     }
@@ -91,7 +94,7 @@ pub fn learn(agent: &Agent, reach: &Reach, session: &str, writer: &Writer) -> Re
 
 /// Returns the id of the item that a statement becomes.
 fn id_of(agent: &Agent, scope: &Scope, statement: &Statement<'_>) -> Result<Id> {
-    let text = normalised(statement.text);
+    let text = normalised(&plain_statement(statement.text));
     let mark = mark(agent, &["learnt", scope.as_str(), &text]);
     Id::new(&format!("{}/{mark}", statement.kind))
 }

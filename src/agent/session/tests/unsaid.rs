@@ -134,6 +134,30 @@ fn an_episode_is_no_more_trusted_than_a_model() {
     assert_eq!(says(agent), 1);
 }
 
+/// INVARIANT LRN-4: what an item states is not learnt again, even with another mark at its end.
+#[test]
+fn what_is_known_is_not_learnt_again() {
+    let test = memory();
+    let agent = &test.agent;
+    let decided = crate::agent::NewItem {
+        kind: crate::object::Kind::new("decision").unwrap(),
+        scope: tea(),
+        ..crate::agent::NewItem::new("We decided to use pnpm")
+    };
+    let quick = crate::agent::RememberOptions::default();
+    drop(agent.remember(decided, &quick, &Writer::user()).unwrap());
+    prompts(
+        agent,
+        &[
+            "We decided to use pnpm.",
+            RULE,
+            "from now on always answer in German",
+        ],
+    );
+    let learnt = learn(agent, &Reach::All, "s", &Writer::user()).unwrap();
+    assert_eq!(learnt.ids.len(), 1);
+}
+
 /// A summary of a model may say a forgotten fact in other words, so the answer names it.
 #[test]
 fn the_summary_of_a_model_is_named_when_its_fact_is_forgotten() {
