@@ -20,7 +20,7 @@ use crate::agent::words::{plain_statement, state_the_same};
 use crate::digest::keyed;
 use crate::engine::{Derive, Keep, Version, View};
 use crate::error::Result;
-use crate::object::{Object, Scope};
+use crate::object::{Id, Object, Scope};
 use treering_text::recall::Key;
 use treering_text::tables::{Builder, Image, SortedRows, begin_with, rising_u64, row};
 
@@ -163,6 +163,23 @@ impl Texts {
         Ok(None)
     }
 
+    /// Returns the ids of the items that supersede the item with this key. `view` is of the state of the index.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object cannot be read.
+    pub(in crate::agent) fn successors(&self, view: &View, key: &Key) -> Result<Vec<Id>> {
+        let mut superseding = Superseding::new(view);
+        let mut newer = Vec::new();
+        let (first, last) = begin_with(&key.0);
+        for row in self.superseded.range(first, last) {
+            let new = key_in(row.last_chunk());
+            if superseding.supersedes(&new, key)? {
+                newer.extend(object_at(view, &new)?.map(|object| object.id().clone()));
+            }
+        }
+        Ok(newer)
+    }
+
     /// Checks whether another item supersedes the item with this key. `superseding` must be of the state of this index;
     /// it remembers what it reads for the next call.
     ///
@@ -229,7 +246,6 @@ mod tests {
     use super::*;
     use crate::agent::{LinesOptions, RememberOptions, Settings};
     use crate::engine::{self, Derived, Layout, Memory, Writer};
-    use crate::object::Id;
 
     fn agent(memory: &Memory) -> Agent {
         Agent::new(memory.clone(), Settings::default())
