@@ -567,6 +567,8 @@ export interface Forgot {
   pinned: string[];
   /** The given ids whose items fail another condition and stay. */
   others: string[];
+  /** The episodes and summaries that may still say what an item said that was learnt from their session. */
+  still: string[];
   commit: Commit | null;
 }
 

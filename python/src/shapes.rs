@@ -330,6 +330,8 @@ shape! {
         pinned: &'a [Id] = &done.pinned,
         /// The given ids whose items fail another condition and stay.
         others: &'a [Id] = &done.others,
+        /// The episodes and summaries that may still say what an item said that was learnt from their session.
+        still: &'a [Id] = &done.still,
         commit: Option<Commit<'a>> = done.commit.as_ref().map(Commit::from),
     }
 

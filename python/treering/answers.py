@@ -721,6 +721,8 @@ class Forgot(_a.Answer):
     """The pinned items that met the conditions and stay."""
     others: tuple[str, ...]
     """The given ids whose items fail another condition and stay."""
+    still: tuple[str, ...]
+    """The episodes and summaries that may still say what an item said that was learnt from their session."""
     commit: Commit | None
 
     _reads = {"commit": _a.one(Commit)}

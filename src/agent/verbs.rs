@@ -5,6 +5,7 @@
 //! Layer 7, inside `agent`.
 
 use super::agent::Agent;
+use super::index_keys::key_at;
 use super::item::known_kind;
 use super::vocabulary::kind;
 use super::{
@@ -205,6 +206,16 @@ impl Agent {
     /// ```
     pub fn forget(&self, what: &Forgetting, writer: &Writer, dry_run: bool) -> Result<Forgot> {
         forget::forget(self, what, writer, dry_run)
+    }
+
+    /// Returns the ids of the items that supersede an item in a state. The first call for a state may read all its texts.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object cannot be read.
+    #[doc(hidden)]
+    pub fn successors(&self, view: &View, id: &Id) -> Result<Vec<Id>> {
+        let key = key_at(&view.key(id));
+        self.with_duplicate_index(view, |known| known.successors(view, &key))
     }
 
     /// Sets the time at which an item expires. With `None`, the item never expires. Returns the commit, or `None` if

@@ -17,6 +17,11 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use treering_text::recall::differ_in_indentation;
 pub(crate) use treering_text::recall::is_spaceless;
 
+/// Marks that end a statement, in several scripts.
+const ENDS: [char; 8] = [
+    '.', '!', '\u{2026}', '\u{3002}', '\u{FF01}', '\u{FF0E}', '\u{964}', '\u{6D4}',
+];
+
 /// Checks whether `letter` can be part of a word.
 pub(crate) fn is_word(letter: char) -> bool {
     letter.is_alphanumeric() || is_combining_mark(letter)
@@ -72,6 +77,20 @@ pub(crate) fn collapsed(text: &str) -> Cow<'_, str> {
     }
 }
 
+/// Returns a statement as [`collapsed`] does, without a mark that ends a sentence, and with a small first letter. Texts
+/// that differ only in these say the same. A question mark stays, because a question is no statement.
+pub(crate) fn plain_statement(text: &str) -> Cow<'_, str> {
+    let text = collapsed(text);
+    let bare = text.trim_end_matches(ENDS).trim_end();
+    let capital = bare.chars().next().filter(|first| first.is_uppercase());
+    match capital {
+        _ if bare.is_empty() => text,
+        None if bare.len() == text.len() => text,
+        None => Cow::Owned(bare.to_owned()),
+        Some(first) => Cow::Owned(first.to_lowercase().chain(bare.chars().skip(1)).collect()),
+    }
+}
+
 /// Checks whether `text` consists of words of visible ASCII characters with one space between them, as most texts do.
 fn is_plain(text: &str) -> bool {
     let mut last = b' ';
@@ -86,6 +105,11 @@ fn is_plain(text: &str) -> bool {
 /// Checks whether two texts are the same but for the spacing of prose. The indentation of lines is part of a text.
 pub(crate) fn are_same(one: &str, two: &str) -> bool {
     collapsed(one) == collapsed(two) && !differ_in_indentation(one, two)
+}
+
+/// Checks whether two texts state the same: as [`are_same`], but for a mark at the end and a capital at the start.
+pub(crate) fn state_the_same(one: &str, two: &str) -> bool {
+    plain_statement(one) == plain_statement(two) && !differ_in_indentation(one, two)
 }
 
 /// Returns the distinct search tokens of a normalised text, in order. A token is a word of at least two characters. In
@@ -149,6 +173,20 @@ mod tests {
     }
 
     #[test]
+    fn a_statement_is_the_same_without_its_last_mark() {
+        for (text, plain) in [
+            ("We use pnpm.", "we use pnpm"),
+            ("we  use\npnpm !", "we use pnpm"),
+            ("Is it so?", "is it so?"),
+            ("We use US dates", "we use US dates"),
+            ("...", "..."),
+            ("v1.2", "v1.2"),
+        ] {
+            assert_eq!(plain_statement(text), plain);
+        }
+    }
+
+    #[test]
     fn words_of_many_scripts_are_found() {
         let all = |text| runs(text).collect::<Vec<_>>();
         assert_eq!(all("foo_bar, v1.0"), ["foo", "bar", "v1", "0"]);
@@ -175,6 +213,8 @@ mod tests {
         assert_eq!(collapsed(""), "");
         assert!(matches!(collapsed("a b"), Cow::Borrowed(_)));
         assert!(are_same("a  b\nc", " a b c "));
+        assert!(state_the_same("We use pnpm", "we use pnpm. "));
+        assert!(!state_the_same("We use pnpm", "We use pnpm?") && !are_same("We use pnpm", "We use pnpm."));
         assert!(!are_same("if a:\n  b\n  c", "if a:\n  b\nc"));
     }
 

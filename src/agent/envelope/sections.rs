@@ -16,7 +16,7 @@ named! {
         KeyDecisions => "key_decisions",
         /// Facts, blocks and other lasting items. Only the budget limits their number.
         PersistentMemory => "persistent_memory",
-        /// The summary of a session: at most 1, with at most 3,000 characters and with line breaks.
+        /// The episode or summary of a session: at most 1, with at most 3,000 characters and with line breaks.
         SessionSnapshot => "session_snapshot",
         /// Notes of the session under compaction; at most 10.
         SessionNotes => "session_notes",
@@ -60,7 +60,7 @@ impl Section {
             kind::ENTRY | kind::SESSION | kind::MERGE_CONFLICT => None,
             kind::NOTE => Some(Self::SessionNotes),
             kind::DECISION => Some(Self::KeyDecisions),
-            kind::SUMMARY => Some(Self::SessionSnapshot),
+            kind::EPISODE | kind::SUMMARY => Some(Self::SessionSnapshot),
             kind::RULE => Some(Self::ProjectRules),
             kind::TASK => Some(Self::ActiveTasks),
             kind::ERROR => Some(Self::UnresolvedErrors),

@@ -122,7 +122,7 @@ pub(super) fn times(object: &Object, created: Time, updated: Time) -> (Time, Tim
 
 impl Keep for Shelves {
     const NAME: &'static str = "envelope";
-    const VERSION: u8 = 2;
+    const VERSION: u8 = 3;
 
     fn len(&self) -> u64 {
         self.items.len() as u64

@@ -22,6 +22,7 @@ use super::change::{Rule, change};
 use super::decay::written;
 use super::item::Item;
 use super::scope::Reach;
+use super::session::unsay;
 use super::vocabulary::kind;
 use crate::digest::ObjectDigest;
 use crate::engine::{CommitInfo, Query, View, Writer};
@@ -82,12 +83,16 @@ impl Forgetting {
 /// The result of [`Agent::forget`], or of its dry run.
 #[derive(Clone, Debug, Default)]
 pub struct Forgot {
-    /// The forgotten items, in their last version.
+    /// The forgotten items, in their last version. Behind them are the episodes and summaries that say the same as one that
+    /// was learnt from their session.
     pub items: Vec<Item>,
     /// The ids of the pinned items that met the conditions. These items stay in the state.
     pub pinned: Vec<Id>,
     /// The ids of [`Forgetting::ids`] whose items fail another condition. These items stay in the state.
     pub others: Vec<Id>,
+    /// The episodes and summaries that may still say what an item said that was learnt from their session. They are in
+    /// other words, pinned, or more trusted than the writer.
+    pub still: Vec<Id>,
     /// The commit; `None` in a dry run, or if no item was forgotten.
     pub commit: Option<CommitInfo>,
 }
@@ -101,10 +106,13 @@ pub(super) fn forget(agent: &Agent, what: &Forgetting, writer: &Writer, dry_run:
     }
     let done = change(agent, writer, &Rule::FORGET, |change| {
         let view = change.base().clone();
-        let forgot = selected(&view, what)?;
+        let mut forgot = selected(&view, what)?;
         for item in &forgot.items {
             change.remove(item.object().id())?;
         }
+        let told = unsay(change, &forgot.items)?;
+        forgot.items.extend(told.gone);
+        forgot.still.extend(told.still);
         if dry_run {
             change.rehearse();
         }

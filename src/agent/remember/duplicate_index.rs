@@ -1,5 +1,5 @@
 //! The duplicate index finds the objects of a state by the hash of their text. The hash ignores differences in white
-//! space and in Unicode normalisation.
+//! space, in Unicode normalisation, in a mark at the end and in the case of the first letter.
 //!
 //! A 64-bit hash only finds candidates, whose texts are then compared. The index is updated by diff, so the cost of a
 //! write or rollback depends only on its changes. The index is saved to a file for the next process.
@@ -12,14 +12,15 @@
 
 use std::sync::Arc;
 
+use crate::agent::Agent;
 use crate::agent::index_keys::{key_at, key_in};
-use crate::agent::item::{Item, counts_in_quota};
+use crate::agent::item::{Item, NewItem, counts_in_quota};
 use crate::agent::superseding::{Superseding, object_at};
-use crate::agent::words::{are_same, collapsed};
+use crate::agent::words::{plain_statement, state_the_same};
 use crate::digest::keyed;
 use crate::engine::{Derive, Keep, Version, View};
 use crate::error::Result;
-use crate::object::{Object, Scope};
+use crate::object::{Id, Object, Scope};
 use treering_text::recall::Key;
 use treering_text::tables::{Builder, Image, SortedRows, begin_with, rising_u64, row};
 
@@ -41,8 +42,7 @@ fn hash_row(hash: u64, key: Key) -> [u8; 24] {
     row([&rising_u64(hash), &key.0])
 }
 
-/// Returns the hash of a text with its scope and kind. The hash ignores differences in Unicode normalisation and white
-/// space.
+/// Returns the hash of a text with its scope and kind. The hash ignores what [`state_the_same`] ignores.
 pub(super) fn text_hash(scope: &str, kind: &str, text: &str) -> u64 {
     let mut bytes = Vec::with_capacity(scope.len() + kind.len() + text.len() + 2);
     for name in [scope, kind] {
@@ -50,7 +50,7 @@ pub(super) fn text_hash(scope: &str, kind: &str, text: &str) -> u64 {
         // A scope or kind never contains a control character, so a zero byte can end each of these names.
         bytes.push(0);
     }
-    bytes.extend_from_slice(collapsed(text).as_bytes());
+    bytes.extend_from_slice(plain_statement(text).as_bytes());
     let digest = keyed(b"treering texts that are the same", &bytes);
     let mut first = [0; 8];
     first.copy_from_slice(&digest[..8]);
@@ -59,7 +59,7 @@ pub(super) fn text_hash(scope: &str, kind: &str, text: &str) -> u64 {
 
 impl Keep for Texts {
     const NAME: &'static str = "texts";
-    const VERSION: u8 = 3;
+    const VERSION: u8 = 4;
 
     fn len(&self) -> u64 {
         self.texts.len() as u64
@@ -163,6 +163,23 @@ impl Texts {
         Ok(None)
     }
 
+    /// Returns the ids of the items that supersede the item with this key. `view` is of the state of the index.
+    ///
+    /// # Errors
+    /// `Corrupt` or `Io` if an object cannot be read.
+    pub(in crate::agent) fn successors(&self, view: &View, key: &Key) -> Result<Vec<Id>> {
+        let mut superseding = Superseding::new(view);
+        let mut newer = Vec::new();
+        let (first, last) = begin_with(&key.0);
+        for row in self.superseded.range(first, last) {
+            let new = key_in(row.last_chunk());
+            if superseding.supersedes(&new, key)? {
+                newer.extend(object_at(view, &new)?.map(|object| object.id().clone()));
+            }
+        }
+        Ok(newer)
+    }
+
     /// Checks whether another item supersedes the item with this key. `superseding` must be of the state of this index;
     /// it remembers what it reads for the next call.
     ///
@@ -183,10 +200,23 @@ impl Texts {
     }
 }
 
+/// Checks whether a live and trusted item of the same scope and kind has the text of `item`.
+///
+/// # Errors
+/// `Corrupt` or `Io` if an object cannot be read.
+pub(in crate::agent) fn is_known(agent: &Agent, view: &View, item: &NewItem) -> Result<bool> {
+    let wanted = (item.scope.as_str(), item.kind.as_str(), item.text.as_str());
+    let hash = text_hash(wanted.0, wanted.1, wanted.2);
+    let found = agent.with_duplicate_index(view, |known| {
+        known.find(view, hash, wanted, |object| object.origin().is_trusted())
+    })?;
+    Ok(found.is_some())
+}
+
 /// Checks whether an object has this scope, kind and text.
 pub(super) fn has_text(object: &Object, (scope, kind, text): (&str, &str, &str)) -> bool {
     let says = object.content().unwrap_or_default();
-    object.scope() == scope && object.kind() == kind && are_same(says, text)
+    object.scope() == scope && object.kind() == kind && state_the_same(says, text)
 }
 
 /// Returns the hash of the scope and trust of an object, or `None` if the object does not count towards a quota.
@@ -214,10 +244,8 @@ fn superseded_by(version: &Version<'_>, object: &Object) -> impl Iterator<Item =
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::agent::Agent;
-    use crate::agent::{LinesOptions, NewItem, RememberOptions, Settings};
+    use crate::agent::{LinesOptions, RememberOptions, Settings};
     use crate::engine::{self, Derived, Layout, Memory, Writer};
-    use crate::object::Id;
 
     fn agent(memory: &Memory) -> Agent {
         Agent::new(memory.clone(), Settings::default())

@@ -24,7 +24,7 @@ mod near;
 mod tests;
 
 pub(in crate::agent) use super::item::unless_erased;
-pub(in crate::agent) use duplicate_index::Texts;
+pub(in crate::agent) use duplicate_index::{Texts, is_known};
 pub use edit::edit;
 pub use lines::{LineVerdict, LinesOptions, LinesRemembered, RefusedLine, follow_lines};
 

@@ -101,8 +101,8 @@ fn an_item_without_a_name_gets_one_and_is_there_once() {
         (first.digest, first.commit.digest)
     );
     assert_eq!(agent.memory().view().len(), 1);
-    // Texts that differ in case are different texts.
-    assert_eq!(say(&agent, "ada drinks green tea").status, Status::Created);
+    // Texts that differ in the case of another letter than the first are different texts.
+    assert_eq!(say(&agent, "Ada drinks Green tea").status, Status::Created);
 }
 
 #[test]

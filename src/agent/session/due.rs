@@ -137,11 +137,12 @@ pub(super) fn summary_id(root: &str, bucket: Bucket) -> Result<Id> {
     Id::new(&format!("{}/{root}/{bucket}", kind::SUMMARY))
 }
 
-/// Returns the due summaries of one granularity. A day summarises entries; a week or month summarises the daily
+/// Returns the due summaries of one granularity. `text` returns the text of an entry or summary. A day summarises entries; a week or month summarises the daily
 /// summaries.
 pub(super) fn due_of(
     view: &View,
     get: impl Fn(&Id) -> Result<Option<Object>>,
+    text: impl Fn(&Item) -> Result<String>,
     tree: &Tree,
     granularity: Granularity,
 ) -> Result<Vec<DueSummary>> {
@@ -181,7 +182,8 @@ pub(super) fn due_of(
                 if summary.sources.len() < SOURCES_MAX {
                     summary.sources.push(object.digest());
                 }
-                let line = line_of(&Item::from(object));
+                let item = Item::from(object);
+                let line = line_of(&item, &text(&item)?);
                 chars += line.chars().count();
                 if chars > INPUT_CHARS_MAX {
                     summary.left_out += 1;
@@ -194,9 +196,12 @@ pub(super) fn due_of(
         .collect()
 }
 
-/// Formats an entry as one line.
-fn line_of(item: &Item) -> String {
-    let text: String = item.text().chars().take(ENTRY_CHARS_MAX).collect();
+/// Formats the text of an entry as one line. A text without a word has no line.
+fn line_of(item: &Item, text: &str) -> String {
+    let text: String = text.trim_end().chars().take(ENTRY_CHARS_MAX).collect();
+    if text.is_empty() {
+        return text;
+    }
     match item.speaker() {
         Some(speaker) => format!("{speaker}: {text}\n"),
         None => format!("{text}\n"),

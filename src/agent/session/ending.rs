@@ -9,24 +9,21 @@
 //! Layer 7, inside `agent`.
 //!
 //! # Invariants
-//! - SND-1: a text of a reply has at most the class `model`, and at most the class of the least trusted entry of the
+//! - SND-1: an episode and a fact have at most the class `model`, and at most the class of the least trusted entry of the
 //!   session.
 //! - SND-2: a session stores at most `facts_max` facts, even if the session ends several times.
-
-use std::cmp::Reverse;
-use std::collections::HashSet;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::attribution::TurnWords;
 use super::entries::{has_role_of_person, is_person};
+use super::episodes::{EPISODE_CHARS_MAX, episode_of};
 use super::extraction::{
     Fact, FactScope, FactSettings, GateReason, Gates, Reply, SkippedFact, gate, prompt, read_reply,
 };
+use super::learning::unlearnt;
 use super::lineage::{check_kind, session_id};
-use super::stated::{Statement, stated};
-use super::summarising::sentences;
 use super::transcript::{Transcript, read_transcript};
 use crate::agent::Agent;
 use crate::agent::change::review::{Reviewed, review};
@@ -40,8 +37,6 @@ use crate::error::{ErrorCode, Result};
 use crate::object::{Id, Origin, Scope};
 use treering_text::scan::Verdict;
 
-/// The maximum number of characters of an episode.
-const EPISODE_CHARS_MAX: usize = 1_024;
 /// The source attribute of facts that the end of a session stores.
 const SOURCE: &str = "session end";
 
@@ -301,7 +296,7 @@ fn stage_facts(
     Ok(ended)
 }
 
-/// SND-1: returns the class of a fact from a model's reply.
+/// SND-1: returns the class of an episode, and of a fact from a model's reply.
 fn fact_class(transcript: &Transcript) -> Origin {
     Origin::least(Origin::Model, transcript.class)
 }
@@ -347,27 +342,18 @@ fn stage_episode(
 ) -> Result<Option<Id>> {
     let id = episode_id(session)?;
     check_kind(change, &id, kind::EPISODE)?;
-    // SND-1: an episode from a reply has at most the class `model`.
-    let class = match summary {
-        Some(_) => fact_class(transcript),
-        None => transcript.class,
-    };
-    let text = summary.unwrap_or_else(|| {
-        let lines = transcript.items.iter().map(|item| format!("{}\n", item.text()));
-        let main = sentences(&lines.collect::<String>());
-        // The episode is as trusted as the least trusted entry (SND-1), so the role is enough.
-        let is_said = |item: &&Item| has_role_of_person(item, &transcript.session);
-        let said = transcript.items.iter().filter(is_said);
-        // Rules and decisions come first, because the episode keeps them when it is cut.
-        let mut all = kept_statements(said.flat_map(|item| stated(item.text())).collect());
-        let chars: usize = all.iter().map(|statement| statement.chars().count() + 1).sum();
-        if chars + main.chars().count() <= EPISODE_CHARS_MAX {
-            all.retain(|statement| !main.contains(statement));
+    let text = match summary {
+        Some(summary) => summary.chars().take(EPISODE_CHARS_MAX).collect(),
+        None => {
+            let items = transcript.items.iter();
+            // The episode is no more trusted than the least trusted entry (SND-1), so the role is enough.
+            let said = items.map(|item| {
+                let is_said = has_role_of_person(item, &transcript.session);
+                Ok((unlearnt(change, item)?, is_said))
+            });
+            episode_of(&said.collect::<Result<Vec<_>>>()?)
         }
-        all.push(&main);
-        all.join("\n")
-    });
-    let text: String = text.chars().take(EPISODE_CHARS_MAX).collect();
+    };
     if text.trim().is_empty() {
         return Ok(None);
     }
@@ -377,32 +363,10 @@ fn stage_episode(
     item.session = Some(session.to_owned());
     item.derived_from.clone_from(&transcript.sources);
     let parent = session_id(session)?;
-    let passed = change.put(id.clone(), item, class, |object| {
+    let passed = change.put(id.clone(), item, fact_class(transcript), |object| {
         object.parent = Some(parent);
     })?;
     Ok(matches!(passed.fate, Fate::Staged(_)).then_some(id))
-}
-
-/// Returns the statements that an episode has room for, in their order. Rules stand before decisions, and newer ones before
-/// older ones, which they may replace.
-fn kept_statements(mut statements: Vec<Statement<'_>>) -> Vec<&str> {
-    let mut seen = HashSet::new();
-    statements.retain(|statement| seen.insert(statement.text));
-    let rank = |kind| {
-        [kind::RULE, kind::DECISION]
-            .iter()
-            .position(|first| *first == kind)
-    };
-    let mut order: Vec<usize> = (0..statements.len()).collect();
-    order.sort_by_key(|&at| (rank(statements[at].kind).unwrap_or(usize::MAX), Reverse(at)));
-    let mut room = EPISODE_CHARS_MAX;
-    order.retain(|&at| {
-        let left = room.checked_sub(statements[at].text.chars().count() + 1);
-        room = left.unwrap_or(room);
-        left.is_some()
-    });
-    order.sort_unstable();
-    order.into_iter().map(|at| statements[at].text).collect()
 }
 
 fn fact_item(fact: &Fact, session: &str, scope: &Scope) -> NewItem {

@@ -11,19 +11,24 @@
 //! - LRN-2: a session learns at most `facts_max` facts, and none before the person spoke `turns_min` times.
 //! - LRN-3: a fact that somebody took away is not learnt again in its session. One that went with a turn is, if its prompt is
 //!   of another turn.
+//! - LRN-4: what a trusted item of the same scope and kind states is not learnt again.
+
+use std::borrow::Cow;
 
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::entries::mark;
+use super::episodes::places;
 use super::prompts::{last_version, prompt_event, was_reverted};
-use super::stated::stated;
+use super::stated::{Statement, stated};
 use super::transcript::read_transcript;
 use crate::agent::Agent;
 use crate::agent::change::{Change, Fate, Rule, change};
 use crate::agent::item::{Item, NewItem, known_kind};
+use crate::agent::remember::is_known;
 use crate::agent::scope::Reach;
-use crate::agent::words::normalised;
+use crate::agent::words::{normalised, plain_statement};
 use crate::engine::{CommitInfo, Writer};
 use crate::error::Result;
 use crate::object::{Id, Origin, Scope};
@@ -60,28 +65,19 @@ pub fn learn(agent: &Agent, reach: &Reach, session: &str, writer: &Writer) -> Re
         let mut ids = Vec::new();
         for prompt in &prompts {
             for statement in stated(prompt.text()) {
-                let mark = mark(
-                    agent,
-                    &["learnt", transcript.scope.as_str(), &normalised(statement.text)],
-                );
-                let id = Id::new(&format!("{}/{mark}", statement.kind))?;
-                let known = change.present(&id)?;
-                let is_there = known.is_some();
-                let known = known.map_or_else(|| last_version(agent, &id), |known| Ok(Some(known)))?;
-                if known.is_none() && agent.memory().has_had(&id)? {
-                    // Somebody erased the text.
-                    continue;
-                }
-                let is_of_session =
-                    known.is_some_and(|known| Item::from(known).session().as_deref() == Some(session));
-                // LRN-3: its prompt still stands, if only the turn that learnt it went.
-                if is_there || (is_of_session && !was_reverted(agent, &id)?) {
-                    learnt += usize::from(is_of_session);
-                    continue;
+                let id = id_of(agent, &transcript.scope, &statement)?;
+                match known(change, &id, session)? {
+                    Known::Erased => continue,
+                    Known::Learnt { here } => {
+                        learnt += usize::from(here);
+                        continue;
+                    }
+                    Known::No => {}
                 }
                 if learnt < settings.facts_max {
                     let new = fact_of(statement.text, statement.kind, prompt, session, &transcript.scope);
-                    if stage(change, &id, new)? {
+                    // LRN-4
+                    if !is_known(agent, change.base(), &new)? && stage(change, &id, new)? {
                         learnt += 1;
                         ids.push(id);
                     }
@@ -94,6 +90,69 @@ pub fn learn(agent: &Agent, reach: &Reach, session: &str, writer: &Writer) -> Re
         ids: done.value,
         commit: done.committed.commit,
     })
+}
+
+/// Returns the id of the item that a statement becomes.
+fn id_of(agent: &Agent, scope: &Scope, statement: &Statement<'_>) -> Result<Id> {
+    let text = normalised(&plain_statement(statement.text));
+    let mark = mark(agent, &["learnt", scope.as_str(), &text]);
+    Id::new(&format!("{}/{mark}", statement.kind))
+}
+
+/// What the store knows of the item that a statement becomes.
+enum Known {
+    No,
+    /// Somebody erased the text.
+    Erased,
+    /// It is there, or it was learnt `here` and somebody took it away.
+    Learnt {
+        here: bool,
+    },
+}
+
+fn known(change: &Change<'_>, id: &Id, session: &str) -> Result<Known> {
+    let agent = change.agent();
+    let present = change.present(id)?;
+    let is_there = present.is_some();
+    let last = present.map_or_else(|| last_version(agent, id), |present| Ok(Some(present)))?;
+    let Some(last) = last else {
+        let was_there = agent.memory().has_had(id)?;
+        return Ok(if was_there { Known::Erased } else { Known::No });
+    };
+    let here = Item::from(last).session().as_deref() == Some(session);
+    // LRN-3: its prompt still stands, if only the turn that learnt it went.
+    let is_learnt = is_there || (here && !was_reverted(agent, id)?);
+    Ok(if is_learnt {
+        Known::Learnt { here }
+    } else {
+        Known::No
+    })
+}
+
+/// Returns the text of an entry without the sentences that its session learnt (EPI-1).
+pub(super) fn unlearnt<'i>(change: &Change<'_>, entry: &'i Item) -> Result<Cow<'i, str>> {
+    let (object, text) = (entry.object(), entry.text());
+    let Some(session) = entry.session().filter(|_| prompt_event(object).is_some()) else {
+        return Ok(Cow::Borrowed(text));
+    };
+    let scope = Scope::new(object.scope())?;
+    let mut learnt = Vec::new();
+    for statement in stated(text) {
+        let id = id_of(change.agent(), &scope, &statement)?;
+        if !matches!(known(change, &id, &session)?, Known::No) {
+            learnt.push(statement.text);
+        }
+    }
+    if learnt.is_empty() {
+        return Ok(Cow::Borrowed(text));
+    }
+    let (mut rest, mut from) = (String::new(), 0);
+    for (at, sentence) in places(text, learnt) {
+        rest.push_str(&text[from..at]);
+        from = at + sentence.len();
+    }
+    rest.push_str(&text[from..]);
+    Ok(Cow::Owned(rest))
 }
 
 fn fact_of(text: &str, kind: &'static str, prompt: &Item, session: &str, scope: &Scope) -> NewItem {

@@ -15,10 +15,13 @@
 //! - SMW-1: the watermark of a summary is the highest arrival number of its entries, so a late entry makes the summary
 //!   due again.
 
+use std::borrow::Cow;
+
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::due::{DueSummary, due_of, read_tree, summary_id};
+use super::learning::unlearnt;
 use super::lineage::{check_kind, no_session, session_id};
 use super::summaries::{Bucket, Granularity, SummaryRead, around, chronological};
 use crate::agent::Agent;
@@ -75,9 +78,10 @@ pub fn due_summaries(view: &View, reach: &Reach, session: &str) -> Result<Vec<Du
     let (_, Some(tree)) = read_tree(view, reach, session, true)? else {
         return Ok(Vec::new());
     };
+    let whole = |item: &Item| Ok(item.text().to_owned());
     let mut due = Vec::new();
     for granularity in Granularity::ALL {
-        due.extend(due_of(view, |id| view.get(id), &tree, granularity)?);
+        due.extend(due_of(view, |id| view.get(id), whole, &tree, granularity)?);
     }
     Ok(due)
 }
@@ -103,7 +107,8 @@ pub fn summarise(
         let mut tree = tree.ok_or_else(|| no_session(session))?;
         let mut written = Vec::new();
         for granularity in Granularity::ALL {
-            for due in due_of(&view, |id| change.get(id), &tree, granularity)? {
+            let text = |item: &Item| unlearnt(change, item).map(Cow::into_owned);
+            for due in due_of(&view, |id| change.get(id), text, &tree, granularity)? {
                 let one = write_summary(change, &root, &tree.scope, &due, host(&due))?;
                 if one.is_stored && granularity == Granularity::Day {
                     tree.summaries.insert(due.bucket, (due.watermark, one.id.clone()));

@@ -1,6 +1,7 @@
 //! Tests of transcripts, lineage, summaries and the end of sessions.
 
 mod trust;
+mod unsaid;
 
 use super::*;
 use crate::agent::test_memory::{DAY, TestMemory};
@@ -784,8 +785,7 @@ fn an_episode_without_a_model_has_the_rules_from_anywhere() {
         .unwrap()
         .unwrap();
     let text = episode.content().unwrap();
-    assert!(
-        text.starts_with("From now on always run the linter.\nWe decided to use Postgres for it."),
-        "{text}"
-    );
+    let rule = text.find("From now on always run the linter.\n").unwrap();
+    let decision = text.find("\nWe decided to use Postgres for it.").unwrap();
+    assert!(rule < decision, "{text}");
 }

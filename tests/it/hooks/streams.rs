@@ -224,6 +224,49 @@ fn facts_are_learnt_only_on_request_and_at_most_five() {
     assert_eq!(rules(), 4);
 }
 
+/// A rule that was learnt and forgotten stays away: no episode or summary of its session brings it to the next one.
+#[test]
+fn a_forgotten_rule_is_not_in_the_context_of_the_next_session() {
+    const RULE: &str = "Ab jetzt bitte immer auf Deutsch antworten.";
+    let folder = workplace();
+    let send = |session: &str, name: &str, prompt: &str| {
+        let event = json!({ "session_id": session, "cwd": folder.path("shop"), "hook_event_name": name,
+            "prompt": prompt, "prompt_id": prompt });
+        let ran = folder.feed(&["hook", "--client", "claude-code", "--learn"], event.to_string());
+        assert!(ran.code == 0 && ran.err.is_empty(), "{ran:?}");
+        context_of(&ran)
+    };
+    // The context is compacted before the rule is learnt, so an episode has its sentence.
+    for prompt in ["The login page shows an error after the update.", RULE] {
+        send("L1", "UserPromptSubmit", prompt);
+    }
+    send("L1", "PreCompact", "");
+    assert_eq!(folder.stream(&["list", "--kind", "rule"]), [] as [Value; 0]);
+    send(
+        "L1",
+        "UserPromptSubmit",
+        "Please look at the tests of the parser.",
+    );
+    send("L1", "Stop", "");
+    let rule = text(&folder.stream(&["list", "--kind", "rule"])[0]["id"]);
+    let forgot = folder.json(&["forget", &rule]);
+    assert_eq!(forgot["forgotten"][1]["id"], "episode/L1");
+    send("L1", "SessionEnd", "");
+    let context = send("L2", "SessionStart", "");
+    assert!(!context.contains("Deutsch"), "{context}");
+    // The episode is no fact, and no prompt brings it.
+    assert!(
+        context.contains("<snapshot id=\"episode/L1\" trust=\"model\""),
+        "{context}"
+    );
+    let prompt = send(
+        "L3",
+        "UserPromptSubmit",
+        "Which error does the login page show after the update?",
+    );
+    assert_eq!(prompt, "");
+}
+
 /// An earlier prompt in the same words is the best hit of all, and must not lift facts about something else.
 #[cfg(feature = "semantic")]
 #[test]

@@ -163,6 +163,49 @@ fn other_answers_are_one_short_text() {
     );
 }
 
+/// The answers say which of two items is the old one.
+#[test]
+fn what_supersedes_another_item_is_named() {
+    let folder = Folder::with_store();
+    let mut client = Client::start_for_model(&folder, &["--scope", "global"]);
+    let mut told = |tool: &str, arguments: Value| client.told(tool, arguments);
+    let old = json!({ "text": "The office is in Oslo.", "id": "f/old" });
+    told("memory_remember", old);
+    let new = json!({ "text": "The office is in Bergen.", "id": "f/new", "supersedes": ["f/old"] });
+    let stored = told("memory_remember", new);
+    assert!(
+        stored.starts_with("created f/new in global, supersedes f/old"),
+        "{stored}"
+    );
+    let recalled = told("memory_recall", json!({ "query": "where is the office" }));
+    let old: Vec<&str> = rows(&recalled)
+        .into_iter()
+        .filter(|row| row.contains("Oslo"))
+        .collect();
+    assert!(old[0].contains("superseded by f/new"), "{recalled}");
+    assert_eq!(recalled.matches("superseded").count(), 1, "{recalled}");
+    // The program for people and its compact form say so, too.
+    folder.json(&["expire", "f/new", "--at", "2020-01-01"]);
+    folder.json(&[
+        "remember",
+        "Tea is green.",
+        "--id",
+        "f/tea",
+        "--scope",
+        "global",
+        "--supersedes",
+        "f/old",
+    ]);
+    for format in [&[][..], &["--agent"]] {
+        let shown = |verb: &[&str]| folder.run(&[verb, format].concat()).out;
+        assert!(shown(&["get", "f/old"]).contains("superseded by f/tea"));
+        assert!(shown(&["get", "f/new"]).contains("expired"));
+        let listed = shown(&["list", "--include-expired"]);
+        assert_eq!(listed.matches("(superseded by f/tea)").count(), 1, "{listed}");
+        assert_eq!(listed.matches("(expired)").count(), 1, "{listed}");
+    }
+}
+
 /// INVARIANT ANS-5: every argument for an id takes the short form that an answer shows.
 #[test]
 fn every_tool_takes_a_short_id() {

@@ -93,6 +93,8 @@ pub(crate) struct ItemsForgotten {
     pub(crate) pinned: Vec<Id>,
     /// The items whose ids the caller named, but which do not meet another condition of the call.
     pub(crate) others: Vec<Id>,
+    /// The episodes and summaries that may still say what an item said that was learnt from their session.
+    pub(crate) still: Vec<Id>,
     #[serde(flatten)]
     pub(crate) outcome: Outcome,
 }
@@ -105,6 +107,7 @@ impl ItemsForgotten {
             outcome: Outcome::of(agent, dry_run, forgot.commit.as_ref()),
             pinned: forgot.pinned,
             others: forgot.others,
+            still: forgot.still,
         }
     }
 }

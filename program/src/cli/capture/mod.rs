@@ -216,7 +216,8 @@ impl Capture {
             let whole = hit.text.as_deref().unwrap_or(&hit.snippet).trim();
             let escaped = serde_json::Value::from(whole).to_string();
             let is_there = conversation.contains(escaped.trim_matches('"')) || text.contains(whole);
-            let is_own = hit.session.as_deref() == Some(&event.session) || hit.kind == "entry";
+            let is_of_transcript = ["entry", "episode", "summary"].contains(&&*hit.kind);
+            let is_own = hit.session.as_deref() == Some(&event.session) || is_of_transcript;
             let digest = hit.digest.to_hex();
             if !is_there && !is_own && !state.shown.contains(&digest) && ids.len() < self.hits {
                 ids.push(hit.id.clone());
@@ -386,10 +387,11 @@ impl Capture {
 /// Makes the episode of a session, and the summaries of its past days.
 fn summarise_session(context: &Context, agent: &Agent, session: &str) -> Result<()> {
     let writer = context.writer();
-    let ended = end_session(agent, &Reach::All, session, None, Some(false), &writer).map(drop);
     let no_text = |_: &_| None;
     let summarised = summarise(agent, &Reach::All, session, &no_text, &writer).map(drop);
-    unless_unknown(ended).and(unless_unknown(summarised))
+    // The episode is the newer one, so the next session begins with it.
+    let ended = end_session(agent, &Reach::All, session, None, Some(false), &writer).map(drop);
+    unless_unknown(summarised).and(unless_unknown(ended))
 }
 
 /// Returns the folder in which the session works.

@@ -3,6 +3,7 @@
 //! # Layer
 //! Layer 10, part of cli.
 
+use super::marks::Marks;
 use super::prelude::*;
 use crate::answers::objects::Whole;
 use treering::inspect::engine;
@@ -47,7 +48,9 @@ impl Verb for Get {
             let newest = memory.changes_of(id).next().transpose()?;
             return Err(named.told(no_object(&memory, id, &view, newest.as_ref())));
         };
-        context.answer(&Whole::of(&view, object, is_json)?, show_whole)
+        let mark = Marks::new(context, &memory, &view).of(&view, &object)?;
+        let whole = Whole::of(&view, object, is_json)?;
+        context.answer(&whole, |whole, context| show_marked(whole, mark, context))
     }
 }
 
@@ -80,6 +83,10 @@ pub(super) fn version_of(memory: &Memory, view: &View, digits: &str) -> Result<O
 }
 
 fn show_whole(answer: &Whole, context: &mut Context) -> Result<()> {
+    show_marked(answer, None, context)
+}
+
+fn show_marked(answer: &Whole, mark: Option<String>, context: &mut Context) -> Result<()> {
     let (listed, output) = (&answer.listed, &context.output);
     let is_compact = output.is_compact();
     let heading = output.paint(Meaning::Heading, one_line(&listed.id));
@@ -103,6 +110,7 @@ fn show_whole(answer: &Whole, context: &mut Context) -> Result<()> {
         ("expires", listed.expires.map(|time| time.to_string())),
         ("origin", Some(listed.origin.name().to_owned())),
         ("digest", Some(digest)),
+        ("state", mark),
         ("conflict", conflict),
         ("created", age(listed.created)),
         ("updated", age(updated)),

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use super::attributes::attribute;
 use super::cells::trust_column;
 use super::gists::Gists;
+use super::marks::Marks;
 use super::prelude::*;
 use crate::answers::objects::Listed;
 use crate::cli::human::spare;
@@ -100,7 +101,11 @@ impl Verb for List {
         let rows = rows.map(|object| Listed::of(&view, object?));
         let rows = rows.filter(|row| row.as_ref().map_or(true, is_wanted));
         let gists = Gists::new(context, &memory, Some(self.with_untrusted));
-        let cells = |row: &Listed, context: &Context| cells_of(row, &gists, self.recent, context);
+        let marks = Marks::new(context, &memory, &view);
+        let cells = |row: &Listed, context: &Context| {
+            let mark = marks.of(&view, &row.object).ok().flatten();
+            cells_of(row, &gists, mark, self.recent, context)
+        };
         let shown = if self.recent {
             let newest = newest(rows, self.limit.unwrap_or(RECENT))?;
             context.write_rows(newest.into_values().map(Ok), cells)?
@@ -145,10 +150,18 @@ impl List {
 }
 
 /// Returns the columns of an object. The last column is the time of the change with `--recent`, else the scope.
-fn cells_of(row: &Listed, gists: &Gists, is_recent: bool, context: &Context) -> Columns {
+fn cells_of(
+    row: &Listed,
+    gists: &Gists,
+    mark: Option<String>,
+    is_recent: bool,
+    context: &Context,
+) -> Columns {
     let (id, kind) = (("id", named(&row.id)), ("kind", plain(&row.kind)));
     let trust = trust_column(row.origin, context);
-    let gist = ("gist", spare(coloured(Meaning::Quiet, gists.of(&row.object))));
+    let mark = mark.map(|mark| format!("({mark}) ")).unwrap_or_default();
+    let gist = mark + &gists.of(&row.object);
+    let gist = ("gist", spare(coloured(Meaning::Quiet, gist)));
     if is_recent {
         let updated = row.updated.map_or_else(|| plain(""), |time| context.when(time));
         return vec![("updated", updated), trust, id, kind, gist];

@@ -77,6 +77,7 @@ mod list;
 mod log;
 mod log_graph;
 mod man;
+mod marks;
 #[cfg(feature = "mcp")]
 mod mcp;
 mod merge;

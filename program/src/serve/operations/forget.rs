@@ -32,6 +32,8 @@ pub(super) struct Forgotten {
     forgotten: Vec<ItemShown>,
     pinned: Vec<Id>,
     others: Vec<Id>,
+    /// Episodes and summaries that may still say it
+    still: Vec<Id>,
     dry_run: bool,
 }
 
@@ -78,15 +80,19 @@ impl Operation for Forget {
         let others = others.map(|id| Line::of_id(&view, id).says(["not in these scopes"]));
         let pinned = forgot.pinned.iter();
         let pinned = pinned.map(|id| Line::of_id(&view, id).says(["pinned"]));
+        let still = forgot.still.iter();
+        let still = still.map(|id| Line::of_id(&view, id).says(["may still say it"]));
         let notes: Vec<_> = removed
             .chain(others)
             .chain(pinned)
+            .chain(still)
             .map(|line| line.to_string())
             .collect();
         let answer = Forgotten {
             forgotten,
             pinned: forgot.pinned,
             others: forgot.others,
+            still: forgot.still,
             dry_run,
         };
         Ok(Answer::new(service.memory().view(), answer, line).with_notes(notes))

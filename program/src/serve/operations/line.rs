@@ -148,6 +148,15 @@ impl Line {
         self
     }
 
+    /// Says which item supersedes this one, behind everything else.
+    pub(super) fn superseded_by(mut self, view: &View, newer: &[Id]) -> Self {
+        let newer = newer
+            .first()
+            .map(|id| format!("superseded by {}", named(view, id)));
+        self.flags.extend(newer);
+        self
+    }
+
     /// Sets the text.
     pub(super) fn text(mut self, text: Option<&str>) -> Self {
         self.text = printable(text.unwrap_or_default());

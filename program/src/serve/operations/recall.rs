@@ -4,8 +4,8 @@
 //! Layer 9, part of serve.
 //!
 //! # Invariants
-//! - MRC-1: the text of an answer has at most the tokens of the texts of its hits, 12 for each hit and 40. A flag, and a
-//!   character that is written out, cost more.
+//! - MRC-1: the text of an answer has at most the tokens of the texts of its hits, 12 for each hit and 40. A flag, the name
+//!   of the item that supersedes a hit, and a character that is written out, cost more.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -111,6 +111,7 @@ impl Row for Hit {
     fn line(&self, view: &View) -> Line {
         let line = Line::of_id(view, &self.id).says([self.trust]);
         let line = line.says(self.is_weak.then_some("weak")).flagged(&self.flags);
+        let line = line.superseded_by(view, &self.superseded_by);
         let text = self.text.as_deref().filter(|text| !text.is_empty());
         let text = text.unwrap_or(&self.snippet);
         match self.titles.last() {

@@ -93,6 +93,7 @@ impl Operation for Remember {
         let options = self.resolved(service)?;
         let mut writer = service.writer()?;
         writer.source.clone_from(&self.read_from);
+        let old = self.supersedes.clone().unwrap_or_default();
         let mut remembered = agent.remember(self.item(service)?, &options, &writer)?;
         if let Some(held) = &remembered.held_as {
             return Err(held_back(agent, held));
@@ -104,6 +105,16 @@ impl Operation for Remember {
                 format!("already stored as {}", named(&view, &remembered.id))
             }
             Status::Disabled => "nothing was stored: the memory is disabled".to_owned(),
+            // The status is about the old items, and would read as if the new one were superseded.
+            Status::Superseded => {
+                let old = old.iter().map(|id| Ok(named(&view, &Id::new(id)?)));
+                format!(
+                    "created {} in {}, supersedes {}",
+                    named(&view, &remembered.id),
+                    quoted(remembered.scope.as_str()),
+                    old.collect::<Result<Vec<_>>>()?.join(", ")
+                )
+            }
             status => format!(
                 "{status} {} in {}",
                 named(&view, &remembered.id),

@@ -176,3 +176,24 @@ fn of_a_long_text_that_is_there_the_start_is_shown() {
     let shown = again.duplicates[0].shown.text.as_deref().unwrap();
     assert!(again.status == Status::Duplicate && shown.len() < 4_200);
 }
+
+/// A mark at the end and a capital at the start make no other text, but a question is another one.
+#[test]
+fn a_full_stop_makes_no_other_text() {
+    let agent = agent();
+    assert_eq!(say(&agent, "We decided to use pnpm").status, Status::Created);
+    for text in [
+        "We decided to use pnpm.",
+        "we decided to use pnpm!",
+        " We decided to use  pnpm. ",
+    ] {
+        assert_eq!(say(&agent, text).status, Status::Duplicate, "{text}");
+    }
+    assert_eq!(say(&agent, "We decided to use pnpm?").status, Status::Created);
+    let lines = ["Tea is green.", "tea is green"].map(|text| format!(r#"{{"text":"{text}"}}"#).into_bytes());
+    let lines = (0..).zip(lines).map(Ok);
+    let done = agent
+        .remember_lines(lines, &LinesOptions::default(), &user())
+        .unwrap();
+    assert_eq!((done.stored, done.duplicates), (1, 1));
+}

@@ -174,7 +174,7 @@ fn a_scope_has_room_for_items_and_no_verb_brings_more() {
     let say = |name: &str| agent.remember(named(name, name), &RememberOptions::default(), &user());
     // Objects of a session do not count towards the quota.
     let entry = crate::agent::session::NewEntry {
-        text: "hello there".to_owned(),
+        text: "hello there, the tests are ready".to_owned(),
         ..Default::default()
     };
     let append = crate::agent::session::Append {

@@ -128,6 +128,7 @@ impl Verb for Forget {
             &answer.others,
             "the item does not meet the other conditions",
         );
+        note_still(context, &answer.still);
         context.note_dry_run(self.dry_run);
         Ok(DONE)
     }
@@ -309,6 +310,15 @@ pub(super) fn show_moved(
     let head = head.map(|head| format!("; {head}")).unwrap_or_default();
     let count = counted(items.len() as u64, "item");
     context.line(format_args!("{verb} {count}{head}"))
+}
+
+/// Names the texts that tell of the session from which a forgotten item was learnt.
+pub(super) fn note_still(context: &mut Context, still: &[Id]) {
+    for id in still {
+        let message =
+            format!("{id} tells of the same session, and may still say it; read it with: treering get {id}");
+        context.note("still", message);
+    }
 }
 
 pub(super) fn note_left(context: &mut Context, ids: &[Id], why: &str) {

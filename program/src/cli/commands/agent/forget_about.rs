@@ -6,7 +6,7 @@
 //! # Invariants
 //! - FAB-1: without a choice at a terminal, at most one item is forgotten, and only with `--yes`.
 
-use super::forget::{Forget, note_left, show_moved};
+use super::forget::{Forget, note_left, note_still, show_moved};
 use crate::answers::agent::items::{ItemAbout, ItemsAbout, Outcome};
 use crate::cli::commands::prelude::*;
 use treering::agent::{Agent, Forgetting, RecallQuery, Recalled};
@@ -145,6 +145,7 @@ fn forget(context: &mut Context, agent: &Agent, answer: &mut ItemsAbout, ids: Ve
         &forgot.others,
         "the item does not meet the other conditions",
     );
+    note_still(context, &forgot.still);
     Ok(())
 }
 
