@@ -447,6 +447,11 @@ fn doctor_names_each_file_of_an_installation_that_is_not_whole() {
         assert!(folder.json(&["doctor"])["installed"].is_null(), "{client}");
         let answer = install(&folder, client);
         assert_eq!(problems(), [] as [String; 0], "{client}");
+        // Each file has a line, also those that are whole.
+        let told = folder.run(&["doctor"]).out;
+        for file in column(answer["files"].as_array().unwrap(), "path") {
+            assert!(told.contains(&file), "{client}: {file}: {told}");
+        }
         for file in column(answer["files"].as_array().unwrap(), "path") {
             let before = fs::read(&file).unwrap();
             fs::remove_file(&file).unwrap();
@@ -463,6 +468,62 @@ fn doctor_names_each_file_of_an_installation_that_is_not_whole() {
             .unwrap();
         }
         assert!(!problems().is_empty(), "{client}");
+    }
+}
+
+/// The settings of a user may have a server without hooks, such as one that the client itself added.
+#[test]
+fn doctor_checks_the_server_in_each_file_that_install_writes() {
+    let entry = r#"{"type":"stdio","command":"/nonexistent/treering","args":["serve","--mcp"]}"#;
+    let list = r#"{"type":"local","command":["/nonexistent/treering","serve","--mcp"]}"#;
+    for (client, file, key, entry) in [
+        ("claude-code", "home/.claude.json", "mcpServers", entry),
+        ("vscode", "home/.config/Code/User/mcp.json", "servers", entry),
+        ("vscode", "home/.copilot/mcp-config.json", "mcpServers", entry),
+        ("opencode", "home/.config/opencode/opencode.json", "mcp", list),
+    ] {
+        let folder = workplace();
+        let server = |code: i32| {
+            let ran = folder.run(&["doctor", "--json"]);
+            let clients = ran.documents()[0]["clients"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default();
+            assert_eq!((ran.code, clients.len()), (code, 1), "{client}: {ran:?}");
+            assert_eq!(clients[0]["client"], client);
+            assert_eq!(clients[0]["file"], folder.path(file).to_str().unwrap());
+            clients[0].clone()
+        };
+        folder.write(file, format!("{{\"{key}\":{{\"treering\":{entry}}}}}"));
+        let found = server(1);
+        assert!(
+            text(&found["problem"]).contains("/nonexistent/treering"),
+            "{found}"
+        );
+        assert_eq!(found["remedy"], format!("treering install {client}"));
+        install(&folder, client);
+        if client != "vscode" {
+            assert_eq!(server(0)["serves_store"], true);
+        }
+        uninstall(&folder, client);
+        // Another program of this name is not replaced, so the entry is to be pasted.
+        let other = entry.replace("nonexistent/treering", "nonexistent/other");
+        folder.write(file, format!("{{\"{key}\":{{\"treering\":{other}}}}}"));
+        let found = server(1);
+        assert!(
+            found["remedy"].is_null() && text(&found["by_hand"]).contains(key),
+            "{found}"
+        );
+        folder.write(file, "{\n  broken");
+        let found = server(1);
+        assert!(
+            text(&found["problem"]).starts_with("line 2, column 3: "),
+            "{found}"
+        );
+        assert!(
+            found["remedy"].is_null() && text(&found["by_hand"]).contains(key),
+            "{found}"
+        );
     }
 }
 

@@ -294,10 +294,7 @@ impl FileChange {
     /// Returns what a person does with a file that the program cannot read or keep whole.
     fn to_paste(&self) -> Option<String> {
         let Alone { form, start, .. } = self.alone.as_ref()?;
-        Some(format!(
-            "paste this into the file yourself:\n{}",
-            form.to_paste(start)
-        ))
+        Some(form.to_paste(start))
     }
 
     /// Returns how the file starts the server; `None` if the file has no such server.
