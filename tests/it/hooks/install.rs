@@ -527,6 +527,54 @@ fn doctor_checks_the_server_in_each_file_that_install_writes() {
     }
 }
 
+/// A removal leaves an edited skill or plugin to the user, so `doctor` does not ask for another installation.
+#[test]
+fn what_a_removal_leaves_is_no_installation() {
+    for (client, file) in [
+        ("claude-code", "home/.claude/skills/treering-memory/SKILL.md"),
+        ("opencode", "home/.config/opencode/plugins/treering.js"),
+    ] {
+        let folder = workplace();
+        install(&folder, client);
+        let edited = fs::read_to_string(folder.path(file)).unwrap() + "\n// mine\n";
+        folder.write(file, &edited);
+        // It is part of the installation before the removal.
+        let parts = folder.json(&["doctor"])["installed"].clone();
+        assert_eq!(parts.as_array().unwrap().len(), 3, "{parts}");
+        uninstall(&folder, client);
+        assert_eq!(fs::read_to_string(folder.path(file)).unwrap(), edited);
+        assert!(folder.json(&["doctor"])["installed"].is_null());
+    }
+}
+
+/// The repair that `doctor` names works for an edited plugin too, and keeps what the user edited.
+#[test]
+fn an_edited_plugin_gets_the_program_back() {
+    let folder = workplace();
+    install(&folder, "opencode");
+    let file = "home/.config/opencode/plugins/treering.js";
+    let program = env!("CARGO_BIN_EXE_treering");
+    let edited = fs::read_to_string(folder.path(file)).unwrap() + "// mine\n";
+    folder.write(file, edited.replace(program, "/gone/treering"));
+    let ran = folder.run(&["doctor", "--json"]);
+    let found = ran.documents()[0]["installed"].as_array().unwrap().clone();
+    let bad = found.iter().find(|part| !part["problem"].is_null()).unwrap();
+    assert_eq!(
+        (ran.code, &bad["remedy"]),
+        (1, &json!("treering install opencode"))
+    );
+    folder.json(&["install", "opencode", "--yes"]);
+    assert_eq!(fs::read_to_string(folder.path(file)).unwrap(), edited);
+    folder.json(&["doctor"]);
+    // A skill that is gone is missing.
+    fs::remove_file(folder.path("home/.config/opencode/skills/treering-memory/SKILL.md")).unwrap();
+    let told = folder.run(&["doctor"]);
+    assert!(
+        told.code == 1 && told.out.contains("SKILL.md: the file does not exist"),
+        "{told:?}"
+    );
+}
+
 /// A server of `mcp install` is no installation of hooks, also where one file has both.
 #[test]
 fn a_server_alone_is_whole() {

@@ -167,6 +167,7 @@ pub(super) fn installations(context: &Context) -> (Vec<HookSetup>, Vec<Installed
             }
             // What the program cannot read, a person repairs.
             let (problem, is_mended) = match change.standing() {
+                Standing::Missing => (Some("the file does not exist".to_owned()), true),
                 Standing::Absent => (Some("what install writes is not in it".to_owned()), true),
                 Standing::InPart => (Some("some of what install writes is not in it".to_owned()), true),
                 Standing::Unreadable(why) => (Some(why), false),
