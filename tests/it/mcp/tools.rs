@@ -787,3 +787,38 @@ fn the_memory_tool_shows_a_long_file_in_parts() {
     let got = client.call("memory_get", json!({ "id": id }));
     assert!(text(&got["items"][0]["text"]).starts_with("word word"), "{got}");
 }
+
+/// What a call names and leaves has the cause: another scope, or a missing tag.
+#[test]
+fn what_a_call_does_not_forget_has_the_cause() {
+    let folder = Folder::with_store();
+    folder.json(&[
+        "remember",
+        "The pot is blue.",
+        "--id",
+        "facts/pot",
+        "--scope",
+        "global",
+    ]);
+    folder.json(&[
+        "remember",
+        "The cup is old.",
+        "--id",
+        "facts/cup",
+        "--scope",
+        "project:other",
+    ]);
+    let mut client = Client::start(&folder, &[]);
+    let kept = client.told(
+        "memory_forget",
+        json!({ "ids": ["facts/pot", "facts/cup"], "tags": ["nope"] }),
+    );
+    let lines: Vec<&str> = kept.lines().collect();
+    assert!(
+        lines[0].contains("without these tags: 1") && lines[0].contains("not in these scopes: 1"),
+        "{kept}"
+    );
+    let line = |id: &str| lines.iter().skip(1).find(|line| line.contains(id)).unwrap();
+    assert!(line("facts/pot").contains("without these tags"), "{kept}");
+    assert!(line("facts/cup").contains("not in these scopes"), "{kept}");
+}
