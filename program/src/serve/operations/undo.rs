@@ -235,7 +235,11 @@ impl Undo {
         let target = service.revision(to)?;
         if self.is_dry() {
             let (preview, _, refused) = RollbackPreview::of(memory, &target, all, writer)?;
-            let refused = refused.map(|refused| format!("; needs others: {refused}"));
+            // A client that takes back its own work alone learns nothing of the sessions of others (TMC-2).
+            let refused = refused.map(|refused| match service.check_takes_back_others() {
+                Ok(()) => format!("; needs others: {refused}"),
+                Err(refused) => format!("; would be refused: {refused}"),
+            });
             let line = format!(
                 "would roll back: {}{}",
                 told(preview.counts),
@@ -252,9 +256,11 @@ impl Undo {
             None => rollback,
         };
         let committed = rollback.by(writer).map_err(|error| match error.code() {
-            ErrorCode::OtherLanes => error.with_hint(
-                "others: true also rolls back their work; action: undo reverses only your own last change",
-            ),
+            ErrorCode::OtherLanes => service.check_takes_back_others().err().unwrap_or_else(|| {
+                error.with_hint(
+                    "others: true also rolls back their work; action: undo reverses only your own last change",
+                )
+            }),
             _ => error,
         })?;
         self.done(memory, &committed, &format!("rolled back to {}", quoted(to)))
