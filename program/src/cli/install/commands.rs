@@ -84,10 +84,7 @@ const PLUGIN_COMMAND: &str = "const COMMAND = ";
 
 /// Returns the line of a plugin with the program and its arguments, and those words. Another file has none.
 fn command_of_plugin(text: &str) -> Option<(&str, Vec<String>)> {
-    let lines = text.lines();
-    let line = lines
-        .filter_map(|line| line.strip_prefix(PLUGIN_COMMAND))
-        .next()?;
+    let line = text.lines().find_map(|line| line.strip_prefix(PLUGIN_COMMAND))?;
     let words: Vec<String> = serde_json::from_str(line).ok()?;
     (!words.is_empty()).then_some((line, words))
 }

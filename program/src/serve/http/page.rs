@@ -22,7 +22,7 @@ use serde_json::{Value, json};
 
 use super::admission::bearer;
 use super::answer::{self, Refusal};
-use super::api::Object;
+use super::body::Object;
 use super::events::{self, Pulse};
 use crate::serve::Server;
 use crate::serve::http::{Ticket, Token};
