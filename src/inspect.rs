@@ -106,7 +106,7 @@ pub mod ingest {
     };
     pub mod json {
         pub use crate::ingest::json::{
-            ObjectLine, loose_time_from_json, object_from_json, parse, stored_object_to_json,
+            ObjectLine, loose_time_from_json, object_from_json, parse, repeated_key, stored_object_to_json,
             value_from_json, value_to_json, whole_characters,
         };
     }

@@ -267,7 +267,10 @@ fn a_store_whose_name_begins_with_a_dash_is_no_option_of_the_command() {
         "mv ./-rf/compact.lock ./-rf-compact.lock"
     );
     fs::remove_dir(folder.path("-rf/compact.lock")).unwrap();
-    fs::remove_file(folder.path("-rf").join(SEGMENT)).unwrap();
+    let segment = folder.path("-rf").join(SEGMENT);
+    let mut bytes = fs::read(&segment).unwrap();
+    bytes[4_200] ^= 1;
+    fs::write(&segment, bytes).unwrap();
     let found = folder.run(&["doctor", "--store=-rf", "--json"]).documents();
     assert_eq!(
         found[0]["problems"][0]["command"],

@@ -44,6 +44,60 @@ fn what_cannot_be_understood_is_usage() {
     );
 }
 
+/// A wrong command line has one error and one hint, for people too.
+#[test]
+fn an_error_of_usage_has_the_form_of_every_error() {
+    let folder = Folder::with_store();
+    for (arguments, hint) in [
+        (&["remember"][..], "see treering remember --help"),
+        (&["get"], "see treering get --help"),
+        (&["recall", "--foo"], "'--fork'"),
+        (&["rember", "x"], "the nearest verbs are 'remember'"),
+        (&["verfy"], "the nearest verbs are 'verify'"),
+        (&["note", "foo"], "see treering note --help"),
+        (&["forget", "x", "--kept"], ""),
+    ] {
+        let ran = folder.run(arguments);
+        let lines: Vec<&str> = ran.err.lines().collect();
+        assert_eq!((ran.code, lines.len()), (2, 2), "{ran:?}");
+        assert!(
+            lines[0].starts_with("error: ") && lines[1].starts_with("hint: "),
+            "{ran:?}"
+        );
+        assert!(lines[1].contains(hint), "{ran:?}");
+        for word in ["subcommand", "Usage:", "For more", "use '-- "] {
+            assert!(!ran.err.contains(word), "{word}: {ran:?}");
+        }
+        assert!(lines[1].matches('\'').count() <= 6, "{ran:?}");
+    }
+    // The help of the program and of a verb with verbs stays.
+    for arguments in [&[][..], &["note"]] {
+        let ran = folder.run(arguments);
+        assert!(ran.code == 2 && ran.err.contains("Usage:"), "{ran:?}");
+    }
+}
+
+/// A person who says no did what the hint of a missing person asks for.
+#[test]
+fn the_answer_no_is_not_a_missing_person() {
+    let folder = Folder::with_store();
+    let ran = folder.at_terminal(&["mcp", "install", "--client", "cursor"], "n\n");
+    assert_eq!(ran.code, 2, "{ran:?}");
+    assert!(
+        ran.err.contains("the answer was no") && !ran.err.contains("hint:"),
+        "{ran:?}"
+    );
+}
+
+/// `remember` names the duration of an item `--ttl`, so `expire` takes this word, too.
+#[test]
+fn an_expiry_takes_the_word_of_remember() {
+    let folder = Folder::with_store();
+    folder.json(&["remember", "Tea is green.", "--id", "facts/tea"]);
+    let expires = folder.json(&["expire", "facts/tea", "--ttl", "1d"]);
+    assert!(expires["expires"].is_string(), "{expires}");
+}
+
 #[test]
 fn a_refusal_is_short_and_says_what_to_write() {
     let folder = Folder::with_store();

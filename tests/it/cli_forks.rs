@@ -231,3 +231,22 @@ fn the_log_draws_where_forks_left_and_came_back() {
             .contains("task-7")
     );
 }
+
+/// The hint names a line that exists and that has the commits.
+#[test]
+fn a_log_without_the_work_of_a_merged_fork_names_the_fork() {
+    let folder = Folder::with_store();
+    folder.json(&["fork", "side"]);
+    folder.json(&["--fork", "side", "remember", "Tea is green.", "--session", "c"]);
+    folder.json(&["merge", "side"]);
+    let ran = folder.run(&["log", "--session", "c"]);
+    assert!(
+        ran.err.contains("treering log --at fork:side") && !ran.err.contains("remote:"),
+        "{ran:?}"
+    );
+    let found = folder.stream(&["log", "--at", "fork:side", "--session", "c"]);
+    assert_eq!(found.len(), 1, "{found:?}");
+    // Without such a line there is no hint.
+    let ran = folder.run(&["log", "--session", "c", "--since", "2100-01-01"]);
+    assert!(!ran.err.contains("NAME"), "{ran:?}");
+}

@@ -56,6 +56,11 @@ fn erase_asks_first_and_leaves_nothing() {
     let asked = folder.run(&["erase", "a"]);
     assert_eq!(asked.code, 2, "{asked:?}");
     assert!(asked.out.contains("would erase: 2 versions"), "{asked:?}");
+    assert!(
+        asked.out.contains("would be removed from the state: a\n"),
+        "{asked:?}"
+    );
+    assert!(!asked.out.contains("\nremoved from the state"), "{asked:?}");
     assert!(asked.err.contains("--yes"), "{asked:?}");
     let preview = folder.json(&["erase", "a", "--dry-run"]);
     assert_eq!(

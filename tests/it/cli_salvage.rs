@@ -386,3 +386,35 @@ fn what_stood_below_an_object_that_is_lost_is_exported_from_the_salvaged_store()
         Value::Null
     );
 }
+
+/// Without the first segment, nothing is left to salvage, so `doctor` promises nothing.
+#[test]
+fn doctor_names_no_salvage_that_saves_nothing() {
+    for kept in [None, Some(3_000)] {
+        let folder = Folder::with_store();
+        folder.put("a", "text");
+        let segment = folder.path(".treering/log/00000001.seg");
+        match kept {
+            None => fs::remove_file(&segment).unwrap(),
+            Some(kept) => fs::OpenOptions::new()
+                .write(true)
+                .open(&segment)
+                .unwrap()
+                .set_len(kept)
+                .unwrap(),
+        }
+        let ran = folder.run(&["doctor", "--json"]);
+        let problem = ran.documents()[0]["problems"][0].clone();
+        assert_eq!(
+            (ran.code, &problem["command"]),
+            (5, &Value::Null),
+            "{kept:?}: {ran:?}"
+        );
+        let told = folder.run(&["doctor"]).out;
+        assert!(
+            told.contains("no command repairs this") && !told.contains("salvage"),
+            "{told}"
+        );
+        assert_eq!(folder.run(&["salvage", ".treering", "saved"]).code, 5);
+    }
+}

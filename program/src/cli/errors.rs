@@ -10,7 +10,13 @@
 use std::io;
 use std::path::Path;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind as ClapErrorKind};
+use strsim::osa_distance;
+
 use treering::{Error, ErrorCode, ErrorKind, Result};
+
+/// The number of verbs that the error for an unknown one suggests.
+const VERBS_SUGGESTED: usize = 3;
 
 /// Exit code: success.
 pub(crate) const DONE: u8 = 0;
@@ -61,14 +67,39 @@ pub(crate) fn clap_error(error: &clap::Error, hint: &str) -> Error {
     let (tips, message): (Vec<&str>, Vec<&str>) = lines
         .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
         .partition(|line| line.starts_with("tip:"));
-    let tips: Vec<&str> = tips.iter().map(|tip| tip.trim_start_matches("tip: ")).collect();
-    let hint = if tips.is_empty() {
-        hint.to_owned()
-    } else {
-        tips.join("; ")
+    // An option that the verb does not have is no text to pass.
+    let tips = tips.iter().map(|tip| tip.trim_start_matches("tip: "));
+    let tips: Vec<&str> = tips.filter(|tip| !tip.starts_with("to pass ")).collect();
+    let hint = match similar_verbs(error) {
+        Some(verbs) => format!("the nearest verbs are {verbs}"),
+        None if tips.is_empty() || error.kind() == ClapErrorKind::InvalidSubcommand => hint.to_owned(),
+        None => tips.join("; "),
     };
     let message = message.join(" ");
-    usage_error(message.trim_start_matches("error: "), hint)
+    let message = message.trim_start_matches("error: ");
+    usage_error(
+        message.replace("unrecognized subcommand", "there is no verb"),
+        hint,
+    )
+}
+
+/// Returns the verbs that are most like an unknown one, best first.
+fn similar_verbs(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(typed)) = error.get(ContextKind::InvalidSubcommand) else {
+        return None;
+    };
+    let mut verbs = match error.get(ContextKind::SuggestedSubcommand) {
+        Some(ContextValue::Strings(verbs)) => verbs.clone(),
+        Some(ContextValue::String(verb)) => vec![verb.clone()],
+        _ => return None,
+    };
+    verbs.sort_by_cached_key(|verb| (osa_distance(typed, verb), verb.clone()));
+    // A verb that differs far more than the best one is no suggestion.
+    let best = osa_distance(typed, verbs.first()?);
+    verbs.retain(|verb| osa_distance(typed, verb) <= best + 1);
+    verbs.truncate(VERBS_SUGGESTED);
+    let verbs: Vec<String> = verbs.iter().map(|verb| format!("'{verb}'")).collect();
+    Some(verbs.join(", "))
 }
 
 /// Returns the error for an output that could not be written.

@@ -599,13 +599,13 @@ pub(crate) fn answer_of_clap(error: &clap::Error, json: bool, hint: &str) -> u8 
             Ok(()) => DONE,
             Err(error) => exit_code(&output_error(error)),
         },
-        _ if json || error.kind() == Clap::InvalidSubcommand => {
-            report(&clap_error(error, hint), json, Vec::new());
+        // A failed write to standard error cannot be reported anywhere.
+        Clap::DisplayHelpOnMissingArgumentOrSubcommand if !json => {
+            drop(error.print());
             USAGE
         }
         _ => {
-            // A failed write to standard error cannot be reported anywhere.
-            drop(error.print());
+            report(&clap_error(error, hint), json, Vec::new());
             USAGE
         }
     }

@@ -22,6 +22,9 @@ use crate::engine::settings::CLOCK_AHEAD;
 /// The free space in bytes below which the doctor warns. This space is enough for a segment and a checkpoint.
 const LOW_BYTES: u64 = 256 << 20;
 
+/// The code of damage.
+const DAMAGED: &str = "damaged";
+
 /// The code of a file that cannot be read. The disk may have all of it.
 pub const UNREADABLE: &str = "unreadable";
 
@@ -149,10 +152,39 @@ pub(crate) fn examine_disk(
     let is_whole = report.damage.is_empty();
     let findings = report.damage.iter().chain(&report.derived);
     problems.extend(findings.filter_map(|found| of_finding(found, is_whole)));
+    let is_salvaged = |problem: &Problem| problem.remedy == Remedy::Salvage && problem.code == DAMAGED;
+    if problems.iter().any(is_salvaged) && !has_records(disk)? {
+        for problem in problems.iter_mut().filter(|problem| is_salvaged(problem)) {
+            problem.remedy = Remedy::Backup;
+        }
+    }
     if report.ok {
         look_inside(Arc::clone(disk), options, problems)?;
     }
     Ok(())
+}
+
+/// Returns whether a damaged log has a readable record. Salvage saves nothing of a log without one.
+fn has_records(disk: &Arc<dyn Disk>) -> Result<bool> {
+    let damaged = match log::DamagedLog::open(Arc::clone(disk)) {
+        Err(error) if error.is_corruption() => return Ok(false),
+        other => other?,
+    };
+    let mut has_one = false;
+    let searched = damaged.pieces(&[], &mut |piece, _| {
+        has_one = !piece.records.is_empty();
+        // The first one ends the search.
+        if has_one {
+            Err(Error::internal("found"))
+        } else {
+            Ok(())
+        }
+    });
+    if has_one {
+        Ok(true)
+    } else {
+        searched.map(|_| false)
+    }
 }
 
 /// Converts a finding to a problem. Returns `None` for a path that is not a regular file, because `look_at_kinds`
@@ -160,7 +192,7 @@ pub(crate) fn examine_disk(
 fn of_finding(found: &Finding, is_whole: bool) -> Option<Problem> {
     use Remedy::{Backup, Gc, Nothing, Salvage};
     let Damage { file, offset, cause } = &found.damage;
-    let damaged = |remedy| (ProblemSeverity::Damage, "damaged", remedy);
+    let damaged = |remedy| (ProblemSeverity::Damage, DAMAGED, remedy);
     let left_over = |severity| (severity, "left_over", Nothing);
     let torn = |severity, remedy| (severity, "torn_tail", remedy);
     let folder = file.split('/').next().unwrap_or_default();

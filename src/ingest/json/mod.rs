@@ -25,9 +25,9 @@ pub(super) use self::fields::{Fields, Stated};
 pub(super) use self::mended::mended;
 pub use self::object_line::{ObjectLine, loose_time_from_json, object_from_json, stored_object_to_json};
 pub(crate) use self::object_line::{loose_time, object_to_json, time_from_json};
-pub use self::strict::parse;
 #[cfg(feature = "agent")]
 pub(crate) use self::strict::{JsonError, Parts, balanced_end, parse_within, split};
+pub use self::strict::{parse, repeated_key};
 pub use self::whole_characters::whole_characters;
 use super::text::shown;
 use crate::error::{Error, Result};

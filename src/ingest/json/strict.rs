@@ -259,7 +259,7 @@ fn outside_strings(text: &[u8]) -> impl Iterator<Item = (usize, u8)> {
 }
 
 /// Returns the first key that a map of a valid JSON text repeats, and the offset after it.
-pub(super) fn repeated_key(text: &str) -> Option<(String, usize)> {
+pub fn repeated_key(text: &str) -> Option<(String, usize)> {
     let mut maps: Vec<HashSet<String>> = Vec::new();
     let mut start = 0;
     for (at, byte) in outside_strings(text.as_bytes()).filter(|(_, byte)| !byte.is_ascii_whitespace()) {

@@ -447,6 +447,11 @@ fn doctor_names_each_file_of_an_installation_that_is_not_whole() {
         assert!(folder.json(&["doctor"])["installed"].is_null(), "{client}");
         let answer = install(&folder, client);
         assert_eq!(problems(), [] as [String; 0], "{client}");
+        // Each file has a line, also those that are whole.
+        let told = folder.run(&["doctor"]).out;
+        for file in column(answer["files"].as_array().unwrap(), "path") {
+            assert!(told.contains(&file), "{client}: {file}: {told}");
+        }
         for file in column(answer["files"].as_array().unwrap(), "path") {
             let before = fs::read(&file).unwrap();
             fs::remove_file(&file).unwrap();
@@ -464,6 +469,110 @@ fn doctor_names_each_file_of_an_installation_that_is_not_whole() {
         }
         assert!(!problems().is_empty(), "{client}");
     }
+}
+
+/// The settings of a user may have a server without hooks, such as one that the client itself added.
+#[test]
+fn doctor_checks_the_server_in_each_file_that_install_writes() {
+    let entry = r#"{"type":"stdio","command":"/nonexistent/treering","args":["serve","--mcp"]}"#;
+    let list = r#"{"type":"local","command":["/nonexistent/treering","serve","--mcp"]}"#;
+    for (client, file, key, entry) in [
+        ("claude-code", "home/.claude.json", "mcpServers", entry),
+        ("vscode", "home/.config/Code/User/mcp.json", "servers", entry),
+        ("vscode", "home/.copilot/mcp-config.json", "mcpServers", entry),
+        ("opencode", "home/.config/opencode/opencode.json", "mcp", list),
+    ] {
+        let folder = workplace();
+        let server = |code: i32| {
+            let ran = folder.run(&["doctor", "--json"]);
+            let clients = ran.documents()[0]["clients"]
+                .as_array()
+                .cloned()
+                .unwrap_or_default();
+            assert_eq!((ran.code, clients.len()), (code, 1), "{client}: {ran:?}");
+            assert_eq!(clients[0]["client"], client);
+            assert_eq!(clients[0]["file"], folder.path(file).to_str().unwrap());
+            clients[0].clone()
+        };
+        folder.write(file, format!("{{\"{key}\":{{\"treering\":{entry}}}}}"));
+        let found = server(1);
+        assert!(
+            text(&found["problem"]).contains("/nonexistent/treering"),
+            "{found}"
+        );
+        assert_eq!(found["remedy"], format!("treering install {client}"));
+        install(&folder, client);
+        if client != "vscode" {
+            assert_eq!(server(0)["serves_store"], true);
+        }
+        uninstall(&folder, client);
+        // Another program of this name is not replaced, so the entry is to be pasted.
+        let other = entry.replace("nonexistent/treering", "nonexistent/other");
+        folder.write(file, format!("{{\"{key}\":{{\"treering\":{other}}}}}"));
+        let found = server(1);
+        assert!(
+            found["remedy"].is_null() && text(&found["by_hand"]).contains(key),
+            "{found}"
+        );
+        folder.write(file, "{\n  broken");
+        let found = server(1);
+        assert!(
+            text(&found["problem"]).starts_with("line 2, column 3: "),
+            "{found}"
+        );
+        assert!(
+            found["remedy"].is_null() && text(&found["by_hand"]).contains(key),
+            "{found}"
+        );
+    }
+}
+
+/// A removal leaves an edited skill or plugin to the user, so `doctor` does not ask for another installation.
+#[test]
+fn what_a_removal_leaves_is_no_installation() {
+    for (client, file) in [
+        ("claude-code", "home/.claude/skills/treering-memory/SKILL.md"),
+        ("opencode", "home/.config/opencode/plugins/treering.js"),
+    ] {
+        let folder = workplace();
+        install(&folder, client);
+        let edited = fs::read_to_string(folder.path(file)).unwrap() + "\n// mine\n";
+        folder.write(file, &edited);
+        // It is part of the installation before the removal.
+        let parts = folder.json(&["doctor"])["installed"].clone();
+        assert_eq!(parts.as_array().unwrap().len(), 3, "{parts}");
+        uninstall(&folder, client);
+        assert_eq!(fs::read_to_string(folder.path(file)).unwrap(), edited);
+        assert!(folder.json(&["doctor"])["installed"].is_null());
+    }
+}
+
+/// The repair that `doctor` names works for an edited plugin too, and keeps what the user edited.
+#[test]
+fn an_edited_plugin_gets_the_program_back() {
+    let folder = workplace();
+    install(&folder, "opencode");
+    let file = "home/.config/opencode/plugins/treering.js";
+    let program = env!("CARGO_BIN_EXE_treering");
+    let edited = fs::read_to_string(folder.path(file)).unwrap() + "// mine\n";
+    folder.write(file, edited.replace(program, "/gone/treering"));
+    let ran = folder.run(&["doctor", "--json"]);
+    let found = ran.documents()[0]["installed"].as_array().unwrap().clone();
+    let bad = found.iter().find(|part| !part["problem"].is_null()).unwrap();
+    assert_eq!(
+        (ran.code, &bad["remedy"]),
+        (1, &json!("treering install opencode"))
+    );
+    folder.json(&["install", "opencode", "--yes"]);
+    assert_eq!(fs::read_to_string(folder.path(file)).unwrap(), edited);
+    folder.json(&["doctor"]);
+    // A skill that is gone is missing.
+    fs::remove_file(folder.path("home/.config/opencode/skills/treering-memory/SKILL.md")).unwrap();
+    let told = folder.run(&["doctor"]);
+    assert!(
+        told.code == 1 && told.out.contains("SKILL.md: the file does not exist"),
+        "{told:?}"
+    );
 }
 
 /// A server of `mcp install` is no installation of hooks, also where one file has both.

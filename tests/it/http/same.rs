@@ -257,10 +257,51 @@ fn a_query_names_the_same_arguments_as_a_body() {
         "query=pot&limit=-1",
         "limit=3",
         "query=pot&more=1",
+        "query=%ff%fe",
+        "query=pot%c3&scope=global",
     ] {
         let reply = server.get(&format!("/v1/memory_recall?{bad}"));
         assert_eq!(reply.status, 400, "{bad}: {reply:?}");
         reply.refusal();
+    }
+}
+
+/// The codes are those of the page, and no sentence is that of a library.
+#[test]
+fn a_body_of_another_form_is_refused_with_the_code_of_the_page() {
+    let folder = Folder::with_store();
+    let server = Server::start(&folder, &[]);
+    let post = |body: &str| {
+        let more = format!(
+            "Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+            body.len()
+        );
+        server.raw(&(server.head("POST", "/v1/memory_remember", &more) + body))
+    };
+    for body in [
+        "[]",
+        "\"tea\"",
+        "null",
+        "",
+        "{",
+        "{\"text\":\"a\"} x",
+        r#"{"text":"a","text":"b"}"#,
+        r#"{"text":"a","te\u0078t":"b"}"#,
+    ] {
+        let reply = post(body);
+        assert_eq!(reply.refusal(), (400, "usage".to_owned()), "{body}: {reply:?}");
+        assert!(
+            !reply.body.contains("Failed to") && !reply.body.contains("deserialize"),
+            "{reply:?}"
+        );
+    }
+    assert_eq!(folder.json(&["log", "--limit", "1"])["seq"], 0);
+    let large = post(&format!(r#"{{"text":"{}"}}"#, "a".repeat(1 << 20)));
+    assert_eq!(large.refusal(), (413, "too_large".to_owned()));
+    assert!(!large.body.contains("length limit"), "{large:?}");
+    let page = std::fs::read_to_string(format!("{}/docs/http.md", crate::ROOT)).unwrap();
+    for code in ["bad_request", "bad_method", "no_route", "not_acceptable"] {
+        assert!(page.contains(&format!("`{code}`")), "{code}");
     }
 }
 

@@ -87,6 +87,20 @@ fn each_client_writes_as_its_actor_and_takes_back_its_own_work() {
         let refused = call(server, token, "memory_undo", &back).refusal();
         assert_eq!(refused.1, "other_lanes");
     }
+    // What helps is permitted, and no session of another client is named.
+    for (more, status) in [(json!({}), 403), (json!({ "dry_run": true }), 200)] {
+        let mut asked = json!({ "action": "rollback", "to": "seq:0" });
+        asked
+            .as_object_mut()
+            .unwrap()
+            .extend(more.as_object().unwrap().clone());
+        let reply = call(server, &vera, "memory_undo", &asked);
+        assert_eq!(reply.status, status, "{reply:?}");
+        assert!(
+            !reply.body.contains("bob") && !reply.body.contains("others: true"),
+            "{reply:?}"
+        );
+    }
     assert_eq!(folder.json(&["head"])["objects"], 2);
     let own = done(server, &vera, "memory_undo", &json!({ "action": "revert" }));
     assert_eq!(own["reverted"][0]["id"], "library");

@@ -2,6 +2,7 @@
 
 mod app;
 mod attacks;
+mod causes;
 mod definitions;
 mod for_models;
 mod forks;

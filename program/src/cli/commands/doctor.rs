@@ -5,24 +5,16 @@
 
 use std::os::unix::fs::MetadataExt as _;
 
+#[cfg(feature = "mcp")]
+use super::doctor_clients::{clients, installations};
 use super::findings::place;
-#[cfg(feature = "mcp")]
-use super::install::wanted;
-#[cfg(feature = "mcp")]
-use super::mcp::Plan;
 use super::prelude::*;
-use crate::answers::store::{ClientSetup, Diagnosis, Examined, HookSetup, InstalledPart};
-#[cfg(feature = "mcp")]
-use crate::cli::context::path_in;
-#[cfg(feature = "mcp")]
-use crate::cli::context::real_path;
+use crate::answers::store::{ClientSetup, Diagnosis, Examined};
+#[cfg(not(feature = "mcp"))]
+use crate::answers::store::{HookSetup, InstalledPart};
 use crate::cli::context::{as_arguments, explain, quoted, refuse_other_folder};
 use crate::cli::errors::FAILED;
-#[cfg(feature = "mcp")]
-use crate::cli::install::{Client, FileChange, Standing, Start, changes, program_file, program_of};
 use crate::cli::trusted_stores::is_own;
-#[cfg(feature = "mcp")]
-use crate::hook::HookClient;
 use treering::inspect::engine;
 use treering::inspect::engine::{Problem, ProblemSeverity, Remedy};
 
@@ -183,17 +175,26 @@ fn show_examined(answer: &Examined, context: &mut Context) -> Result<()> {
             output.line(format_args!("repair with: {command}"))?;
         }
     }
-    // A problem of the server or the hooks is told above.
+    // The lines above tell of the servers and the hooks, also those that are whole.
     let servers = answer.clients.iter().map(|setup| (&setup.file, &setup.problem));
     let hooks = answer.hooks.iter().map(|setup| (&setup.file, &setup.problem));
-    let told: Vec<&String> = servers
-        .chain(hooks)
-        .filter(|(_, problem)| problem.is_some())
-        .map(|(file, _)| file)
-        .collect();
-    let is_told = |part: &InstalledPart| told.contains(&&part.file);
-    for part in answer.installed.iter().filter(|part| !is_told(part)) {
-        let Some(problem) = &part.problem else { continue };
+    let told: Vec<_> = servers.chain(hooks).collect();
+    for part in &answer.installed {
+        let mut lines = told.iter().filter(|(file, _)| **file == part.file).peekable();
+        let has_line = lines.peek().is_some();
+        let Some(problem) = &part.problem else {
+            if !has_line {
+                output.line(format_args!(
+                    "{} has what install wrote: {}",
+                    part.client,
+                    one_line(&part.file)
+                ))?;
+            }
+            continue;
+        };
+        if lines.any(|(_, problem)| problem.is_some()) {
+            continue;
+        }
         let text = format!("{}: {}", one_line(&part.file), one_line(problem));
         output.labelled(Meaning::Changed, part.client, &text)?;
         if let Some(command) = &part.remedy {
@@ -205,124 +206,6 @@ fn show_examined(answer: &Examined, context: &mut Context) -> Result<()> {
         output.line(format_args!("no problems found in the store {store}"))?;
     }
     Ok(())
-}
-
-/// Returns the clients whose settings start the server, with what is wrong. `store` is the store that is examined.
-#[cfg(feature = "mcp")]
-fn clients(context: &Context, store: &Path) -> Vec<ClientSetup> {
-    let setups = Client::ALL.into_iter().filter_map(|client| {
-        let place = client.place().ok()?;
-        let start = place.known_start().transpose()?;
-        let named = start.as_ref().ok().and_then(Start::store);
-        // The client has the variable TREERING_STORE of its user, too.
-        let served = named.or_else(|| path_in("TREERING_STORE"));
-        let served = served.or_else(|| Some(Context::unnamed_store().ok()?.0));
-        let other = served.filter(|served| real_path(served) != real_path(store));
-        let fault = match &start {
-            Err(error) => Some(error.message().to_owned()),
-            Ok(start) => fault_of(start),
-        };
-        let is_broken = fault.is_some();
-        let problem = fault.or_else(|| Some(other_store(client, other.as_deref()?)));
-        let planned = problem.as_ref().map(|_| Plan::of(context, client, None));
-        let (remedy, by_hand) = match planned {
-            None => (None, None),
-            Some(Ok(_)) => (Some(install(context, client)), None),
-            // What the program cannot edit, a person does. Other errors have no entry to paste.
-            Some(Err(error)) => {
-                let has_entry = matches!(error.code(), ErrorCode::FileExists | ErrorCode::NotRegularFile);
-                (None, error.hint().filter(|_| has_entry).map(str::to_owned))
-            }
-        };
-        Some(ClientSetup {
-            client: client.name(),
-            file: shown(&place.path),
-            is_broken,
-            serves_store: other.is_none() && start.as_ref().is_ok_and(Start::is_server),
-            command: start.ok().map(|start| start.command),
-            problem,
-            remedy,
-            by_hand,
-        })
-    });
-    setups.collect()
-}
-
-/// Returns the command that makes a client serve the store that is examined.
-#[cfg(feature = "mcp")]
-fn install(context: &Context, client: Client) -> String {
-    let store = context.named_store().map(|store| real_path(&store));
-    let store = store.map_or_else(String::new, |store| format!(" --store {}", quoted(&store)));
-    format!("treering mcp install --client {client}{store}")
-}
-
-/// Returns why a client cannot start the server.
-#[cfg(feature = "mcp")]
-fn fault_of(start: &Start) -> Option<String> {
-    let no_server = || (!start.is_server()).then(|| "the arguments do not start serve --mcp".to_owned());
-    missing_program(&start.command).or_else(no_server)
-}
-
-/// Says that a client serves another store.
-#[cfg(feature = "mcp")]
-fn other_store(client: Client, other: &Path) -> String {
-    let everywhere = if client.is_of_project() {
-        ""
-    } else {
-        ", in every project"
-    };
-    format!("it serves another store, {}{everywhere}", shown(other))
-}
-
-/// Says that there is no such program.
-#[cfg(feature = "mcp")]
-fn missing_program(program: &str) -> Option<String> {
-    let is_missing = program_file(Path::new(program)).is_none();
-    is_missing.then(|| format!("the program {program} does not exist"))
-}
-
-/// Returns the coding agents whose settings call the hooks, and the files of each installation, with what is wrong.
-#[cfg(feature = "mcp")]
-fn installations(context: &Context) -> (Vec<HookSetup>, Vec<InstalledPart>) {
-    let (mut hooks, mut parts) = (Vec::new(), Vec::new());
-    for client in HookClient::ALL {
-        let wanted = wanted(context, client, false);
-        let files = wanted
-            .and_then(|wanted| changes(client, &wanted))
-            .unwrap_or_default();
-        let is_installed = files.iter().any(FileChange::is_sign);
-        let (client, mends) = (client.name(), format!("treering install {client}"));
-        for change in files {
-            let file = shown(&change.path);
-            if let Some(command) = change.command_in_file() {
-                let problem = missing_program(&program_of(&command));
-                hooks.push(HookSetup {
-                    client,
-                    file: file.clone(),
-                    command,
-                    remedy: problem.as_ref().map(|_| mends.clone()),
-                    problem,
-                });
-            }
-            if !is_installed {
-                continue;
-            }
-            // What the program cannot read, a person repairs.
-            let (problem, is_mended) = match change.standing() {
-                Standing::Absent => (Some("what install writes is not in it".to_owned()), true),
-                Standing::InPart => (Some("some of what install writes is not in it".to_owned()), true),
-                Standing::Unreadable(why) => (Some(why), false),
-                Standing::Whole(program) => (program.as_deref().and_then(missing_program), true),
-            };
-            parts.push(InstalledPart {
-                client,
-                file,
-                remedy: problem.as_ref().filter(|_| is_mended).map(|_| mends.clone()),
-                problem,
-            });
-        }
-    }
-    (hooks, parts)
 }
 
 #[cfg(not(feature = "mcp"))]

@@ -88,9 +88,7 @@ fn preview(context: &mut Context, mut erasing: Erasing) -> Result<String> {
         dry_run: true,
         needs: refused.map(|refused| format!("this erasure needs --everywhere: {refused}")),
     };
-    context.answer(&preview, |preview, context| {
-        preview.parts.show(context, "would erase")
-    })?;
+    context.answer(&preview, |preview, context| preview.parts.show(context, true))?;
     if let Some(needs) = &preview.needs {
         context.note("needs", needs);
     }
@@ -108,7 +106,7 @@ fn erase(context: &mut Context, erasing: &Erasing) -> Done {
         commit: commit.clone(),
     };
     context.answer(&answer, |answer, context| {
-        answer.parts.show(context, "erased")?;
+        answer.parts.show(context, false)?;
         let head = context.head_line(&answer.commit);
         context.line(head)
     })?;
@@ -139,7 +137,16 @@ impl ErasedParts {
         format!("{}, {}", counts.join(" and "), bytes(self.bytes))
     }
 
-    fn show(&self, context: &mut Context, what: &str) -> Result<()> {
+    fn show(&self, context: &mut Context, is_preview: bool) -> Result<()> {
+        let words = if is_preview {
+            [
+                "would be removed from the state",
+                "would also be erased in other objects",
+                "would erase",
+            ]
+        } else {
+            ["removed from the state", "also erased in other objects", "erased"]
+        };
         let output = &mut context.output;
         for record in self.records.iter().take(RECORDS_SHOWN) {
             let digest = output.paint(Meaning::Name, human::short_hex(&to_hex(&record.digest)));
@@ -154,15 +161,12 @@ impl ErasedParts {
         if let more @ 1.. = self.records.len().saturating_sub(RECORDS_SHOWN) {
             output.line(format_args!("  and {more} more"))?;
         }
-        for (label, ids) in [
-            ("removed from the state", &self.unlinked),
-            ("also erased in other objects", &self.holders),
-        ] {
+        for (label, ids) in [(words[0], &self.unlinked), (words[1], &self.holders)] {
             if !ids.is_empty() {
                 output.line(format_args!("{label}: {}", named(ids)))?;
             }
         }
-        let label = output.paint(Meaning::Bad, what);
+        let label = output.paint(Meaning::Bad, words[2]);
         output.line(format_args!("{label}: {}", self.sum()))
     }
 }

@@ -41,7 +41,7 @@ const SUPPORTED: &str =
 /// Turn documents into objects
 ///
 /// The formats are Org, Markdown, plain text, JSON Lines with objects or transcripts (also of Claude Code and Codex), and
-/// the exports of `ChatGPT` and Claude.ai.
+/// the exports of ChatGPT and Claude.ai.
 ///
 /// # Notes
 /// Reads every .org, .md, .mdx, .mdc, .txt and .jsonl file below a folder, and conversations.json. Leaves out hidden names

@@ -10,7 +10,8 @@ use super::prelude::*;
 
 /// List the lanes, most recent first
 ///
-/// A lane is a session, else an actor, else `default`. Each lane has its own undo and ring of snapshots.
+/// A lane is a session, else an actor, else `default`. Each lane has its own undo and ring of snapshots. A line has
+/// lanes of its own: --at fork:NAME lists those of a fork, also of one that was merged.
 ///
 /// # Examples
 /// ```text

@@ -11,13 +11,20 @@ use super::gists::Gists;
 use super::log_graph::{self, GraphLine};
 use super::prelude::*;
 use crate::answers::history::{LogLine, SnapshotLine};
+use crate::cli::context::quoted;
 use crate::cli::human::{Cell, Mark, ROWS_ALIGNED, Timeline, blank, drawing, spare};
+#[cfg(feature = "remote")]
+use crate::cli::remotes::Remotes;
 use crate::cli::turns::{Turn, quarantined, turns};
+#[cfg(feature = "remote")]
+use treering::inspect::engine::MAIN_LINE;
 use treering::inspect::engine::ReferenceInfo;
 use treering::revert::Selection;
 
 /// The number of characters of the text of a changed object.
 const WORDS_CHARS: usize = 40;
+/// The number of forks that are searched for a writer.
+const LINES_SEARCHED: usize = 50;
 /// The number of characters of the prompt of a turn.
 const PROMPT_CHARS: usize = 60;
 /// The number of characters of what a turn read.
@@ -147,13 +154,53 @@ impl Verb for Log {
         table.end(&mut context.output)?;
         if is_empty {
             context.nothing_by(&memory, &wanted)?;
-            if !wanted.is_everyone() {
-                let text = "this line shows a merge as one commit; list what it brought in with: treering log --at remote:NAME/main";
+            let lines = if wanted.is_everyone() {
+                Vec::new()
+            } else {
+                lines_of(&memory, &wanted)?
+            };
+            if let Some(line) = lines.first() {
+                let line = quoted(Path::new(line));
+                let text = format!(
+                    "this line shows a merge as one commit; list what it brought in with: treering log --at {line}"
+                );
                 context.note_for_people("next", text);
             }
         }
         Ok(DONE)
     }
+}
+
+/// Returns the other lines with a commit of the writer, as revisions: forks, and lines of remotes.
+fn lines_of(memory: &Memory, wanted: &Selection) -> Result<Vec<String>> {
+    // The lines of remotes are forks of other names.
+    let forks = memory.live_forks().into_iter();
+    let forks = forks.filter(|fork| !fork.name.starts_with("remote:"));
+    let forks = forks.map(|fork| (format!("fork:{}", fork.name), Revision::Fork(fork.name)));
+    let remotes = Vec::new();
+    #[cfg(feature = "remote")]
+    let remotes = Remotes::of(memory).map_or(remotes, |remotes| remotes.entries());
+    #[cfg(feature = "remote")]
+    let remotes: Vec<_> = remotes
+        .iter()
+        .map(|remote| format!("{}/{MAIN_LINE}", remote.name))
+        .map(|line| (format!("remote:{line}"), Revision::Remote(line)))
+        .collect();
+    let mut found = Vec::new();
+    for (name, revision) in forks.take(LINES_SEARCHED).chain(remotes) {
+        // Nothing may have been fetched from a remote.
+        let Ok(view) = memory.view_at(&revision, "") else {
+            continue;
+        };
+        let line = memory.on_line_of(&view)?;
+        for info in line.commits() {
+            if wanted.made(&line, &info?.commit) {
+                found.push(name);
+                break;
+            }
+        }
+    }
+    Ok(found)
 }
 
 /// Lists the turns of a session, or of all sessions.

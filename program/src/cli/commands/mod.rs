@@ -50,6 +50,8 @@ mod contains;
 mod diagrams;
 mod diff;
 mod doctor;
+#[cfg(feature = "mcp")]
+mod doctor_clients;
 mod document_review;
 mod erase;
 mod export;

@@ -50,7 +50,8 @@ impl Wanted {
             .collect()
     }
 
-    fn server(&self, client: HookClient) -> Start {
+    /// Returns how the client starts the server.
+    pub(crate) fn server(&self, client: HookClient) -> Start {
         let mut args: Vec<String> = ["serve", "--mcp", "--client", client.name()]
             .map(str::to_owned)
             .into();
@@ -148,17 +149,40 @@ impl ServerPlace {
         FileChange::server_alone(self.path.clone(), self.base.clone(), self.form, start)
     }
 
+    /// Returns the change that writes the server as `install` does. Unlike [`Self::with`], it follows links.
+    pub(crate) fn shared(&self, start: Start) -> FileChange {
+        FileChange::server(self.path.clone(), self.form, start)
+    }
+
     /// Returns how the file starts the server now.
     ///
     /// # Errors
     /// The errors of [`FileChange::known_start`].
     pub(crate) fn known_start(&self) -> Result<Option<Start>> {
-        let none = Start {
-            command: String::new(),
-            args: Vec::new(),
-        };
-        self.with(none).known_start()
+        self.with(Start::none()).known_start()
     }
+
+    /// Returns how the file, which may be a link, starts the server now.
+    ///
+    /// # Errors
+    /// The errors of [`FileChange::known_start`].
+    pub(crate) fn known_start_of_install(&self) -> Result<Option<Start>> {
+        self.shared(Start::none()).known_start()
+    }
+}
+
+/// Returns the files with servers that `install` writes and `mcp install` does not.
+pub(crate) fn places_of_install() -> Vec<(HookClient, ServerPlace)> {
+    let places = [
+        (HookClient::ClaudeCode, Place::Claude),
+        (HookClient::Vscode, Place::VsCode),
+        (HookClient::Vscode, Place::Copilot),
+        (HookClient::Opencode, Place::Opencode),
+    ];
+    let known = places
+        .into_iter()
+        .map(|(client, place)| Some((client, place.server().ok()?)));
+    known.flatten().collect()
 }
 
 /// The folder of a user with the files of a client.
@@ -237,10 +261,7 @@ impl Place {
 pub(crate) fn changes(client: HookClient, wanted: &Wanted) -> Result<Vec<FileChange>> {
     let target = Target { client, wanted };
     let start = || wanted.server(client);
-    let server = |place: Place| {
-        let ServerPlace { path, form, .. } = place.server()?;
-        Ok(FileChange::server(path, form, start()))
-    };
+    let server = |place: Place| Ok(place.server()?.shared(start()));
     let json = |place: Place, file: &str, entries| Ok(FileChange::json(place.folder()?.join(file), entries));
     let skill = |place: Place| {
         let file = place.folder()?.join("skills").join(SKILL_FILE);

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::Value as Json;
 
-use super::server::{SERVER, Start};
+use super::server::{SERVER, Start, program_file};
 use crate::cli::own_program::own_file;
 
 /// The words by which a hook of this program is known, besides the name of the program.
@@ -79,13 +79,31 @@ pub(super) fn with_options_of(known: &str, new: &str) -> String {
     new.replacen(&options, &old, 1)
 }
 
+/// The line of the plugin for opencode with the program and its arguments begins with this.
+const PLUGIN_COMMAND: &str = "const COMMAND = ";
+
+/// Returns the line of a plugin with the program and its arguments, and those words. Another file has none.
+fn command_of_plugin(text: &str) -> Option<(&str, Vec<String>)> {
+    let line = text.lines().find_map(|line| line.strip_prefix(PLUGIN_COMMAND))?;
+    let words: Vec<String> = serde_json::from_str(line).ok()?;
+    (!words.is_empty()).then_some((line, words))
+}
+
 /// Returns the program that the plugin for opencode runs. Another file runs none.
 pub(super) fn program_in_plugin(text: &str) -> Option<String> {
-    let line = text
-        .lines()
-        .find_map(|line| line.strip_prefix("const COMMAND = "))?;
-    let words: Vec<String> = serde_json::from_str(line).ok()?;
-    words.into_iter().next()
+    command_of_plugin(text)?.1.into_iter().next()
+}
+
+/// Returns an edited plugin with the program of the plugin `own`, if the program that it names does not exist.
+pub(super) fn with_program_of(text: &str, own: &str) -> Option<String> {
+    let (line, mut words) = command_of_plugin(text)?;
+    let program = program_in_plugin(own)?;
+    if program_file(Path::new(&words[0])).is_some() {
+        return None;
+    }
+    words[0] = program;
+    let [old, new] = [line, &Json::from(words).to_string()].map(|words| format!("{PLUGIN_COMMAND}{words}"));
+    Some(text.replacen(&old, &new, 1))
 }
 
 /// Returns the program that the command of a hook runs.

@@ -14,7 +14,7 @@ use std::{fs, io};
 
 use serde_json::Value as Json;
 
-use super::commands::{is_own_server, program_in_plugin};
+use super::commands::{is_own_server, program_in_plugin, with_program_of};
 use super::entries::{Entry, Kind, OTHER_SERVER, own_hooks, with_entries, without_entries};
 use super::record::{InstallRecord, note_folders};
 use super::server::{ServerForm, Start, toml_server, with_toml_server, without_toml_server};
@@ -32,6 +32,8 @@ const FILE_BYTES_MAX: u64 = 64 << 20;
 /// What a file has of an installation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Standing {
+    /// The file does not exist.
+    Missing,
     /// Nothing.
     Absent,
     /// Not all.
@@ -172,8 +174,10 @@ impl FileChange {
             ..InstallRecord::default()
         });
         let new = match &self.what {
-            // A file that the user wrote or edited stays.
-            Content::Whole(own) if old.is_some() && text != own && text != record.added => text.to_owned(),
+            // A file that the user wrote or edited stays, but for a program that does not exist.
+            Content::Whole(own) if old.is_some() && text != own && text != record.added => {
+                with_program_of(text, own).unwrap_or_else(|| text.to_owned())
+            }
             Content::Whole(own) => {
                 record.added.clone_from(own);
                 own.clone()
@@ -294,10 +298,7 @@ impl FileChange {
     /// Returns what a person does with a file that the program cannot read or keep whole.
     fn to_paste(&self) -> Option<String> {
         let Alone { form, start, .. } = self.alone.as_ref()?;
-        Some(format!(
-            "paste this into the file yourself:\n{}",
-            form.to_paste(start)
-        ))
+        Some(form.to_paste(start))
     }
 
     /// Returns how the file starts the server; `None` if the file has no such server.
@@ -326,16 +327,18 @@ impl FileChange {
         let is_own = match &self.what {
             Content::Json(_) => self.command_in_file().is_some(),
             Content::Toml(_) => false,
-            Content::Whole(_) => self.path.exists(),
+            // An edited file without a record is what a removal left to the user.
+            Content::Whole(own) => self.read().is_ok_and(|text| text.as_ref() == Some(own)),
         };
-        is_own || InstallRecord::of(&self.path).is_some() && self.standing() != Standing::Absent
+        let is_there = || !matches!(self.standing(), Standing::Missing | Standing::Absent);
+        is_own || InstallRecord::of(&self.path).is_some() && is_there()
     }
 
     /// Returns what the file has of what an installation writes.
     pub(crate) fn standing(&self) -> Standing {
         let text = match self.read() {
             Ok(Some(text)) => text,
-            Ok(None) => return Standing::Absent,
+            Ok(None) => return Standing::Missing,
             Err(error) => return Standing::Unreadable(error.message().to_owned()),
         };
         let start = match self.start_in(&text) {

@@ -11,7 +11,7 @@ mod files;
 mod record;
 mod server;
 
-pub(crate) use self::clients::{Client, Wanted, changes};
+pub(crate) use self::clients::{Client, ServerPlace, Wanted, changes, places_of_install};
 pub(crate) use self::commands::program_of;
 pub(crate) use self::files::{FileChange, Planned, Standing};
 pub(crate) use self::record::remove_folders;

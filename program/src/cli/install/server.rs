@@ -54,13 +54,14 @@ impl ServerForm {
         }
     }
 
-    /// Returns the text that a person pastes into the file.
+    /// Returns the hint with the text that a person pastes into the file.
     pub(crate) fn to_paste(self, start: &Start) -> String {
         let ([key, name], entry) = self.entry(start);
-        match self {
+        let entry = match self {
             Self::Toml => toml_of(start),
             _ => format!("{:#}\n", json!({ key: { name: entry } })),
-        }
+        };
+        format!("paste this into the file yourself:\n{entry}")
     }
 }
 
@@ -72,6 +73,12 @@ pub(crate) struct Start {
 }
 
 impl Start {
+    /// Returns a start of nothing, to read a file with.
+    pub(super) fn none() -> Self {
+        let (command, args) = (String::new(), Vec::new());
+        Self { command, args }
+    }
+
     /// Returns what an entry of a settings file starts. Some clients have the program and the arguments in one list.
     pub(crate) fn of(entry: &Json) -> Option<Self> {
         let texts = |value: &Json| -> Vec<String> {

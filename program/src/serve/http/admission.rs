@@ -122,7 +122,7 @@ pub(super) async fn read_body(request: Request, next: Next) -> Response {
             if causes.any(<dyn std::error::Error>::is::<TimeoutError>) {
                 return StatusCode::REQUEST_TIMEOUT.into_response();
             }
-            failed.into_response()
+            Refusal::of_status(failed.into_response().status(), "").into_response()
         }
     }
 }

@@ -3,7 +3,7 @@
 //! # Layer
 //! Layer 9, part of serve.
 
-use axum::body::{Body, to_bytes};
+use axum::body::{Body, Bytes, to_bytes};
 use axum::http::{HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use serde::Serialize;
@@ -222,7 +222,11 @@ pub(super) async fn finished(response: Response) -> Response {
         .is_some_and(|kind| kind.as_bytes().starts_with(b"application/json"));
     let mut response = if (status.is_client_error() || status.is_server_error()) && !is_json {
         let (mut parts, body) = response.into_parts();
-        let sentence = to_bytes(body, SENTENCE_BYTES_MAX).await.unwrap_or_default();
+        let sentence = match status {
+            // The limit of the body is that of a layer, which has other words for it.
+            StatusCode::PAYLOAD_TOO_LARGE => Bytes::new(),
+            _ => to_bytes(body, SENTENCE_BYTES_MAX).await.unwrap_or_default(),
+        };
         let refusal = Refusal::of_status(status, String::from_utf8_lossy(&sentence).trim());
         let (refused, body) = refusal.into_response().into_parts();
         parts.headers.remove(header::CONTENT_LENGTH);

@@ -3,14 +3,15 @@
 //! # Layer
 //! Layer 9, part of serve.
 
-use axum::extract::{Query, State};
+use axum::extract::{Query, RawQuery, State};
 use axum::response::Response;
 use axum::routing::post;
-use axum::{Extension, Json, Router};
+use axum::{Extension, Router};
 use serde_json::{Map, Value, json};
 
 use super::admission::Admitted;
 use super::answer;
+use super::body::{Object, check_query};
 use crate::serve::operations::{self, Effect, Entry, Profile};
 use crate::serve::service::Form;
 use crate::serve::{Caller, Server};
@@ -26,15 +27,15 @@ pub(super) fn path_of(operation: &Entry) -> String {
 pub(super) fn routes(profile: Profile) -> Router<Server> {
     let mut router = Router::new();
     for operation in operations::of_profile(profile) {
-        let posted = move |state: State<Server>,
-                           from: Extension<Admitted>,
-                           Json(arguments): Json<Map<String, Value>>| {
+        let posted = move |state: State<Server>, from: Extension<Admitted>, Object(arguments): Object| {
             call(operation, state.0, from.0, arguments)
         };
         let asked = move |state: State<Server>,
                           from: Extension<Admitted>,
+                          RawQuery(query): RawQuery,
                           Query(pairs): Query<Vec<(String, String)>>| async move {
-            match arguments_of(pairs, &(operation.arguments)()) {
+            let checked = check_query(query.as_deref().unwrap_or_default());
+            match checked.and_then(|()| arguments_of(pairs, &(operation.arguments)())) {
                 Ok(arguments) => call(operation, state.0, from.0, arguments).await,
                 Err(error) => {
                     let limit = caller(&state.0, from.0).tokens_max;

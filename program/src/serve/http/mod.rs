@@ -20,6 +20,7 @@
 mod admission;
 mod answer;
 mod api;
+mod body;
 pub(crate) mod clients;
 mod events;
 mod listen;

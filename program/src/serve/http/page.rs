@@ -11,17 +11,18 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use axum::Router;
 use axum::extract::{Path, Query, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{MethodRouter, get, post};
-use axum::{Json, Router};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::admission::bearer;
 use super::answer::{self, Refusal};
+use super::body::Object;
 use super::events::{self, Pulse};
 use crate::serve::Server;
 use crate::serve::http::{Ticket, Token};
@@ -31,7 +32,7 @@ use crate::serve::ui::{
     timeline, ways_back,
 };
 use treering::agent::Agent;
-use treering::{Error, Result, Writer};
+use treering::{Error, ErrorCode, Result, Writer};
 
 /// The folder of the files.
 pub(super) const FILES: &str = "/assets/";
@@ -190,8 +191,15 @@ where
 {
     let shared = Arc::clone(shared);
     post(
-        move |State(server): State<Server>, Query(of): Query<OfFork>, Json(asked): Json<Q>| {
-            answered(server, shared, write, of, asked)
+        move |State(server): State<Server>, Query(of): Query<OfFork>, Object(asked): Object| async move {
+            match serde_json::from_value(Value::Object(asked)) {
+                Ok(asked) => answered(server, shared, write, of, asked).await,
+                Err(error) => {
+                    let error = Error::invalid(format!("the request has another form: {error}"));
+                    let error = error.with_code(ErrorCode::Usage).with_hint("load the page again");
+                    Refusal::from(&error).into_response()
+                }
+            }
         },
     )
 }

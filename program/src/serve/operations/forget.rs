@@ -14,6 +14,11 @@ use treering::Id;
 use treering::agent::Forgetting;
 use treering::{Error, ErrorCode, Result};
 
+/// Why an item stays that a call names.
+const NOT_HERE: &str = "not in these scopes";
+/// The same, of an item in these scopes.
+const NO_TAGS: &str = "without these tags";
+
 /// Remove items that are wrong or no longer needed. `memory_undo` brings them back.
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -66,9 +71,18 @@ impl Operation for Forget {
         let forgot = service.agent().forget(&what, &writer, dry_run)?;
         let verb = if dry_run { "would forget" } else { "forgot" };
         let mut line = format!("{verb} {}", counted(forgot.items.len() as u64, "item"));
-        if !forgot.others.is_empty() {
-            let count = forgot.others.len().to_string();
-            line.extend(["; not in these scopes: ", &count]);
+        // INVARIANT SRV-3: an item of another scope is told as such, whatever its tags are.
+        let reach = service.reach(None)?;
+        let (mut tagless, mut elsewhere) = (Vec::new(), Vec::new());
+        for id in &forgot.others {
+            match view.get(id)?.filter(|object| reach.has(object.scope())) {
+                Some(_) => tagless.push(id),
+                None => elsewhere.push(id),
+            }
+        }
+        let others = [(NOT_HERE, elsewhere), (NO_TAGS, tagless)];
+        for (why, ids) in others.iter().filter(|(_, ids)| !ids.is_empty()) {
+            line.extend(["; ", why, ": ", &ids.len().to_string()]);
         }
         if !forgot.pinned.is_empty() {
             line.extend(["; pinned and kept: ", &forgot.pinned.len().to_string()]);
@@ -76,8 +90,9 @@ impl Operation for Forget {
         let items = forgot.items.iter();
         let forgotten: Vec<_> = items.map(|item| ItemShown::of(service.agent(), item)).collect();
         let removed = forgotten.iter().map(|item| item.line(&view));
-        let others = forgot.others.iter();
-        let others = others.map(|id| Line::of_id(&view, id).says(["not in these scopes"]));
+        let others = others
+            .iter()
+            .flat_map(|(why, ids)| ids.iter().map(|id| Line::of_id(&view, id).says([*why])));
         let pinned = forgot.pinned.iter();
         let pinned = pinned.map(|id| Line::of_id(&view, id).says(["pinned"]));
         let still = forgot.still.iter();

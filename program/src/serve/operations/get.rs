@@ -172,11 +172,12 @@ impl Operation for Get {
             let answer = Answer::new(view, items, line).of_one_text();
             return Ok(answer.leaving_out(left_out));
         }
-        let limit = self.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX);
+        let limit = self.limit.unwrap_or(LIMIT).min(LIMIT_MAX);
         let wanted = page.start + limit;
         let reach = service.reach(self.scope)?;
         let (mut found, left_out) = self.found(&view, &reach, wanted + 1)?;
-        let has_more = found.len() > wanted;
+        // No page follows an answer that was to have no row.
+        let has_more = limit > 0 && found.len() > wanted;
         found.truncate(wanted);
         let shown = found.into_iter().skip(page.start);
         let items = shown

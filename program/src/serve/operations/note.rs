@@ -63,6 +63,8 @@ pub(super) enum Noted {
     },
     Deleted {
         deleted: bool,
+        /// Whether there was no such note.
+        absent: bool,
         id: Id,
         root: Root,
     },
@@ -171,7 +173,14 @@ impl Operation for Note {
                 let view = agent.memory().view();
                 let line = format!("{line} {}", named(&view, &id));
                 let root = view.root();
-                Ok(Answer::new(view, Noted::Deleted { deleted, id, root }, line))
+                let done = Noted::Deleted {
+                    deleted,
+                    // A false field is in no answer (ANS-2).
+                    absent: !deleted,
+                    id,
+                    root,
+                };
+                Ok(Answer::new(view, done, line))
             }
             Action::List | Action::Search => {
                 let wanted = page.start + LIMIT;

@@ -217,7 +217,7 @@ impl Operation for Recall {
     type Answer = Hits;
 
     fn run(self, service: &Service, page: &Page) -> Result<Answer<Hits>> {
-        let limit = self.limit.unwrap_or(LIMIT).clamp(1, LIMIT_MAX);
+        let limit = self.limit.unwrap_or(LIMIT).min(LIMIT_MAX);
         let view = page.view(service, self.at.as_deref())?;
         let kinds = self.kinds.unwrap_or_default();
         let kinds = kinds.iter().map(|kind| Kind::new(kind));
@@ -232,7 +232,8 @@ impl Operation for Recall {
         query.since = given(self.since.as_deref(), view.now())?;
         query.full = self.full.unwrap_or_default();
         let mut recalled = service.agent().recall(&view, &query)?;
-        let has_more = recalled.hits.len() > wanted;
+        // No page follows an answer that was to have no row.
+        let has_more = limit > 0 && recalled.hits.len() > wanted;
         recalled.hits.truncate(wanted);
         let shown = recalled.hits.len().saturating_sub(page.start);
         let left_out = LeftOut::of_untrusted(recalled.left_out);

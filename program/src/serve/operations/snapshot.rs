@@ -56,14 +56,14 @@ pub(super) struct Snapshot {
 #[serde(untagged)]
 pub(super) enum Snapshots {
     Taken {
+        /// What names the state in other calls.
+        revision: String,
         root: Root,
         time: Time,
         seq: u64,
     },
     /// The snapshots, or the changes from one state to another.
-    Rows {
-        rows: Vec<SnapshotRow>,
-    },
+    Rows { rows: Vec<SnapshotRow> },
 }
 
 /// A row of `memory_snapshot`.
@@ -209,6 +209,7 @@ impl Snapshot {
         let revision = snapshot.revision();
         let line = format!("snapshot {} of seq {}", quoted(&revision), snapshot.info.seq);
         let taken = Snapshots::Taken {
+            revision,
             root: snapshot.info.root,
             time: snapshot.info.time,
             seq: snapshot.info.seq,

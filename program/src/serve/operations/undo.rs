@@ -16,7 +16,8 @@ use treering::inspect::engine::ChangeKind;
 use treering::inspect::object::Op;
 use treering::revert::{Conflicts, Reverted, Selection};
 use treering::{
-    Change, ChangeCounts, CommitDigest, Committed, Error, ErrorCode, Id, Memory, Result, Root, View, Writer,
+    Change, ChangeCounts, CommitDigest, Committed, Error, ErrorCode, Id, Memory, Result, Revision, Root,
+    View, Writer,
 };
 
 /// The number of objects that the text names.
@@ -68,7 +69,7 @@ pub(super) struct Undone {
     seq: u64,
     #[serde(flatten)]
     counts: Option<Counts>,
-    /// What an undo or redo would change.
+    /// What an undo or redo changes.
     changes: Vec<ChangedId>,
     dry_run: bool,
     #[serde(flatten)]
@@ -85,7 +86,7 @@ shown! {
 }
 
 shown! {
-    /// An object that an undo or redo would change.
+    /// An object that an undo or redo changes.
     struct ChangedId of Change {
         id: Id,
         change: ChangeKind = kind,
@@ -186,15 +187,18 @@ impl Undo {
                 changes: preview.changes.into_iter().map(ChangedId::from).collect(),
                 ..self.counted(&view, preview.seq, preview.counts)
             };
-            let changes = undone.changes.iter().take(TOLD);
-            let notes = changes.map(|one| Line::of_id(&view, &one.id).says([one.change]).to_string());
-            let notes: Vec<_> = notes.collect();
-            return Ok(Answer::new(view, undone, line).with_notes(notes));
+            return Ok(undone.with_lines(view, line));
         }
-        self.done(memory, &memory.reverse(op, head, writer)?, op)
+        let committed = memory.reverse(op, head, writer)?;
+        let (view, counts) = (memory.view(), counts(memory, &committed)?);
+        let undone = Undone {
+            changes: changes(memory, &committed)?,
+            ..self.counted(&view, committed.commit.commit.seq, counts)
+        };
+        Ok(undone.with_lines(view, format!("{op}: {}", told(counts))))
     }
 
-    /// Returns the answer of a way back that only counts its changes.
+    /// Returns the answer of a rollback, which only counts its changes.
     fn done(&self, memory: &Memory, committed: &Committed, what: &str) -> Result<Answer<Undone>> {
         let (view, counts) = (memory.view(), counts(memory, committed)?);
         let undone = self.counted(&view, committed.commit.commit.seq, counts);
@@ -231,7 +235,11 @@ impl Undo {
         let target = service.revision(to)?;
         if self.is_dry() {
             let (preview, _, refused) = RollbackPreview::of(memory, &target, all, writer)?;
-            let refused = refused.map(|refused| format!("; needs others: {refused}"));
+            // A client that takes back its own work alone learns nothing of the sessions of others (TMC-2).
+            let refused = refused.map(|refused| match service.check_takes_back_others() {
+                Ok(()) => format!("; needs others: {refused}"),
+                Err(refused) => format!("; would be refused: {refused}"),
+            });
             let line = format!(
                 "would roll back: {}{}",
                 told(preview.counts),
@@ -248,9 +256,11 @@ impl Undo {
             None => rollback,
         };
         let committed = rollback.by(writer).map_err(|error| match error.code() {
-            ErrorCode::OtherLanes => error.with_hint(
-                "others: true also rolls back their work; action: undo reverses only your own last change",
-            ),
+            ErrorCode::OtherLanes => service.check_takes_back_others().err().unwrap_or_else(|| {
+                error.with_hint(
+                    "others: true also rolls back their work; action: undo reverses only your own last change",
+                )
+            }),
             _ => error,
         })?;
         self.done(memory, &committed, &format!("rolled back to {}", quoted(to)))
@@ -309,6 +319,27 @@ impl Undo {
             .with_notes(notes)
             .leaving_out(left_out))
     }
+}
+
+impl Undone {
+    /// Returns the answer with a line for each of the first changes.
+    fn with_lines(self, view: View, line: String) -> Answer<Self> {
+        let changes = self.changes.iter().take(TOLD);
+        let notes = changes.map(|one| Line::of_id(&view, &one.id).says([one.change]).to_string());
+        let notes: Vec<_> = notes.collect();
+        Answer::new(view, self, line).with_notes(notes)
+    }
+}
+
+/// Returns what a commit changed. Returns nothing if the way back made no commit.
+fn changes(memory: &Memory, committed: &Committed) -> Result<Vec<ChangedId>> {
+    let commit = &committed.commit.commit;
+    let Some(before) = commit.parents.first().filter(|_| committed.changed) else {
+        return Ok(Vec::new());
+    };
+    let at = |commit: CommitDigest| memory.at(Revision::Prefix(commit.to_hex()));
+    let changes = memory.diff(&at(*before)?, &at(committed.commit.digest)?)?;
+    Ok(changes.into_iter().map(ChangedId::from).collect())
 }
 
 impl RevertedIds {

@@ -138,8 +138,14 @@ pub(crate) fn edit(reader: &Reader, asked: &OnItem) -> Result<Acted> {
     let text = asked.text.as_deref().unwrap_or_default();
     // The preview of a real change shows the scan first, so that no text of a person enters the quarantine unseen.
     let seen = correct(&reader.agent, &id, digest, text, &writer, true)?;
+    // INVARIANT EDI-1: an edit raises no untrusted class.
+    let class = if old.origin().is_trusted() {
+        writer.trust
+    } else {
+        old.origin()
+    };
     let mut acted = Acted {
-        rows: vec![edited(reader, &old, &seen.text)?],
+        rows: vec![edited(reader, &old, &seen.text, class)?],
         stopped: seen.verdict > treering::agent::Verdict::Flag,
         rules: seen.rules,
         ..Acted::of(&asked.how)
@@ -156,6 +162,8 @@ pub(crate) fn edit(reader: &Reader, asked: &OnItem) -> Result<Acted> {
     }
     let done = correct(&reader.agent, &id, digest, text, &writer, false)?;
     acted.commit = (done.digest != Some(digest)).then_some(done.commit);
+    let change = change_of(id.as_str(), Some(digest), done.digest)?;
+    acted.rows = vec![row(reader, &reader.head()?, &change)?];
     Ok(acted)
 }
 

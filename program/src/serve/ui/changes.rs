@@ -249,15 +249,18 @@ fn fields(old: &Object, new: &Object) -> Vec<FieldChange> {
     fields
 }
 
-/// Returns the row of an item whose text a person would replace.
-pub(super) fn edited(reader: &Reader, old: &Object, text: &str) -> Result<ChangeRow> {
+/// Returns the row of an item whose text a person would replace. The new version has no digest yet, and the class `class`.
+pub(super) fn edited(reader: &Reader, old: &Object, text: &str, class: Origin) -> Result<ChangeRow> {
     let change = change_of(old.id().as_str(), Some(old.digest()), Some(old.digest()))?;
     let (lines, cut) = lines(old.content().unwrap_or_default(), text);
-    Ok(ChangeRow {
+    let mut row = ChangeRow {
         lines,
         cut,
+        class_new: Some(class),
         ..row(reader, &reader.head()?, &change)?
-    })
+    };
+    row.change.new = None;
+    Ok(row)
 }
 
 /// Returns the lines of the difference of two contents, and whether there are more.

@@ -134,6 +134,56 @@ fn a_page_that_only_reads_decides_nothing() {
     );
 }
 
+/// The answer has the version that is stored, and the preview its class. Only a promotion raises an untrusted class.
+#[test]
+fn an_edit_answers_with_the_stored_version_and_its_class() {
+    let folder = Folder::with_store();
+    for (id, class) in [("facts/tea", "model"), ("web/tea", "untrusted")] {
+        folder.json(&[
+            "remember",
+            &format!("Vera drinks {id}."),
+            "--id",
+            id,
+            "--trust",
+            class,
+        ]);
+    }
+    let page = Page::start(&folder, &["--write", "--trust", "direct_user"]);
+    for (id, old, new) in [
+        ("facts/tea", "model", "direct_user"),
+        ("web/tea", "tool_external", "tool_external"),
+    ] {
+        let asked = with(&about(&page, id), &json!({ "text": format!("Vera grows {id}.") }));
+        let row = |asked: &Value| {
+            let reply = page.post("edit", asked);
+            assert_eq!(reply.status, 200, "{reply:?}");
+            reply.json()["rows"][0].clone()
+        };
+        let preview = row(&with(&asked, &json!({ "dry_run": true })));
+        assert_eq!(
+            (&preview["new"], &preview["class_new"]),
+            (&Value::Null, &json!(new)),
+            "{preview}"
+        );
+        let done = row(&asked);
+        let stored = about(&page, id)["digest"].clone();
+        assert_eq!(
+            (&done["old"], &done["new"]),
+            (&asked["digest"], &stored),
+            "{done}"
+        );
+        assert_eq!(
+            (&done["class_old"], &done["class_new"]),
+            (&json!(old), &json!(new)),
+            "{done}"
+        );
+        assert_eq!(
+            (&done["lines"], &done["change"]),
+            (&preview["lines"], &json!("changed"))
+        );
+    }
+}
+
 #[test]
 fn a_decision_is_a_preview_and_then_one_commit_of_the_person() {
     let folder = Folder::with_store();

@@ -98,7 +98,19 @@ fn show_envelope_answer(answer: &EnvelopeAnswer, context: &mut Context) -> Resul
     context.line(&answer.text)?;
     let tokens = counted(answer.tokens as u64, "token");
     let left_out = counted(answer.left_out.total() as u64, "item");
-    context.note("envelope", format!("{tokens}; {left_out} omitted"));
+    // `skipped` in the text counts only what did not fit the budget, so the note names the reasons.
+    let reasons = serde_json::to_value(answer.left_out).unwrap_or_default();
+    let reasons = reasons.as_object().into_iter().flatten();
+    let reasons = reasons.filter(|(_, count)| count.as_u64() > Some(0));
+    let reasons: Vec<_> = reasons
+        .map(|(reason, count)| format!("{reason} {count}"))
+        .collect();
+    let reasons = if reasons.is_empty() {
+        String::new()
+    } else {
+        format!(" ({})", reasons.join(", "))
+    };
+    context.note("envelope", format!("{tokens}; {left_out} omitted{reasons}"));
     Ok(())
 }
 

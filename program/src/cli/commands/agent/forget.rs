@@ -250,8 +250,8 @@ pub(crate) struct Expire {
     /// The item expires at this time or date
     #[arg(long, value_name = "TIME", required_unless_present_any = ["in_", "never"])]
     pub(crate) at: Option<String>,
-    /// The item expires after this duration: 12h, 30d, 8w
-    #[arg(long = "in", id = "in_", value_name = "DURATION", value_parser = time::span, conflicts_with = "at")]
+    /// The item expires after this duration: 12h, 30d, 8w; --ttl is the same
+    #[arg(long = "in", id = "in_", alias = "ttl", value_name = "DURATION", value_parser = time::span, conflicts_with = "at")]
     pub(crate) after: Option<Duration>,
     /// The item never expires
     #[arg(long, conflicts_with_all = ["at", "in_"])]

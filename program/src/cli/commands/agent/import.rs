@@ -48,7 +48,7 @@ pub(crate) enum ImportFormat {
     Codex,
     /// GEMINI.md of Gemini CLI: the user's, and those of the project in this folder
     Gemini,
-    /// The conversations.json of `ChatGPT`; the same as `ingest`
+    /// The conversations.json of ChatGPT; the same as `ingest`
     Chatgpt,
     /// The conversations.json of Claude.ai; the same as `ingest`
     ClaudeAi,
@@ -362,14 +362,11 @@ fn show_file_imported(answer: &Imported<ForeignTaken>, context: &mut Context) ->
 /// Says what the class of new items means, and what a person does next.
 fn note_untrusted(context: &mut Context, count: u64) {
     if count > 0 {
-        let text = format!(
-            "{} not trusted yet, so no agent gets them unasked; after you have read them, trust them with: treering promote ID...",
-            if count == 1 {
-                "the imported item is"
-            } else {
-                "the imported items are"
-            }
-        );
+        let text = if count == 1 {
+            "the imported item is not trusted yet, so no agent gets it unasked; after you have read it, trust it with: treering promote ID"
+        } else {
+            "the imported items are not trusted yet, so no agent gets them unasked; after you have read them, trust them with: treering promote ID..."
+        };
         context.note("untrusted", text);
     }
 }

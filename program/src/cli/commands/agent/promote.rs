@@ -176,6 +176,7 @@ pub(in crate::cli) fn person(
     if context.output.ask_yes(question)? {
         Ok(PersonSays::AtTerminal)
     } else {
-        Err(refused())
+        let text = format!("nothing was {done}: the answer was no");
+        Err(Error::invalid(text).with_code(ErrorCode::Usage))
     }
 }

@@ -486,8 +486,8 @@ fn summarise(context: &mut Context, file: Option<&Path>, scope: Option<&str>) ->
     let agent = context.agent_to_write()?;
     let host = |due: &DueSummary| texts.get(&due.bucket.to_string()).cloned();
     let done = session::summarise(&agent, &reach, &session, &host, &context.writer())?;
-    let (count, root) = (done.written.len(), &done.root_session);
-    context.say(&done, format_args!("wrote {count} summaries of '{root}'"))?;
+    let (count, root) = (counted(done.written.len() as u64, "summary"), &done.root_session);
+    context.say(&done, format_args!("wrote {count} of '{root}'"))?;
     for written in &done.written {
         texts.remove(&written.bucket.to_string());
     }
