@@ -21,7 +21,12 @@ fn run_all(seeds: Range<u64>, schedules: Schedules) -> Counts {
         }
     }
     println!("{sum:?}");
-    assert!(failed.is_empty(), "{} failed:\n{}", failed.len(), failed.join("\n\n"));
+    assert!(
+        failed.is_empty(),
+        "{} failed:\n{}",
+        failed.len(),
+        failed.join("\n\n")
+    );
     sum
 }
 
@@ -75,6 +80,8 @@ fn a_map_brings_the_versions_that_are_missing_here() {
 /// The probe refuses a service that ignores conditions. Without the probe, it would lose pushes, and the checks see that.
 #[test]
 fn a_service_that_ignores_conditions_is_found_out() {
-    let wrong = (0..60).filter(|seed| run(*seed, Schedules::Careless).is_err()).count();
+    let wrong = (0..60)
+        .filter(|seed| run(*seed, Schedules::Careless).is_err())
+        .count();
     assert!(wrong > 5, "{wrong} of 60");
 }

@@ -202,7 +202,11 @@ fn a_conflict_of_a_line_that_is_not_taken_in_has_its_versions() {
         let open = b.conflicts().unwrap().remove(0);
         let sides = open.sides.iter().map(|side| b.version(side.version.unwrap()));
         let mut texts: Vec<_> = sides
-            .map(|version| version.unwrap().map(|version| version.content().unwrap().to_owned()))
+            .map(|version| {
+                version
+                    .unwrap()
+                    .map(|version| version.content().unwrap().to_owned())
+            })
             .collect();
         texts.sort();
         assert_eq!(texts, [Some("of a".to_owned()), Some("of c".to_owned())]);

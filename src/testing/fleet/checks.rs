@@ -17,8 +17,9 @@ use crate::remote::bucket::Bucket;
 use crate::remote::clone_on;
 use crate::testing::sim_bucket::SimBucket;
 
-/// The machines rest after so many rounds of pulls and pushes.
-const ROUNDS_MAX: u64 = 4;
+/// The machines rest after so many rounds of pulls and pushes with one remote. With two, what one machine sends comes to another
+/// one in up to two rounds, and so does the answer.
+const ROUNDS_MAX: usize = 4;
 
 impl Schedule {
     /// Ends the faults, lets the machines come to rest, and checks what they have.
@@ -52,13 +53,16 @@ impl Schedule {
     fn settle(&mut self) -> Result<(), String> {
         let stores = self.machines.iter().map(|machine| machine.memory.inner.store());
         let _open: Vec<_> = stores.map(|store| store.hold_lines()).collect();
-        for round in 0..=ROUNDS_MAX {
+        for round in 0..=ROUNDS_MAX * self.services.len() {
             let before = self.state();
             for at in 0..self.machines.len() {
                 self.told.push(format!("round {round}: m{at}"));
                 for way in 0..self.machines[at].ways.len() {
                     if !(self.pull(at, way)? && self.push(at, way)?) {
                         return Err(format!("machine {at} failed after the faults"));
+                    }
+                    if round == 0 && self.random.one_in(3) {
+                        self.decide(at)?;
                     }
                 }
             }
@@ -115,7 +119,10 @@ impl Schedule {
         }
         for machine in self.machines.iter().filter(|machine| believes(machine)) {
             for (name, bytes) in machine.backup.iter().flat_map(SimBucket::objects) {
-                check(&format!("{name} of the backup of machine {}", machine.number), &bytes)?;
+                check(
+                    &format!("{name} of the backup of machine {}", machine.number),
+                    &bytes,
+                )?;
             }
             for name in machine.disk.list("log").map_err(|error| error.to_string())? {
                 let file = read_whole(&*machine.disk, &format!("log/{name}"), usize::MAX);
@@ -154,7 +161,10 @@ impl Schedule {
                 }
             }
             if let Some(found) = verified(&disk, &self.options()).map_err(said)?.damage.first() {
-                return Err(format!("the clone of service {number} is damaged: {}", found.damage));
+                return Err(format!(
+                    "the clone of service {number} is damaged: {}",
+                    found.damage
+                ));
             }
         }
         Ok(())

@@ -29,7 +29,10 @@ impl Schedule {
             self.set_rival(at, way);
         }
         let machine = &self.machines[at];
-        match self.remote(at, way).push(&machine.memory, &writer(machine.number)) {
+        match self
+            .remote(at, way)
+            .push(&machine.memory, &writer(machine.number))
+        {
             Ok(pushed) => {
                 self.counts.pushes += u64::from(pushed.commits > 0);
                 self.tell(&format!(" push {way}: {}", pushed.commits));
@@ -71,7 +74,10 @@ impl Schedule {
 
     pub(super) fn pull(&mut self, at: usize, way: usize) -> Result<bool, String> {
         let machine = &self.machines[at];
-        match self.remote(at, way).pull(&machine.memory, &writer(machine.number)) {
+        match self
+            .remote(at, way)
+            .pull(&machine.memory, &writer(machine.number))
+        {
             Ok(pulled) => {
                 self.counts.merges += u64::from(pulled.merged.committed.changed);
                 self.counts.conflicts += pulled.merged.conflicts.len() as u64;

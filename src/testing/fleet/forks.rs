@@ -41,7 +41,11 @@ impl Schedule {
         machine.written += 1;
         let name = format!("f{}", machine.written);
         machine.memory.refresh().map_err(said)?;
-        let made = machine.memory.fork(&name).trust_cap(cap).by(&writer(machine.number));
+        let made = machine
+            .memory
+            .fork(&name)
+            .trust_cap(cap)
+            .by(&writer(machine.number));
         machine.fork = Some(OpenFork {
             memory: made.map_err(said)?,
             name,
@@ -76,7 +80,9 @@ impl Schedule {
 
     fn merge_fork(&mut self, at: usize) -> Result<(), String> {
         let machine = &mut self.machines[at];
-        let Some(fork) = &mut machine.fork else { return Ok(()) };
+        let Some(fork) = &mut machine.fork else {
+            return Ok(());
+        };
         let writer = writer(machine.number);
         if self.random.one_in(3) {
             match fork.memory.merge("main").by(&writer) {
@@ -97,8 +103,12 @@ impl Schedule {
 
     fn drop_fork(&mut self, at: usize) -> Result<(), String> {
         let machine = &mut self.machines[at];
-        let Some(fork) = machine.fork.take() else { return Ok(()) };
-        let dropped = machine.memory.drop_fork(&fork.name, true, &writer(machine.number));
+        let Some(fork) = machine.fork.take() else {
+            return Ok(());
+        };
+        let dropped = machine
+            .memory
+            .drop_fork(&fork.name, true, &writer(machine.number));
         dropped.map_err(said)?;
         self.counts.fork_drops += 1;
         self.tell(" drop the fork");

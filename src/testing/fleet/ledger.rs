@@ -66,14 +66,21 @@ impl Ledger {
             let is_it = |(id, text): &(String, String)| *id == known.id && *text == known.text;
             known.is_replaced |= effect.replaced.iter().any(is_it);
         }
-        self.texts.extend(effect.written);
+        for new in effect.written {
+            // A decision or a restore that brings a text back writes none.
+            let is_new = |known: &Text| (&known.id, &known.text) != (&new.id, &new.text);
+            if self.texts.iter().all(is_new) {
+                self.texts.push(new);
+            }
+        }
         self.restored.extend(effect.restored);
     }
 
     /// Notes the erasure of an id: all its texts so far must go.
     pub(super) fn note_erased(&mut self, id: &str) {
         let texts = self.secrets.remove(id).unwrap_or_default();
-        self.erased.extend(texts.into_iter().map(|text| (id.to_owned(), text)));
+        self.erased
+            .extend(texts.into_iter().map(|text| (id.to_owned(), text)));
     }
 
     /// Returns the ids that were erased and not put again.

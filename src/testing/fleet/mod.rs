@@ -167,7 +167,11 @@ pub fn run(seed: u64, schedules: Schedules) -> Result<Counts, String> {
     }
     match schedule.run() {
         Ok(()) => Ok(schedule.counts),
-        Err(wrong) => Err(format!("{wrong}\n{:?}\n{}", schedule.plan, schedule.told.join("\n"))),
+        Err(wrong) => Err(format!(
+            "{wrong}\n{:?}\n{}",
+            schedule.plan,
+            schedule.told.join("\n")
+        )),
     }
 }
 

@@ -39,7 +39,10 @@ impl Way {
 /// Returns the ways of a machine that trusts these remotes.
 fn trusting(remotes: &[usize]) -> Vec<Way> {
     let cap = Origin::DirectUser;
-    remotes.iter().map(|remote| Way { remote: *remote, cap }).collect()
+    remotes
+        .iter()
+        .map(|remote| Way { remote: *remote, cap })
+        .collect()
 }
 
 impl Plan {
@@ -103,6 +106,10 @@ fn two_remotes(random: &mut SplitMix64) -> Vec<Vec<Way>> {
             trusting(random.pick::<Vec<usize>>(&any)),
         ]
     } else {
-        vec![trusting(&[0]), trusting(&[0, 1]), trusting(random.pick::<Vec<usize>>(&any))]
+        vec![
+            trusting(&[0]),
+            trusting(&[0, 1]),
+            trusting(random.pick::<Vec<usize>>(&any)),
+        ]
     }
 }

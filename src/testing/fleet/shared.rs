@@ -9,7 +9,7 @@ use super::ledger::{Effect, Text, Wrote};
 use super::{Schedule, id_of, object, said, writer};
 use crate::engine::{Memory, Resolution, Writer};
 use crate::error::{Error, ErrorCode, Result};
-use crate::object::{Id, Origin};
+use crate::object::{Id, Object, Origin};
 
 const SHARED: [&str; 3] = ["common/0", "common/1", "common/2"];
 
@@ -32,7 +32,10 @@ pub(super) fn shown(memory: &Memory) -> Result<Shown> {
 }
 
 /// Returns the texts of the versions between which a conflict is.
-pub(super) fn texts_of(memory: &Memory, sides: impl Iterator<Item = crate::digest::ObjectDigest>) -> Result<Vec<String>> {
+pub(super) fn texts_of(
+    memory: &Memory,
+    sides: impl Iterator<Item = crate::digest::ObjectDigest>,
+) -> Result<Vec<String>> {
     let mut texts = Vec::new();
     for version in sides {
         if let Some(object) = memory.version(version)? {
@@ -82,7 +85,9 @@ impl Schedule {
         let keeps = self.random.one_in(5);
         let done = self.change(at, on_fork, &mut |memory, writer| {
             let view = memory.view();
-            let old = view.get(&id_of(id))?.filter(|_| keeps);
+            // A person who puts a text of a less trusted writer says it, too.
+            let is_own = |old: &Object| keeps && old.origin() == Origin::DirectUser;
+            let old = view.get(&id_of(id))?.filter(is_own);
             let text = old.as_ref().and_then(|old| old.content());
             let mut object = object(id, text.unwrap_or(&new));
             if let Some(parent) = parent.filter(|parent| *parent != id) {
@@ -137,7 +142,7 @@ impl Schedule {
     }
 
     /// Decides about a conflict of a shared object.
-    fn decide(&mut self, at: usize) -> std::result::Result<(), String> {
+    pub(super) fn decide(&mut self, at: usize) -> std::result::Result<(), String> {
         let memory = self.machines[at].memory.clone();
         memory.refresh().map_err(said)?;
         let mut conflicts = memory.conflicts().map_err(said)?;
@@ -226,7 +231,9 @@ impl Schedule {
                 });
             }
         }
-        effect.removed.extend(had.into_iter().filter(|id| !has.contains(id)));
+        effect
+            .removed
+            .extend(had.into_iter().filter(|id| !has.contains(id)));
         Ok(effect)
     }
 
