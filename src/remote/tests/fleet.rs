@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use crate::testing::fleet::{Counts, Schedules, run};
 
-/// The seeds of the schedules: 0 to 80, or what `TREERING_SCHEDULES` says: a count, or two seeds with a hyphen.
-fn seeds() -> Range<u64> {
-    let asked = std::env::var("TREERING_SCHEDULES").unwrap_or_else(|_| "80".to_owned());
+/// The seeds of the schedules: so many from 0 on, or what `TREERING_SCHEDULES` says: a count, or two seeds with a hyphen.
+fn seeds(count: u64) -> Range<u64> {
+    let asked = std::env::var("TREERING_SCHEDULES").unwrap_or_else(|_| count.to_string());
     let (from, to) = asked.split_once('-').unwrap_or(("0", &asked));
     from.parse().unwrap()..to.parse().unwrap()
 }
@@ -32,8 +32,8 @@ fn run_all(seeds: Range<u64>, schedules: Schedules) -> Counts {
 
 #[test]
 fn nothing_is_lost_whatever_the_service_does() {
-    let sum = run_all(seeds(), Schedules::Plain);
-    let is_short = seeds().count() < 80;
+    let sum = run_all(seeds(80), Schedules::Plain);
+    let is_short = seeds(80).count() < 80;
     assert!(
         is_short
             || sum.pushes > 100
@@ -49,10 +49,10 @@ fn nothing_is_lost_whatever_the_service_does() {
 /// Also with caps, conflicts, forks, a second remote and backups.
 #[test]
 fn nothing_is_lost_in_wide_schedules() {
-    let sum = run_all(seeds(), Schedules::Wide);
+    let sum = run_all(seeds(240), Schedules::Wide);
     let seldom = sum.named().into_iter().filter(|(_, count)| *count < 10);
     let seldom: Vec<_> = seldom.collect();
-    assert!(seeds().count() < 80 || seldom.is_empty(), "{seldom:?}");
+    assert!(seeds(240).count() < 240 || seldom.is_empty(), "{seldom:?}");
 }
 
 /// In this schedule, a rival from before a crash pulls as another process of its machine. Then the new process writes.

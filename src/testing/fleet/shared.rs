@@ -106,10 +106,12 @@ impl Schedule {
         let mut removed = 0;
         self.change(at, on_fork, &mut |memory, writer| {
             if memory.view().contains(&id)? {
-                match is_recursive {
-                    true => memory.remove_recursive(&id, writer)?,
-                    false => memory.remove(&id, writer)?,
+                let remove = if is_recursive {
+                    Memory::remove_recursive
+                } else {
+                    Memory::remove
                 };
+                remove(memory, &id, writer)?;
                 removed += 1;
             }
             Ok(Effect::default())
