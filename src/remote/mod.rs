@@ -155,6 +155,16 @@ pub struct RemoteState {
     pub behind: u64,
 }
 
+/// Backs a memory up to a bucket, and repeats no request, for a simulated service.
+///
+/// # Errors
+/// The errors of [`backup`].
+#[cfg(any(test, feature = "testing"))]
+pub(crate) fn back_up_on(memory: &Memory, bucket: std::sync::Arc<dyn bucket::Bucket>) -> Result<BackedUp> {
+    let bucket = bucket::Counted::new(bucket).impatient();
+    backup::back_up(memory, &place::Place::of(bucket), "sim://backup")
+}
+
 /// The listener is told each time that so many bytes are done.
 const TOLD_EVERY: u64 = 256 << 10;
 

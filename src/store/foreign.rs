@@ -8,6 +8,8 @@
 //!   known, and if its time is not far ahead.
 //! - FOR-2: nothing that was erased here comes back: its marker takes the place of the record. A record of a commit that
 //!   comes from the erasure was put again afterwards, and stays.
+//! - FOR-3: a version that comes from the batch of a line that is not taken in brings the versions from which it is derived. So a
+//!   conflict has the versions that it names (CFL-1).
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -280,7 +282,7 @@ impl ForeignLine {
     fn build(&self, checked: &Checked<'_>) -> Result<BatchBuilder> {
         let &Checked { batch, supply, .. } = checked;
         let (mut built, mut written) = (BatchBuilder::new(), Written::default());
-        let mut own = Supply::default();
+        let (mut own, mut brought) = (Supply::default(), HashSet::new());
         let is_map = |record: &Record| matches!(record.kind, RecordKind::Base | RecordKind::Delta);
         if batch.records.iter().any(is_map) {
             // A map also names the versions of its own batch.
@@ -288,15 +290,20 @@ impl ForeignLine {
         }
         for record in &batch.records {
             for digest in changes_of(record).into_iter().filter_map(|(_, digest)| digest) {
-                if !own.has(&digest)
-                    && !self.store.is_stored(&digest, RecordKind::Object)?
-                    && let Some((version, time)) = supply.0.get(&digest)
-                {
-                    self.add_content_of(version, checked, &mut built)?;
-                    self.add(version, UNLINKED, checked, &mut built)?;
-                    // INVARIANT WRT-1
-                    if let Some(time) = time.filter(|time| *time < checked.commit.commit.time) {
-                        written.add(digest, time);
+                if own.has(&digest) || self.store.is_stored(&digest, RecordKind::Object)? {
+                    continue;
+                }
+                let Some((version, _)) = supply.0.get(&digest) else {
+                    continue;
+                };
+                // INVARIANT FOR-3
+                let sources = match version.kind {
+                    RecordKind::Object => Object::derived_from_in(&version.body),
+                    _ => &[],
+                };
+                for needed in sources.iter().chain([&digest]) {
+                    if brought.insert(*needed) && !own.has(needed) {
+                        self.bring(needed, checked, &mut built, &mut written)?;
                     }
                 }
             }
@@ -314,6 +321,30 @@ impl ForeignLine {
         }
         written.add_to(&mut built);
         Ok(built)
+    }
+
+    /// Adds a version that the remote has in another batch, unless this log has it.
+    fn bring(
+        &self,
+        digest: &[u8; DIGEST_LEN],
+        checked: &Checked<'_>,
+        built: &mut BatchBuilder,
+        written: &mut Written,
+    ) -> Result<()> {
+        let found = checked.supply.0.get(digest);
+        let Some((version, time)) = found.filter(|(version, _)| version.kind != RecordKind::Content) else {
+            return Ok(());
+        };
+        if self.store.is_stored(digest, RecordKind::Object)? {
+            return Ok(());
+        }
+        self.add_content_of(version, checked, built)?;
+        self.add(version, UNLINKED, checked, built)?;
+        // INVARIANT WRT-1
+        if let Some(time) = time.filter(|time| *time < checked.commit.commit.time) {
+            written.add(*digest, time);
+        }
+        Ok(())
     }
 
     /// Adds the content that a version names, unless this log has it.

@@ -32,6 +32,8 @@ struct State {
     is_careless: bool,
     /// What another client does just before the next manifest is written.
     rival: Option<Box<dyn FnOnce() + Send>>,
+    /// The number of requests that write.
+    writes: u64,
 }
 
 struct Faults {
@@ -99,6 +101,11 @@ impl SimBucket {
             .collect()
     }
 
+    /// Returns the number of requests so far that write, also of those that failed.
+    pub fn writes(&self) -> u64 {
+        self.state.lock().writes
+    }
+
     /// Replaces the objects, as an operator does who restores an older copy.
     pub fn restore(&self, objects: BTreeMap<String, Vec<u8>>) {
         let mut state = self.state.lock();
@@ -116,6 +123,7 @@ impl SimBucket {
             }
         }
         let mut state = self.state.lock();
+        state.writes += 1;
         state.apply_late();
         match state.fate() {
             Fate::Normal => state.apply(write),

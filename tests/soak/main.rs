@@ -130,16 +130,14 @@ fn work(what: &str, number: u64, place: &Round) -> Result<Entry, String> {
         "remote" | "schedule" => {
             let count = if what == "remote" { SCHEDULES } else { 1 };
             for seed in number * count..(number + 1) * count {
-                let counts = fleet::run(seed, false).map_err(|wrong| {
+                let counts = fleet::run(seed, fleet::Schedules::Wide).map_err(|wrong| {
                     let next = seed + 1;
                     format!("seed {seed}: {wrong}\nalone: cargo soak schedule --from {seed} --to {next} --ledger /dev/null")
                 })?;
                 entry.add("schedules", 1);
-                entry.add("steps", counts.steps);
-                entry.add("pushes", counts.pushes);
-                entry.add("merges", counts.merges);
-                entry.add("failures", counts.failures);
-                entry.add("behind", counts.behind);
+                for (name, count) in counts.named() {
+                    entry.add(name, count);
+                }
             }
         }
         _ => {

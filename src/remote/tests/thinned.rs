@@ -203,3 +203,38 @@ fn a_thinned_commit_before_a_kept_one_is_not_taken_in() {
     assert_eq!(pulled.fetched.commits, 2, "of b, and its merge");
     assert_eq!(a.view().root(), b.view().root());
 }
+
+/// FOR-3, CFL-1: a machine that does not take in a side line gets both versions of a conflict of that line.
+#[test]
+fn a_conflict_of_a_line_that_is_not_taken_in_has_its_versions() {
+    for (of_a, of_c) in [("of a", "of c"), ("of c", "of a")] {
+        let fleet = Fleet::new();
+        let (remote, a) = (fleet.origin(), fleet.first());
+        let [b, c] = ["b", "c"].map(|name| fleet.clone(name, Origin::DirectUser));
+        for text in ["1", "2", "3"] {
+            put(&b, "of b", text);
+        }
+        remote.push(&b, &ann()).unwrap();
+        assert!(thin(&b, 1) > 0, "the commit at which the others begin");
+        for (machine, text) in [(&a, of_a), (&c, of_c)] {
+            put(machine, "text", text);
+            pull(&remote, machine);
+            remote.push(machine, &ann()).unwrap();
+        }
+        pull(&remote, &b);
+        assert_eq!(b.view().root(), c.view().root());
+        let open = b.conflicts().unwrap().remove(0);
+        let sides = open.sides.iter().map(|side| b.version(side.version.unwrap()));
+        let mut texts: Vec<_> = sides
+            .map(|version| {
+                version
+                    .unwrap()
+                    .map(|version| version.content().unwrap().to_owned())
+            })
+            .collect();
+        texts.sort();
+        assert_eq!(texts, [Some("of a".to_owned()), Some("of c".to_owned())]);
+        drop(b);
+        verified(&fleet.folder.path().join("b"));
+    }
+}
