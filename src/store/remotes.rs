@@ -53,7 +53,8 @@ impl Store {
         Ok(self.has_erased(by)? && may_erase(self.records.cap_of_commit(&entry)?))
     }
 
-    /// Returns the commits of remotes that erased something here and were fetched behind batch `after`. Leaves out those of the remote whose lines have names that begin with `except`, and those that it has, too.
+    /// Returns the commits of remotes that erased something here and were fetched behind batch `after`. Leaves out those of the
+    /// remote whose lines have names that begin with `except`, and those that it has, too.
     ///
     /// # Errors
     /// `Corrupt` or `Io` if a line cannot be read.

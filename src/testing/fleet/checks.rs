@@ -214,7 +214,8 @@ impl Schedule {
     }
 
     /// Checks that a text is shown or in an open conflict, unless somebody replaced it. Another machine may decide about the text
-    /// of one whose cap refused a version, so only the writer must have such a text.
+    /// of one whose cap refused a version, so only the writer must have such a text. Removals may win over what a fork
+    /// with a cap wrote.
     fn check_text(&self, at: usize, view: &View, text: &Text) -> Result<(), String> {
         let object = found(view, &text.id)?;
         let is_shown = |object: &&Object| object.content() == Some(text.text.as_str());
@@ -223,7 +224,10 @@ impl Schedule {
             self.check_class(at, object, text.wrote)?;
         }
         let must_have = text.wrote.by == at || self.plan.trusts(text.wrote.by) && self.plan.trusts(at);
-        if object.is_some() || !must_have || text.is_replaced || self.ledger.restored.contains(&text.id) {
+        // INVARIANT MSD-1: a more trusted removal wins over a less trusted text.
+        let may_be_removed = Origin::DirectUser.is_above(text.wrote.class);
+        let is_settled = text.is_replaced || may_be_removed || self.ledger.restored.contains(&text.id);
+        if object.is_some() || !must_have || is_settled {
             return Ok(());
         }
         let memory = &self.machines[at].memory;

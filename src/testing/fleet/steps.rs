@@ -124,6 +124,8 @@ impl Schedule {
         machine.written += 1;
         let text = format!("swordfish-{}-{}-", machine.number, machine.written);
         let fork = machine.fork.as_ref().filter(|_| self.random.one_in(3));
+        // A fork with a cap may not replace what is more trusted.
+        let fork = fork.filter(|fork| fork.cap == Origin::DirectUser);
         let line = fork.map_or(&machine.memory, |fork| &fork.memory);
         line.refresh().map_err(said)?;
         let put = line.put(object(&id, &text), &writer(machine.number));

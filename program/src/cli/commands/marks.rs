@@ -20,7 +20,7 @@ pub(super) struct Marks {
 impl Marks {
     /// JSON has the fields, and no marks.
     pub(super) fn new(context: &Context, memory: &Memory, view: &View) -> Self {
-        let is_small = view.len() as u64 <= OBJECTS_MAX;
+        let is_small = view.len() <= OBJECTS_MAX;
         let has_marks = !context.output.is_json() && is_small;
         Self {
             agent: has_marks.then(|| Agent::new(memory.clone(), Settings::default())),
