@@ -167,7 +167,7 @@ pub(crate) fn examine_disk(
 /// Returns whether a damaged log has a readable record. Salvage saves nothing of a log without one.
 fn has_records(disk: &Arc<dyn Disk>) -> Result<bool> {
     let damaged = match log::DamagedLog::open(Arc::clone(disk)) {
-        Err(error) if error.is_corruption() => return Ok(false),
+        Err(error) if error.is_corruption() || error.code() == ErrorCode::NoStore => return Ok(false),
         other => other?,
     };
     let mut has_one = false;

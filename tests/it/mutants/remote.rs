@@ -258,7 +258,7 @@ pub(super) const MUTANTS: &[Mutant] = &[
         "a thinned history does not bring the versions that it names",
         "src/store/foreign.rs",
         [
-            "if !own.has(&digest)",
+            "if own.has(&digest) || self.store.is_stored(",
             "own.has(&digest)",
             "(record.kind != RecordKind::Link || own.has(&digest))",
         ],
