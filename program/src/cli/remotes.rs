@@ -216,7 +216,7 @@ impl Remotes {
         own
     }
 
-    /// Names a line of the register that is no entry, of this store or of another one.
+    /// Returns an error that names the first damaged line of the register. It may belong to another store.
     pub(crate) fn damage(&self) -> Option<Error> {
         let line = self.register.bad_line()?;
         let file = self.register.file().display();

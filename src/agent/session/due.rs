@@ -137,8 +137,8 @@ pub(super) fn summary_id(root: &str, bucket: Bucket) -> Result<Id> {
     Id::new(&format!("{}/{root}/{bucket}", kind::SUMMARY))
 }
 
-/// Returns the due summaries of one granularity. `text` returns the text of an entry or summary. A day summarises entries; a week or month summarises the daily
-/// summaries.
+/// Returns the due summaries of one granularity. `text` returns the text of an entry or summary. A day summarises entries;
+/// a week or month summarises the daily summaries.
 pub(super) fn due_of(
     view: &View,
     get: impl Fn(&Id) -> Result<Option<Object>>,

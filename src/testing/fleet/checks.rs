@@ -183,7 +183,7 @@ impl Schedule {
         }
         for (id, wrote) in &self.ledger.wanted {
             let object = found(&view, id)?.ok_or_else(|| format!("lost {id}"))?;
-            // What a machine wrote is not less trusted there, nor where all is trusted.
+            // Each machine trusts its own objects fully, and those without a cap trust everything.
             let is_own = wrote.by == at || self.plan.trusts(at);
             if is_own && object.origin() != wrote.class {
                 return Err(format!("has another class of {id}: {}", object.origin()));

@@ -1,4 +1,4 @@
-//! What the machines wrote, and what must be left of it in the end.
+//! Notes what the machines wrote, so that a schedule can check in the end what must still be there.
 //!
 //! # Layer
 //! For tests.

@@ -87,7 +87,7 @@ fn each_client_writes_as_its_actor_and_takes_back_its_own_work() {
         let refused = call(server, token, "memory_undo", &back).refusal();
         assert_eq!(refused.1, "other_lanes");
     }
-    // What helps is permitted, and no session of another client is named.
+    // The hint names only what this token permits, and no session of another client.
     for (more, status) in [(json!({}), 403), (json!({ "dry_run": true }), 200)] {
         let mut asked = json!({ "action": "rollback", "to": "seq:0" });
         asked

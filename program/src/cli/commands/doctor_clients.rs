@@ -24,7 +24,7 @@ pub(super) fn clients(context: &Context, store: &Path) -> Vec<ClientSetup> {
         let is_of_project = client.is_of_project();
         let repair = |_| match Plan::of(context, client, None) {
             Ok(_) => (Some(install(context, client)), None),
-            // What the program cannot edit, a person does. Other errors have no entry to paste.
+            // If the program cannot edit the file, the user pastes the entry. Other errors have no entry.
             Err(error) => {
                 let has_entry = matches!(error.code(), ErrorCode::FileExists | ErrorCode::NotRegularFile);
                 (None, error.hint().filter(|_| has_entry).map(str::to_owned))
